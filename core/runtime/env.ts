@@ -1,0 +1,73 @@
+/** Reads a process's configuration and lists every fault at once. The only place that touches the environment besides config files. */
+
+/** All faults of a configuration, one a line. */
+export class ConfigError extends Error {
+  constructor(faults: readonly string[]) {
+    super(`The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  ${f}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+/** Typed readers over a set of variables; `finish` throws when any of them failed. */
+export class EnvReader {
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #faults: string[] = [];
+
+  constructor(env: Readonly<Record<string, string | undefined>>) {
+    this.#env = env;
+  }
+
+  /** A text. Required when there is no default. */
+  text(name: string, fallback?: string): string {
+    const value = this.#env[name];
+    if (value !== undefined && value !== '') return value;
+    if (fallback === undefined) this.#faults.push(`${name} is not set`);
+    return fallback ?? '';
+  }
+
+  /** A whole number within [min, max]. */
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const text = this.#env[name];
+    if (text === undefined || text === '') return fallback;
+    const value = Number(text);
+    if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+    this.#faults.push(`${name} is ${JSON.stringify(text)}, but must be a whole number from ${min} to ${max}`);
+    return fallback;
+  }
+
+  /** One of `true`, `false`, `1`, `0`. */
+  flag(name: string, fallback: boolean): boolean {
+    const text = this.#env[name];
+    if (text === undefined || text === '') return fallback;
+    if (text === 'true' || text === '1') return true;
+    if (text === 'false' || text === '0') return false;
+    this.#faults.push(`${name} is ${JSON.stringify(text)}, but must be true or false`);
+    return fallback;
+  }
+
+  /** One of the listed words. */
+  choice<const Word extends string>(name: string, words: readonly Word[], fallback: Word): Word {
+    const text = this.#env[name];
+    if (text === undefined || text === '') return fallback;
+    const found = words.find((word) => word === text);
+    if (found === undefined) this.#faults.push(`${name} is ${JSON.stringify(text)}, but must be one of ${words.join(', ')}`);
+    return found ?? fallback;
+  }
+
+  /** A list separated by commas, blanks around the parts dropped. */
+  list(name: string, fallback: readonly string[]): string[] {
+    const text = this.#env[name];
+    if (text === undefined) return [...fallback];
+    return text.split(',').map((part) => part.trim()).filter((part) => part !== '');
+  }
+
+  /** Records a fault found by the caller's own check. */
+  fault(text: string): void {
+    this.#faults.push(text);
+  }
+
+  /** Throws ConfigError when anything was wrong. Call it last. */
+  finish(): void {
+    if (this.#faults.length > 0) throw new ConfigError(this.#faults);
+  }
+}

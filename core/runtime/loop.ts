@@ -1,0 +1,95 @@
+/** The loop that every background task uses: it passes when woken and at the latest after its period, never twice at a time. */
+import { backoffMs } from './backoff.ts';
+import type { Clock, Random, Timer } from './clock.ts';
+import type { Logger } from './logger.ts';
+import type { Service } from './service.ts';
+
+/** What a loop does and how often. */
+export interface LoopOptions {
+  /** For the log. */
+  name: string;
+  /** Longest pause between two passes in milliseconds, spread by ± 10 %. */
+  periodMs: number;
+  /** One pass. Resolves to true when there is more to do right away. A failure is logged and tried again after a growing pause. */
+  pass(): Promise<boolean | void>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Longest pause after failing passes, in milliseconds: a database that comes back is noticed within this time. */
+const FAILURE_PAUSE_MAX_MS = 2_000;
+
+/** See the file's first line. */
+export class Loop implements Service {
+  readonly name: string;
+  readonly #options: LoopOptions;
+  #running: Promise<void> | undefined;
+  #stopped = false;
+  #woken = false;
+  #failures = 0;
+  #timer: Timer | undefined;
+  #wakeUp: (() => void) | undefined;
+
+  constructor(options: LoopOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.wake();
+    await this.#running;
+  }
+
+  /** Asks for a pass soon. Many calls before the next pass count as one. */
+  wake(): void {
+    this.#woken = true;
+    this.#wakeUp?.();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      this.#woken = false;
+      const more = await this.#passOnce();
+      if (!more && !this.#stopped) await this.#pause();
+    }
+  }
+
+  async #passOnce(): Promise<boolean> {
+    try {
+      const more = await this.#options.pass();
+      this.#failures = 0;
+      return more === true;
+    } catch (error) {
+      this.#failures += 1;
+      if (!this.#stopped) this.#options.logger.warn({ err: error, loop: this.name }, 'pass failed, will try again');
+      return false;
+    }
+  }
+
+  #pause(): Promise<void> {
+    // A woken loop goes on at once, but a failing one must not spin however often it is woken.
+    if (this.#woken && this.#failures === 0) return Promise.resolve();
+    const { clock, random, periodMs } = this.#options;
+    const failing = this.#failures > 0;
+    const ms = failing
+      ? backoffMs(this.#failures, { firstMs: 50, maxMs: FAILURE_PAUSE_MAX_MS }, random)
+      : periodMs * (0.9 + random.fraction() * 0.2);
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#timer?.cancel();
+        this.#wakeUp = undefined;
+        resolve();
+      };
+      this.#timer = clock.after(ms, done);
+      this.#wakeUp = () => {
+        if (!failing || this.#stopped) done();
+      };
+    });
+  }
+}

@@ -1,0 +1,51 @@
+/** Sizes that both ends of a wire must agree on. Each carries its unit; relations between them are checked when the file loads. */
+import type { ChannelOptions } from '@grpc/grpc-js';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Largest body of POST /run in bytes (spec.md 8 says 10 MB; binary, so that nothing legal under either reading is refused). */
+export const RUN_PAYLOAD_BYTES_MAX = 10 * MIB;
+/** Largest body of POST /runsync in bytes (spec.md 8: 20 MB). */
+export const RUNSYNC_PAYLOAD_BYTES_MAX = 20 * MIB;
+/** Largest output of a job in bytes. A larger one makes the job FAILED with a text that says so (compat.md 2.6.3). */
+export const OUTPUT_BYTES_MAX = 20 * MIB;
+/** Largest streamed chunk in bytes (spec.md 8: 1 MB). */
+export const CHUNK_BYTES_MAX = 1_000_000;
+/** Payloads above this many bytes leave the shared streams and travel alone. */
+export const SIDE_STREAM_BYTES_MIN = 256 * KIB;
+/** Size of a piece on a side stream in bytes. */
+export const SIDE_STREAM_PIECE_BYTES = 256 * KIB;
+/** Largest gRPC message in bytes; grpc-js refuses messages over 4 MiB unless told otherwise. */
+export const MESSAGE_BYTES_MAX = 32 * MIB;
+/** Aim for messages of at most this many bytes on batching streams. */
+export const BATCH_MESSAGE_BYTES = MIB;
+/** Most calls in one PipelineRequest. */
+export const PIPELINE_CALLS_MAX = 1_000;
+/** Deepest nesting of a job's input. Python's JSON reader gives up at about 1,000. */
+export const INPUT_DEPTH_MAX = 256;
+/** Bytes of a worker's log that are kept. */
+export const WORKER_LOG_BYTES_MAX = MIB;
+/** Longest Idempotency-Key in characters. */
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+/** Bounds of a caller's wait in milliseconds (spec.md 4.2). */
+export const WAIT_MS_MIN = 1_000;
+export const WAIT_MS_MAX = 300_000;
+export const WAIT_MS_DEFAULT = 90_000;
+
+/** Options of every channel and server: large messages, and pings that notice a dead peer within 30 s. */
+export const CHANNEL_OPTIONS: ChannelOptions = {
+  'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
+  'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
+  'grpc.keepalive_time_ms': 20_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  // A channel of its own for every owner: a burst of resets on one must not take the others' streams down with the connection.
+  'grpc.use_local_subchannel_pool': 1,
+};
+
+if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX) throw new Error('a payload does not fit into a message');
+if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');

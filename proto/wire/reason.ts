@@ -1,0 +1,111 @@
+/** Why a call failed: the closed list of error.proto, its two tables, and how a reason travels inside a gRPC status. */
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { Metadata, status as Code } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
+import { ErrorReason } from '../gen/slipway/v1/error.ts';
+
+/** Name of a reason without its prefix, for instance JOB_NOT_FOUND. */
+export type Reason = Exclude<keyof typeof ErrorReason, 'UNSPECIFIED'>;
+
+/** How a reason looks on the two surfaces. */
+export interface ReasonMapping {
+  /** gRPC status code. */
+  grpc: Code;
+  /** HTTP status. */
+  http: number;
+}
+
+/** Total over all reasons: a new one does not compile until it has its row. */
+export const REASONS: Record<Reason, ReasonMapping> = {
+  INVALID_REQUEST: { grpc: Code.INVALID_ARGUMENT, http: 400 },
+  INVALID_INPUT: { grpc: Code.INVALID_ARGUMENT, http: 400 },
+  INVALID_POLICY: { grpc: Code.INVALID_ARGUMENT, http: 400 },
+  INVALID_WEBHOOK: { grpc: Code.INVALID_ARGUMENT, http: 400 },
+  PAYLOAD_TOO_LARGE: { grpc: Code.INVALID_ARGUMENT, http: 400 },
+  UNAUTHORIZED: { grpc: Code.UNAUTHENTICATED, http: 401 },
+  ENDPOINT_NOT_FOUND: { grpc: Code.NOT_FOUND, http: 404 },
+  JOB_NOT_FOUND: { grpc: Code.NOT_FOUND, http: 404 },
+  TEMPLATE_NOT_FOUND: { grpc: Code.NOT_FOUND, http: 404 },
+  NOT_FOUND: { grpc: Code.NOT_FOUND, http: 404 },
+  JOB_NOT_RETRYABLE: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  IDEMPOTENCY_KEY_REUSED: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  WRONG_ENDPOINT_TYPE: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  WORKERS_NOT_ZERO: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  IN_USE: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  NAME_TAKEN: { grpc: Code.ALREADY_EXISTS, http: 400 },
+  RATE_LIMITED: { grpc: Code.RESOURCE_EXHAUSTED, http: 429 },
+  QUEUE_FULL: { grpc: Code.RESOURCE_EXHAUSTED, http: 429 },
+  UNAVAILABLE: { grpc: Code.UNAVAILABLE, http: 503 },
+  INTERNAL: { grpc: Code.INTERNAL, http: 500 },
+};
+
+/** A failed call, as the caller of core sees it. */
+export class CoreError extends Error {
+  readonly reason: Reason;
+
+  constructor(reason: Reason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CoreError';
+    this.reason = reason;
+  }
+
+  /** HTTP status that belongs to the reason. */
+  get httpStatus(): number {
+    return REASONS[this.reason].http;
+  }
+}
+
+const DOMAIN = 'slipway';
+const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
+const STATUS_DETAILS_KEY = 'grpc-status-details-bin';
+
+/** The status of a failed unary call: code, text and a google.rpc.Status detail with the reason. */
+export function toGrpcStatus(reason: Reason, message: string): { code: Code; details: string; metadata: Metadata } {
+  const code = REASONS[reason].grpc;
+  const metadata = new Metadata();
+  metadata.set(STATUS_DETAILS_KEY, encodeStatus(code, message, reason));
+  return { code, details: message, metadata };
+}
+
+/** Reads a failed call. A status without a reason, for instance of a broken connection, becomes UNAVAILABLE or INTERNAL. */
+export function fromGrpcError(error: unknown): CoreError {
+  if (error instanceof CoreError) return error;
+  const failed = error as Partial<ServiceError>;
+  const details = failed.metadata?.get(STATUS_DETAILS_KEY)[0];
+  const reason = details instanceof Uint8Array ? decodeReason(details) : undefined;
+  if (reason !== undefined) return new CoreError(reason, failed.details ?? reason, { cause: error });
+  if (failed.code === Code.UNAVAILABLE || failed.code === Code.CANCELLED || failed.code === Code.DEADLINE_EXCEEDED) {
+    return new CoreError('UNAVAILABLE', 'The service is not reachable right now; try again shortly.', { cause: error });
+  }
+  return new CoreError('INTERNAL', failed.details ?? failed.message ?? 'unknown fault', { cause: error });
+}
+
+/** The reason named by a text, or INTERNAL when this build does not know it. */
+export function reasonFromName(name: string): Reason {
+  return name in REASONS ? (name as Reason) : 'INTERNAL';
+}
+
+// google.rpc.Status { int32 code = 1; string message = 2; repeated Any details = 3 }, Any { string type_url = 1; bytes value = 2 },
+// ErrorInfo { string reason = 1; string domain = 2 }. Written by hand because nothing else of google.rpc is needed.
+function encodeStatus(code: number, message: string, reason: string): Buffer {
+  const info = new BinaryWriter().uint32(10).string(reason).uint32(18).string(DOMAIN).finish();
+  const any = new BinaryWriter().uint32(10).string(ERROR_INFO_TYPE).uint32(18).bytes(info).finish();
+  return Buffer.from(new BinaryWriter().uint32(8).int32(code).uint32(18).string(message).uint32(26).bytes(any).finish());
+}
+
+function decodeReason(status: Uint8Array): Reason | undefined {
+  const any = field(status, 3);
+  const info = any && field(any, 2);
+  const name = info && field(info, 1);
+  return name && reasonFromName(Buffer.from(name).toString());
+}
+
+function field(message: Uint8Array, wanted: number): Uint8Array | undefined {
+  const reader = new BinaryReader(message);
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag >>> 3 === wanted) return reader.bytes();
+    reader.skip(tag & 7);
+  }
+  return undefined;
+}
