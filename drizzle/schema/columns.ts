@@ -1,0 +1,8 @@
+/** Column shapes that several tables share. */
+import { customType, timestamp } from 'drizzle-orm/pg-core';
+
+/** An instant by the database clock, microsecond precision. */
+export const instant = (name: string) => timestamp(name, { withTimezone: true });
+
+/** Raw bytes: user JSON is stored exactly as it came, and secrets are stored sealed. */
+export const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' });

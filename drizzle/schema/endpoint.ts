@@ -1,0 +1,53 @@
+/** Endpoints and the counters of their jobs. */
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, check, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { account } from './account.ts';
+import { bytes, instant } from './columns.ts';
+import { template } from './template.ts';
+
+export const endpoint = pgTable('endpoint', {
+  /** 14 lowercase letters and digits. */
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull().references(() => account.id, { onDelete: 'cascade' }),
+  /** Makes a repeated creation return the first endpoint. */
+  requestId: text('request_id'),
+  name: text('name').notNull(),
+  templateId: text('template_id').notNull().references(() => template.id),
+  type: text('type').notNull().default('QB'),
+  gpuIds: text('gpu_ids').array().notNull().default(sql`'{}'`),
+  gpuCount: integer('gpu_count').notNull().default(1),
+  workersMin: integer('workers_min').notNull().default(0),
+  workersMax: integer('workers_max').notNull().default(3),
+  idleTimeoutSeconds: integer('idle_timeout_seconds').notNull().default(5),
+  scalerType: text('scaler_type').notNull().default('QUEUE_DELAY'),
+  scalerValue: integer('scaler_value').notNull().default(4),
+  executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull().default(600_000),
+  flashBootType: text('flash_boot_type').notNull().default('OFF'),
+  locations: text('locations').array().notNull().default(sql`'{}'`),
+  networkVolumeIds: text('network_volume_ids').array().notNull().default(sql`'{}'`),
+  env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
+  retryLimit: integer('retry_limit').notNull().default(2),
+  retryHandlerErrors: boolean('retry_handler_errors').notNull().default(false),
+  workerConcurrency: integer('worker_concurrency').notNull().default(1),
+  computeType: text('compute_type').notNull().default('GPU'),
+  allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
+  /** Signs webhook calls; sealed. Null = not signed. */
+  webhookSecretSealed: bytes('webhook_secret_sealed'),
+  /** Raised by every change that replaces workers. */
+  version: integer('version').notNull().default(0),
+  createdAt: instant('created_at').notNull().defaultNow(),
+}, (t) => [
+  index('endpoint_account_idx').on(t.accountId, t.createdAt),
+  index('endpoint_template_idx').on(t.templateId),
+  unique('endpoint_request_unique').on(t.accountId, t.requestId),
+  check('endpoint_type_known', sql`${t.type} IN ('QB', 'LB')`),
+  check('endpoint_workers_in_order', sql`0 <= ${t.workersMin} AND ${t.workersMin} <= ${t.workersMax}`),
+]);
+
+/** Counters since the endpoint was made. A row of its own, because it changes with every batch of outcomes. */
+export const endpointCounter = pgTable('endpoint_counter', {
+  endpointId: text('endpoint_id').primaryKey().references(() => endpoint.id, { onDelete: 'cascade' }),
+  completed: bigint('completed', { mode: 'number' }).notNull().default(0),
+  failed: bigint('failed', { mode: 'number' }).notNull().default(0),
+  retried: bigint('retried', { mode: 'number' }).notNull().default(0),
+});

@@ -1,0 +1,26 @@
+/** What workers run. */
+import { sql } from 'drizzle-orm';
+import { boolean, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { account } from './account.ts';
+import { instant } from './columns.ts';
+
+export const template = pgTable('template', {
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull().references(() => account.id, { onDelete: 'cascade' }),
+  name: text('name').notNull(),
+  imageName: text('image_name').notNull().default(''),
+  startCommand: text('start_command').array().notNull().default(sql`'{}'`),
+  entrypoint: text('entrypoint').array().notNull().default(sql`'{}'`),
+  env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
+  workingDirectory: text('working_directory').notNull().default(''),
+  containerDiskGb: integer('container_disk_gb').notNull().default(50),
+  volumeGb: integer('volume_gb').notNull().default(0),
+  volumeMountPath: text('volume_mount_path').notNull().default('/workspace'),
+  ports: text('ports').array().notNull().default(sql`'{}'`),
+  registryAuthId: text('registry_auth_id'),
+  serverless: boolean('serverless').notNull().default(true),
+  public: boolean('public').notNull().default(false),
+  readme: text('readme').notNull().default(''),
+  category: text('category').notNull().default('NVIDIA'),
+  createdAt: instant('created_at').notNull().defaultNow(),
+}, (t) => [unique('template_name_unique').on(t.accountId, t.name)]);

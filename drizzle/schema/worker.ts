@@ -1,0 +1,37 @@
+/** Workers: what core wants of them (desired) and what their agent observed (state). Each column has one writer. */
+import { sql } from 'drizzle-orm';
+import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { instant } from './columns.ts';
+import { endpoint } from './endpoint.ts';
+import { machine } from './machine.ts';
+
+export const worker = pgTable('worker', {
+  /** 14 lowercase letters and digits; a restart is a new worker. */
+  id: text('id').primaryKey(),
+  endpointId: text('endpoint_id').notNull().references(() => endpoint.id, { onDelete: 'cascade' }),
+  machineId: text('machine_id').notNull().references(() => machine.id, { onDelete: 'cascade' }),
+  /** RUN, DRAIN or GONE. Written by scaling. GONE: its agent stops it at once; the row stays until the agent no longer reports it. */
+  desired: text('desired').notNull().default('RUN'),
+  /** INITIALIZING, READY, DRAINING, UNHEALTHY or STOPPED. Written from the agent's reports. */
+  state: text('state').notNull().default('INITIALIZING'),
+  /** Attempts it can hold at once, from the agent's reports. */
+  capacity: integer('capacity').notNull().default(0),
+  /** Endpoint version it was started from. */
+  version: integer('version').notNull(),
+  gpuUuids: text('gpu_uuids').array().notNull().default(sql`'{}'`),
+  reason: text('reason').notNull().default(''),
+  exitCode: integer('exit_code'),
+  sdkVersion: text('sdk_version').notNull().default(''),
+  /** Crashes of this slot in a row without a job in between; decides the back-off. */
+  failures: integer('failures').notNull().default(0),
+  /** When an UNHEALTHY worker may be replaced. */
+  retryAt: instant('retry_at'),
+  /** When scaling last saw it hold an attempt, or became ready; idle time counts from here. */
+  busyAt: instant('busy_at').notNull().defaultNow(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+}, (t) => [
+  index('worker_endpoint_idx').on(t.endpointId),
+  index('worker_machine_idx').on(t.machineId),
+  check('worker_desired_known', sql`${t.desired} IN ('RUN', 'DRAIN', 'GONE')`),
+  check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),
+]);
