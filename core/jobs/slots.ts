@@ -1,0 +1,36 @@
+/** What the job use cases need of dispatch: room on workers whose sessions this replica holds. Implemented by core/dispatch. */
+
+/** Room for one attempt on one worker. */
+export interface Slot {
+  endpointId: string;
+  workerId: string;
+  machineId: string;
+}
+
+/** Names an attempt; the number is the fencing token. */
+export interface AttemptKey {
+  endpointId: string;
+  jobId: string;
+  attempt: number;
+}
+
+/** A job whose claim is committed. */
+export interface ClaimedJob extends AttemptKey {
+  workerId: string;
+  machineId: string;
+  /** The input when it is small enough for the session stream, else undefined and the agent fetches it. */
+  input: Buffer | undefined;
+  inputSize: number;
+  /** Sealed S3Config, opened only when it is sent. */
+  s3ConfigSealed: Buffer | undefined;
+}
+
+/** The pool of free slots on this replica. */
+export interface SlotSource {
+  /** Takes up to `count` free slots of an endpoint out of the pool, so that nobody else claims for them. Never waits. */
+  take(endpointId: string, count: number): Slot[];
+  /** Gives back slots that were not used. */
+  give(slots: readonly Slot[]): void;
+  /** Sends committed claims to their workers; the slots are used until the attempts end. A claim whose session has gone is put back by its loss. */
+  assign(jobs: readonly ClaimedJob[]): void;
+}
