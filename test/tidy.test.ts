@@ -1,0 +1,142 @@
+/** The style, checked: import arrows, lengths, banned words. Each message says what to do instead. Rules and reasons: ARCHITECTURE.md. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import t from 'tap';
+import ts from 'typescript';
+import { REASONS as DOMAIN_REASONS } from '../core/domain/errors.ts';
+import { REASONS as WIRE_REASONS } from '../proto/wire/reason.ts';
+
+const FILE_LINES_MAX = 300;
+const TEST_FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 70;
+const LINE_COLUMNS_MAX = 160;
+const PROTO_COMMENT_SHARE_MIN = 0.4;
+const COMMENT_SHARE_MIN = 0.08;
+
+const root = join(import.meta.dirname, '..');
+const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+const files = listed.split('\n').filter((file) => /\.(ts|mjs)$/.test(file) && !file.startsWith('proto/gen/'));
+const sources = files.filter((file) => !file.startsWith('test/'));
+const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+const read = (file: string): string => text.get(file)!;
+
+/** Which folders a folder's files may import, besides packages and themselves. The first matching row counts. */
+const ARROWS: [folder: string, allowed: string[]][] = [
+  ['core/runtime/', []],
+  ['core/domain/', []],
+  ['drizzle/', []],
+  ['proto/wire/', ['proto/']],
+  ['core/store/', ['core/domain/', 'core/runtime/', 'drizzle/']],
+  ['core/jobs/', ['core/domain/', 'core/store/', 'core/runtime/']],
+  ['core/endpoints/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/jobs/']],
+  ['core/access/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/jobs/']],
+  ['core/duties/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/jobs/']],
+  ['core/scaling/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/jobs/']],
+  ['core/dispatch/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/jobs/', 'proto/']],
+  ['core/rpc/', ['core/', 'proto/']],
+  ['core/', ['core/', 'proto/', 'drizzle/']],
+  ['facades/', ['proto/', 'core/runtime/']],
+  ['gpu-agent/', ['proto/', 'core/runtime/']],
+  ['deploy/', ['proto/', 'core/runtime/']],
+  ['examples/', []],
+];
+
+function importsOf(file: string): string[] {
+  const found = [...read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)].map((match) => match[1]!);
+  return found.map((path) => normalize(join(dirname(file), path)));
+}
+
+t.test('imports run one way', async (t) => {
+  for (const file of sources) {
+    const row = ARROWS.find(([folder]) => file.startsWith(folder));
+    if (!row) continue;
+    const [folder, allowed] = row;
+    const wrong = importsOf(file).filter((path) => !path.startsWith(folder) && !allowed.some((prefix) => path.startsWith(prefix)));
+    t.same(wrong, [], `${file} may import only ${[folder, ...allowed].join(', ')}: move the code, or hand the thing in`);
+  }
+});
+
+t.test('files and lines are short', async (t) => {
+  for (const file of files) {
+    const max = file.startsWith('test/') ? TEST_FILE_LINES_MAX : FILE_LINES_MAX;
+    const lines = read(file).split('\n');
+    t.ok(lines.length - 1 <= max, `${file} has ${lines.length - 1} lines, at most ${max}: split it by what it holds`);
+    const long = lines.findIndex((line) => line.length > LINE_COLUMNS_MAX);
+    t.equal(long, -1, `${file}:${long + 1} is longer than ${LINE_COLUMNS_MAX} columns`);
+  }
+});
+
+t.test('functions are short', async (t) => {
+  for (const file of sources) {
+    const tree = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
+    const visit = (node: ts.Node): void => {
+      if (ts.isFunctionLike(node) && 'body' in node && node.body) {
+        const first = tree.getLineAndCharacterOfPosition(node.getStart()).line;
+        const length = tree.getLineAndCharacterOfPosition(node.end).line - first + 1;
+        t.ok(length <= FUNCTION_LINES_MAX, `${file}:${first + 1} is a function of ${length} lines, at most ${FUNCTION_LINES_MAX}`);
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(tree);
+  }
+});
+
+/** What must not stand in the code: pattern, where it is allowed, what to do instead. */
+const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
+  [/process\.env/, /(^|\/)config\.ts$|^test\/|^deploy\/local\/|^gpu-agent\/handler\/|^examples\//, 'read it in the config.ts of the process and hand it in'],
+  [/\bDate\.now\b|new Date\(\)|\bperformance\.now\b/, /^core\/runtime\/clock\.ts$|^test\/|^gpu-agent\/handler\/|^examples\//, 'use the Clock that is handed in'],
+  [/\bset(Timeout|Interval)\(/, /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|helpers|handlers)\//, 'use Clock.after, delay or Loop; tests wait for a condition'],
+  [/\bMath\.random\b/, /^examples\/|^test\//, 'use the Random that is handed in'],
+  [/\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\//, 'use the logger that is handed in'],
+  [/:\s*any\b|<any>|\bas any\b/, /^$/, 'write the type, or unknown and a check'],
+  [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
+  [/\b(TODO|FIXME|XXX|HACK)\b/, /^$/, 'do it now or write it into an issue'],
+  [/\.(only|skip)\(/, /^test\/.*\.ts$/, 'run every test'],
+];
+
+t.test('banned words', async (t) => {
+  for (const file of files.filter((name) => name !== 'test/tidy.test.ts')) {
+    for (const [pattern, allowed, instead] of BANS) {
+      if (allowed.test(file)) continue;
+      const line = read(file).split('\n').findIndex((content) => pattern.test(content));
+      t.equal(line, -1, `${file}:${line + 1} has ${pattern.source}: ${instead}`);
+    }
+  }
+});
+
+t.test('names', async (t) => {
+  for (const file of files) {
+    t.match(file.split('/').at(-1), /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.(ts|mjs)$/, `${file} is named in kebab-case`);
+    if (!file.startsWith('test/')) {
+      t.notMatch(file.split('/').at(-1), /^(utils?|helpers?|common|misc|manager|types|interfaces|lib)\.ts$/, `${file} is named for the one thing inside`);
+    }
+  }
+});
+
+t.test('comments', async (t) => {
+  const share = (lines: string[], pattern: RegExp): number => {
+    const written = lines.filter((line) => line.trim() !== '');
+    return written.filter((line) => pattern.test(line)).length / written.length;
+  };
+  for (const file of sources) {
+    t.match(read(file).replace(/^#!.*\n/, ''), /^\/\*\*|^\/\//, `${file} starts with a comment that says what it is for`);
+  }
+  for (const folder of ['core/', 'gpu-agent/', 'facades/']) {
+    const lines = sources.filter((file) => file.startsWith(folder)).flatMap((file) => read(file).split('\n'));
+    t.ok(share(lines, /^\s*(\/\/|\/?\*)/) >= COMMENT_SHARE_MIN, `${folder} explains itself`);
+  }
+  const protos = listed.split('\n').filter((file) => file.startsWith('proto/slipway/') && file.endsWith('.proto'));
+  const lines = protos.flatMap((file) => readFileSync(join(root, file), 'utf8').split('\n'));
+  t.ok(share(lines, /^\s*\/\//) >= PROTO_COMMENT_SHARE_MIN, 'the contract is its own manual');
+});
+
+t.test('the reasons of the domain and of the contract are the same list', async (t) => {
+  t.same([...DOMAIN_REASONS].sort(), Object.keys(WIRE_REASONS).sort());
+});
+
+t.test('every top folder has a README', async (t) => {
+  for (const folder of ['proto', 'core', 'facades', 'gpu-agent', 'drizzle', 'test', 'deploy', 'examples']) {
+    t.ok(readFileSync(join(root, folder, 'README.md'), 'utf8').split('\n').length <= 40, `${folder}/README.md is short`);
+  }
+});
