@@ -1,0 +1,42 @@
+/** gRPC clients for tests, speaking for one key. */
+import { credentials, Metadata } from '@grpc/grpc-js';
+import type { Client, ServiceError } from '@grpc/grpc-js';
+import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
+import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
+import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
+import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
+import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { fromGrpcError } from '../../proto/wire/reason.ts';
+
+/** All clients of one core address. */
+export function grpcClients(address: string) {
+  const options: [string, ReturnType<typeof credentials.createInsecure>, typeof CHANNEL_OPTIONS] = [address, credentials.createInsecure(), CHANNEL_OPTIONS];
+  const clients = {
+    access: new AccessServiceClient(...options),
+    keys: new KeyServiceClient(...options),
+    endpoints: new EndpointServiceClient(...options),
+    jobs: new JobServiceClient(...options),
+    machines: new MachineServiceClient(...options),
+    templates: new TemplateServiceClient(...options),
+  };
+  return { ...clients, close: () => { for (const client of Object.values(clients)) (client as Client).close(); } };
+}
+
+export type GrpcClients = ReturnType<typeof grpcClients>;
+
+type Unary<Request, Response> = (request: Request, metadata: Metadata, done: (error: ServiceError | null, response: Response) => void) => unknown;
+
+/** Calls a unary method with a key. Failures are CoreErrors. Usage: `call(clients.jobs, 'getJob', request, key)`. */
+export function call<C extends Client, Name extends keyof C>(
+  client: C, method: Name, request: C[Name] extends Unary<infer Request, infer _> ? Request : never, key: string,
+): Promise<C[Name] extends Unary<infer _, infer Response> ? Response : never> {
+  const metadata = new Metadata();
+  if (key !== '') metadata.set('authorization', `Bearer ${key}`);
+  return new Promise((resolve, reject) => {
+    (client[method] as Unary<unknown, never>).call(client, request, metadata, (error, response) => {
+      if (error) reject(fromGrpcError(error));
+      else resolve(response);
+    });
+  });
+}
