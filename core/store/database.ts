@@ -1,0 +1,78 @@
+/**
+ * Connections to PostgreSQL. Two pools: `sql` for everything, `hot` for the statements of the job engine, whose plans must never depend
+ * on statistics: a plan made while the job table was empty would scan a million rows until the next analyze.
+ */
+import { drizzle } from 'drizzle-orm/postgres-js';
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import * as schema from '../../drizzle/schema/index.ts';
+import type { Logger } from '../runtime/logger.ts';
+
+/** bigint columns arrive as numbers: none of ours passes 2^53. */
+const TYPES = { bigint: { to: 20, from: [20], parse: Number, serialize: String } };
+
+/** A postgres.js client. Because drizzle shares the general one, instants arrive as text on it: convert them in SQL. */
+export type Sql = postgres.Sql<{ bigint: number }>;
+
+/** How to connect. */
+export interface DatabaseOptions {
+  logger: Logger;
+  /** Connections of the general pool. Default 8. */
+  connectionsMax?: number;
+  /** Connections of the hot pool. Default 8. */
+  hotConnectionsMax?: number;
+}
+
+/** An open database. */
+export interface Database {
+  readonly url: string;
+  /** General pool, raw. */
+  readonly sql: Sql;
+  /** Pool of the job engine: index plans only, planned once. Never join two row sets on it without an index on one of them. */
+  readonly hot: Sql;
+  /** General pool through drizzle. */
+  readonly db: PostgresJsDatabase<typeof schema>;
+  /** Ends all connections after the statements in flight, at the latest after 5 s. */
+  close(): Promise<void>;
+}
+
+/** Plan settings of the hot pool. */
+const HOT_SETTINGS = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_bitmapscan: 'off',
+  plan_cache_mode: 'force_generic_plan',
+};
+
+/** Longest pause before connecting again, in seconds: a restarted database is used again within this time. */
+const RECONNECT_SECONDS_MAX = 0.5;
+const CLOSE_SECONDS_MAX = 5;
+
+/** Makes a client; `name` tells its connections apart in pg_stat_activity. */
+export function connect(url: string, name: string, max: number, logger: Logger, settings: Record<string, string> = {}): Sql {
+  return postgres(url, {
+    max,
+    types: TYPES,
+    connect_timeout: 5,
+    max_lifetime: null,
+    backoff: (failures: number) => Math.min(0.05 * 2 ** failures, RECONNECT_SECONDS_MAX),
+    connection: { application_name: name, jit: 'off', ...settings } as Partial<postgres.ConnectionParameters>,
+    onnotice: (notice) => logger.debug({ notice: notice['message'] }, 'database notice'),
+  }) as unknown as Sql;
+}
+
+/** Opens the database at a postgres:// URL. Connects on first use, so a database that is down is met by the first statement. */
+export function openDatabase(url: string, options: DatabaseOptions): Database {
+  const sql = connect(url, 'slipway-core', options.connectionsMax ?? 8, options.logger);
+  const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, HOT_SETTINGS);
+  return {
+    url,
+    sql,
+    hot,
+    db: drizzle(sql, { schema }),
+    async close() {
+      await Promise.all([sql.end({ timeout: CLOSE_SECONDS_MAX }), hot.end({ timeout: CLOSE_SECONDS_MAX })]);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Brings a database to the schema of this build, once at a time however many replicas start together. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { drizzle } from 'drizzle-orm/postgres-js';
+import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
+import type { Logger } from '../runtime/logger.ts';
+import { connect } from './database.ts';
+import type { Sql } from './database.ts';
+import { tuneHotTables } from './hot-tables.ts';
+
+const FOLDER = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
+/** Key of the advisory lock; any number that nobody else uses. drizzle's migrator takes no lock of its own. */
+const LOCK = 5_947_213_005;
+
+/** The database was migrated by a newer build; running this one could damage it. */
+export class NewerDatabaseError extends Error {
+  constructor() {
+    super('The database was migrated by a newer version of Slipway. Run that version, or use another database.');
+    this.name = 'NewerDatabaseError';
+  }
+}
+
+/** Applies the missing migrations under an advisory lock on a connection of its own. NewerDatabaseError: the database is ahead of the code. */
+export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
+  const sql = connect(database.url, 'slipway-migrate', 1, logger, { client_min_messages: 'warning' });
+  try {
+    await sql`SELECT pg_advisory_lock(${LOCK})`;
+    await refuseNewer(sql);
+    await runMigrations(drizzle(sql), { migrationsFolder: FOLDER });
+    await tuneHotTables(sql);
+  } finally {
+    // Ending the connection frees the lock.
+    await sql.end({ timeout: 5 });
+  }
+}
+
+async function refuseNewer(sql: Sql): Promise<void> {
+  const [table] = await sql<{ name: string | null }[]>`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS name`;
+  if (!table?.name) return;
+  const [row] = await sql<{ newest: number | null }[]>`SELECT max(created_at) AS newest FROM drizzle.__drizzle_migrations`;
+  if ((row?.newest ?? 0) > newestKnown()) throw new NewerDatabaseError();
+}
+
+/** When the newest migration of this build was made, as drizzle's journal counts. */
+function newestKnown(): number {
+  const journal = JSON.parse(readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8')) as { entries: { when: number }[] };
+  return Math.max(0, ...journal.entries.map((entry) => entry.when));
+}
