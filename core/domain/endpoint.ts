@@ -1,0 +1,151 @@
+/** An endpoint: its settings, their defaults and bounds, and which changes replace its workers. */
+import { DomainError } from './errors.ts';
+import { checkGpuIds } from './gpu-pools.ts';
+
+/** How requests reach the workers. */
+export type EndpointType = 'QB' | 'LB';
+/** What the scaler looks at. */
+export type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT';
+/** Whether scaled-down workers are kept frozen. */
+export type FlashBootType = 'OFF' | 'FLASHBOOT';
+
+/** What its owner chooses. The contract says what each field means. */
+export interface EndpointSettings {
+  name: string;
+  templateId: string;
+  type: EndpointType;
+  gpuIds: string[];
+  gpuCount: number;
+  workersMin: number;
+  workersMax: number;
+  idleTimeoutSeconds: number;
+  scalerType: ScalerType;
+  scalerValue: number;
+  executionTimeoutMs: number;
+  flashBootType: FlashBootType;
+  locations: string[];
+  networkVolumeIds: string[];
+  env: Record<string, string>;
+  retryLimit: number;
+  retryHandlerErrors: boolean;
+  workerConcurrency: number;
+  computeType: 'GPU' | 'CPU';
+  allowedCudaVersions: string[];
+}
+
+/** A stored endpoint. */
+export interface Endpoint extends EndpointSettings {
+  id: string;
+  accountId: string;
+  version: number;
+  createdAt: Date;
+}
+
+/** Values of fields that were not given (compat.md 7.1). */
+export const ENDPOINT_DEFAULTS = {
+  workersMin: 0, workersMax: 3, idleTimeoutSeconds: 5, scalerValue: 4, executionTimeoutMs: 600_000, retryLimit: 2, workerConcurrency: 1,
+} as const;
+
+/** Bounds of the numbers, both ends allowed. */
+const BOUNDS: readonly [field: keyof EndpointSettings & string, min: number, max: number][] = [
+  ['gpuCount', 0, 64],
+  ['workersMin', 0, 10_000],
+  ['workersMax', 0, 10_000],
+  ['idleTimeoutSeconds', 1, 3_600],
+  ['scalerValue', 1, 1_000_000],
+  ['executionTimeoutMs', 5_000, 604_800_000],
+  ['retryLimit', 0, 10],
+  ['workerConcurrency', 1, 100],
+];
+
+/** Longest name in characters (compat.md 3.4). */
+export const NAME_LENGTH_MAX = 191;
+/** Most variables of an environment, and the longest name and value in characters. */
+const ENV_SIZE_MAX = 1_000;
+const ENV_VALUE_LENGTH_MAX = 131_072;
+const LIST_LENGTH_MAX = 100;
+
+/** Fields that can change without replacing workers (compat.md 3.4); a change of any other raises the version. */
+const IN_PLACE: ReadonlySet<keyof EndpointSettings> = new Set([
+  'executionTimeoutMs', 'flashBootType', 'idleTimeoutSeconds', 'name', 'scalerType', 'scalerValue', 'workersMax', 'workersMin', 'retryLimit',
+  'retryHandlerErrors', 'type', 'computeType',
+]);
+
+/** Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. */
+export function checkEndpoint(settings: EndpointSettings): void {
+  checkName('name', settings.name);
+  for (const [field, min, max] of BOUNDS) {
+    const value = settings[field] as number;
+    if (!Number.isInteger(value) || value < min || value > max) throw invalid(`${snake(field)} is ${value}, but must be a whole number from ${min} to ${max}`);
+  }
+  if (settings.workersMin > settings.workersMax) {
+    throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
+  }
+  checkGpuIds(settings.gpuIds);
+  if (settings.gpuIds.length > 0 && settings.gpuCount < 1) throw invalid('gpu_count must be at least 1 when gpu_ids is not empty');
+  if (settings.computeType !== 'GPU' && settings.computeType !== 'CPU') throw invalid(`compute_type is ${JSON.stringify(settings.computeType)}, but must be GPU or CPU`);
+  if (settings.computeType === 'CPU' && (settings.gpuIds.length > 0 || settings.gpuCount > 0)) throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
+  checkTexts('locations', settings.locations);
+  checkTexts('network_volume_ids', settings.networkVolumeIds);
+  checkTexts('allowed_cuda_versions', settings.allowedCudaVersions);
+  for (const version of settings.allowedCudaVersions) {
+    if (!/^\d{1,3}\.\d{1,3}$/.test(version)) throw invalid(`allowed_cuda_versions: ${JSON.stringify(version)} is not a version like 12.8`);
+  }
+  checkEnv(settings.env);
+}
+
+/** Whether going from one set of settings to another needs new workers. */
+export function replacesWorkers(before: EndpointSettings, after: EndpointSettings): boolean {
+  const fields = Object.keys(before) as (keyof EndpointSettings)[];
+  return fields.some((field) => !IN_PLACE.has(field) && field in after && canonical(before[field]) !== canonical(after[field]));
+}
+
+/** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (spec.md 3). */
+export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'workersMax'>): void {
+  if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
+  throw new DomainError('WORKERS_NOT_ZERO', `Set workersMin and workersMax to 0 before deleting the endpoint (they are ${endpoint.workersMin} and `
+    + `${endpoint.workersMax}): PATCH /v1/endpoints/${endpoint.id} with {"workersMin":0,"workersMax":0}.`);
+}
+
+/** 1 to 191 characters, no NUL. */
+export function checkName(field: string, name: string): void {
+  if (name.length === 0 || name.length > NAME_LENGTH_MAX) throw invalid(`${field} has ${name.length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
+  checkText(field, name);
+}
+
+/** Names of variables as POSIX has them, no NUL anywhere. */
+export function checkEnv(env: Record<string, string>): void {
+  const entries = Object.entries(env);
+  if (entries.length > ENV_SIZE_MAX) throw invalid(`env has ${entries.length} variables, but may have ${ENV_SIZE_MAX}`);
+  for (const [name, value] of entries) {
+    if (!/^[A-Za-z_][A-Za-z0-9_.-]{0,254}$/.test(name)) throw invalid(`env: ${JSON.stringify(name.slice(0, 64))} is not a name for a variable`);
+    if (value.length > ENV_VALUE_LENGTH_MAX) throw invalid(`env: ${name} is longer than ${ENV_VALUE_LENGTH_MAX} characters`);
+    checkText(`env: ${name}`, value);
+  }
+}
+
+/** At most 100 texts of 1 to 191 characters. */
+export function checkTexts(field: string, texts: readonly string[]): void {
+  if (texts.length > LIST_LENGTH_MAX) throw invalid(`${field} has ${texts.length} entries, but may have ${LIST_LENGTH_MAX}`);
+  for (const text of texts) checkName(field, text);
+}
+
+/** PostgreSQL stores no NUL, and a lone surrogate is no text. */
+export function checkText(field: string, text: string): void {
+  if (text.includes('\0') || !text.isWellFormed()) throw invalid(`${field} contains a character that cannot be stored`);
+}
+
+/** A refusal of a field. */
+export function invalid(message: string): DomainError {
+  return new DomainError('INVALID_REQUEST', message);
+}
+
+/** The field's name in the contract. */
+export function snake(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function canonical(value: unknown): string {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value);
+  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,133 @@
+/** Where a new worker goes. Pure: small filters, each able to say why it refuses, then a choice among what is left. */
+import { gpuPreference, sameCard } from './gpu-pools.ts';
+
+/** A GPU of a machine. */
+export interface PlacementGpu {
+  uuid: string;
+  name: string;
+  migProfile: string;
+  /** A worker has it. */
+  used: boolean;
+}
+
+/** A machine as placement sees it. */
+export interface PlacementMachine {
+  id: string;
+  name: string;
+  /** Its agent has a session and extends its lease. */
+  connected: boolean;
+  gpus: readonly PlacementGpu[];
+  locations: readonly string[];
+  /** Workers without a GPU that it can run, and that it runs. */
+  cpuSlots: number;
+  cpuSlotsUsed: number;
+  cudaVersion: string;
+  /** Workers of the same endpoint that it runs. */
+  siblings: number;
+}
+
+/** What the worker needs. */
+export interface PlacementWish {
+  gpuIds: readonly string[];
+  gpuCount: number;
+  locations: readonly string[];
+  allowedCudaVersions: readonly string[];
+}
+
+/** A place, or why there is none. */
+export type Placement =
+  | { machineId: string; gpuUuids: string[] }
+  | { refusal: string };
+
+/** Says why a machine cannot take the worker, or nothing. */
+type Filter = (machine: PlacementMachine, wish: PlacementWish) => string | undefined;
+
+const connected: Filter = (machine) => (machine.connected ? undefined : 'its agent is not connected');
+
+const location: Filter = (machine, wish) => {
+  if (wish.locations.length === 0 || wish.locations.some((place) => machine.locations.includes(place))) return undefined;
+  return `it is in ${machine.locations.join(', ') || 'no location'}, not in ${wish.locations.join(', ')}`;
+};
+
+const cuda: Filter = (machine, wish) => {
+  if (wish.allowedCudaVersions.length === 0 || wish.allowedCudaVersions.some((version) => supports(machine.cudaVersion, version))) return undefined;
+  return `its driver supports CUDA ${machine.cudaVersion || 'nothing'}, not ${wish.allowedCudaVersions.join(' or ')}`;
+};
+
+const gpuType: Filter = (machine, wish) => {
+  if (wish.gpuCount === 0) return undefined;
+  if (machine.gpus.some((gpu) => rankOf(gpu, wish) !== undefined)) return undefined;
+  return machine.gpus.length === 0 ? 'it has no GPU' : `none of its GPUs (${[...new Set(machine.gpus.map((gpu) => gpu.name))].join(', ')}) is asked for`;
+};
+
+const gpuRoom: Filter = (machine, wish) => {
+  if (wish.gpuCount === 0 || choice(machine, wish) !== undefined) return undefined;
+  const free = machine.gpus.filter((gpu) => !gpu.used && rankOf(gpu, wish) !== undefined).length;
+  return `${wish.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`;
+};
+
+const cpuRoom: Filter = (machine, wish) => {
+  if (wish.gpuCount > 0 || machine.cpuSlotsUsed < machine.cpuSlots) return undefined;
+  return `all of its ${machine.cpuSlots} slots for workers without a GPU are taken`;
+};
+
+/** In the order in which a person would ask. */
+const FILTERS: readonly Filter[] = [connected, location, cuda, gpuType, gpuRoom, cpuRoom];
+
+/** Why a machine cannot take the worker, or undefined when it can. */
+export function refusalOf(machine: PlacementMachine, wish: PlacementWish): string | undefined {
+  for (const filter of FILTERS) {
+    const reason = filter(machine, wish);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** The best place: preferred GPU type first, then the machine with the fewest siblings, then the one with the most room. */
+export function place(machines: readonly PlacementMachine[], wish: PlacementWish): Placement {
+  const fitting = machines.filter((machine) => refusalOf(machine, wish) === undefined);
+  const best = fitting
+    .map((machine) => ({ machine, picked: choice(machine, wish) ?? { rank: 0, gpuUuids: [] } }))
+    .sort((a, b) => a.picked.rank - b.picked.rank || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
+  if (best) return { machineId: best.machine.id, gpuUuids: best.picked.gpuUuids };
+  if (machines.length === 0) return { refusal: 'no machine has joined' };
+  return { refusal: machines.map((machine) => `${machine.name}: ${refusalOf(machine, wish)}`).join('; ').slice(0, 2_000) };
+}
+
+/** GPUs of one type for the worker, the most preferred type that is free often enough. */
+function choice(machine: PlacementMachine, wish: PlacementWish): { rank: number; gpuUuids: string[] } | undefined {
+  if (wish.gpuCount === 0) return { rank: 0, gpuUuids: [] };
+  const byType = new Map<string, { rank: number; gpuUuids: string[] }>();
+  for (const gpu of machine.gpus) {
+    const rank = rankOf(gpu, wish);
+    if (gpu.used || rank === undefined) continue;
+    const type = `${sameCard(gpu.name)} ${gpu.migProfile}`;
+    const group = byType.get(type) ?? { rank, gpuUuids: [] };
+    group.gpuUuids.push(gpu.uuid);
+    byType.set(type, group);
+  }
+  const groups = [...byType.values()].filter((group) => group.gpuUuids.length >= wish.gpuCount).sort((a, b) => a.rank - b.rank);
+  return groups[0] && { rank: groups[0].rank, gpuUuids: groups[0].gpuUuids.slice(0, wish.gpuCount) };
+}
+
+/** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
+function rankOf(gpu: PlacementGpu, wish: PlacementWish): number | undefined {
+  const { order, excluded } = gpuPreference(wish.gpuIds);
+  const type = sameCard(gpu.name);
+  if (excluded.has(type)) return undefined;
+  if (order.length === 0) return 0;
+  const rank = gpu.migProfile === '' ? order.indexOf(type) : order.indexOf(`${type} MIG ${gpu.migProfile}`);
+  return rank === -1 ? undefined : rank;
+}
+
+function roomOf(machine: PlacementMachine): number {
+  return machine.gpus.filter((gpu) => !gpu.used).length + machine.cpuSlots - machine.cpuSlotsUsed;
+}
+
+/** A driver runs programs of its own CUDA version and of older ones. */
+function supports(driver: string, wanted: string): boolean {
+  const [driverMajor, driverMinor] = driver.split('.').map(Number);
+  const [major, minor] = wanted.split('.').map(Number);
+  if (driverMajor === undefined || major === undefined || Number.isNaN(driverMajor)) return false;
+  return driverMajor > major || (driverMajor === major && (driverMinor ?? 0) >= (minor ?? 0));
+}

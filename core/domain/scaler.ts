@@ -1,0 +1,82 @@
+/** How many workers an endpoint should have. Pure: a sample and settings in, a number and its reason out. */
+
+/** One worker as a scaler sees it. */
+export interface WorkerSample {
+  id: string;
+  machineId: string;
+  desired: 'RUN' | 'DRAIN';
+  state: 'INITIALIZING' | 'READY' | 'DRAINING' | 'UNHEALTHY';
+  /** Endpoint version it was started from. */
+  version: number;
+  /** Attempts it holds. */
+  held: number;
+  /** Milliseconds since it last held an attempt or became ready. */
+  idleMs: number;
+  /** Milliseconds since it was asked for. */
+  ageMs: number;
+  /** Crashes of its place in a row. */
+  failures: number;
+  /** An UNHEALTHY worker's back-off has passed. */
+  retryDue: boolean;
+}
+
+/** What a scaler may see of an endpoint. Jobs with lowPriority are left out of both counts. */
+export interface ScaleSample {
+  /** Jobs that wait, counted no further than a scaler can use. */
+  queued: number;
+  /** How long the first of them has waited, in milliseconds; 0 without one. */
+  oldestWaitMs: number;
+  /** Jobs that run. */
+  running: number;
+  /** Workers that have not ended. */
+  workers: readonly WorkerSample[];
+}
+
+/** What the owner chose. */
+export interface ScaleSettings {
+  workersMin: number;
+  workersMax: number;
+  idleTimeoutSeconds: number;
+  scalerType: 'QUEUE_DELAY' | 'REQUEST_COUNT';
+  scalerValue: number;
+  /** Workers of another version are replaced. */
+  version: number;
+}
+
+/** A scaler's wish, before workersMin, workersMax and idle time are looked at. */
+export interface ScaleWish {
+  workers: number;
+  /** Why, for a person. */
+  reason: string;
+}
+
+/** Decides from demand alone. */
+export type Scaler = (sample: ScaleSample, settings: ScaleSettings) => ScaleWish;
+
+/** Workers that count: those to run, initializing and crashed ones included. */
+export function runningWorkers(sample: ScaleSample): WorkerSample[] {
+  return sample.workers.filter((worker) => worker.desired === 'RUN');
+}
+
+/** From zero the first job starts one worker; then one more each scalerValue seconds while the oldest job has waited longer (compat.md 7.2). */
+export const queueDelayScaler: Scaler = (sample, settings) => {
+  const present = runningWorkers(sample).filter((worker) => worker.version === settings.version);
+  const busy = present.filter((worker) => worker.held > 0).length;
+  if (sample.queued === 0) return { workers: busy, reason: 'no job waits' };
+  if (present.length === 0) return { workers: 1, reason: 'a job waits and there is no worker' };
+  const spanMs = settings.scalerValue * 1_000;
+  const youngestMs = Math.min(...present.map((worker) => worker.ageMs));
+  if (sample.oldestWaitMs < spanMs) return { workers: present.length, reason: `no job has waited ${settings.scalerValue} s` };
+  if (youngestMs < spanMs) return { workers: present.length, reason: `a worker was added less than ${settings.scalerValue} s ago` };
+  return { workers: present.length + 1, reason: `a job has waited longer than ${settings.scalerValue} s` };
+};
+
+/** ceil((queued + running) / scalerValue) (compat.md 7.2). */
+export const requestCountScaler: Scaler = (sample, settings) => {
+  const jobs = sample.queued + sample.running;
+  return { workers: Math.ceil(jobs / settings.scalerValue), reason: `${jobs} jobs, ${settings.scalerValue} a worker` };
+};
+
+/** The scaler that the owner chose. Another one can stand in its place. */
+export const chosenScaler: Scaler = (sample, settings) =>
+  (settings.scalerType === 'REQUEST_COUNT' ? requestCountScaler : queueDelayScaler)(sample, settings);

@@ -1,0 +1,78 @@
+/** A template: what workers run. Its fields, defaults and bounds. */
+import { checkEnv, checkName, checkText, checkTexts, invalid } from './endpoint.ts';
+
+/** What its owner chooses. The contract says what each field means. */
+export interface TemplateSettings {
+  name: string;
+  imageName: string;
+  startCommand: string[];
+  entrypoint: string[];
+  env: Record<string, string>;
+  workingDirectory: string;
+  containerDiskGb: number;
+  volumeGb: number;
+  volumeMountPath: string;
+  ports: string[];
+  registryAuthId: string | null;
+  serverless: boolean;
+  public: boolean;
+  readme: string;
+  category: string;
+}
+
+/** A stored template. */
+export interface Template extends TemplateSettings {
+  id: string;
+  accountId: string;
+  createdAt: Date;
+}
+
+/** Values of fields that were not given (compat.md 3.6). */
+export const TEMPLATE_DEFAULTS = { containerDiskGb: 50, volumeMountPath: '/workspace', category: 'NVIDIA' } as const;
+
+/** Fields whose change replaces the workers of the endpoints that use the template (compat.md 3.6). */
+const REPLACES: readonly (keyof TemplateSettings)[] = [
+  'imageName', 'startCommand', 'entrypoint', 'env', 'workingDirectory', 'containerDiskGb', 'ports', 'registryAuthId',
+];
+
+const COMMAND_PARTS_MAX = 1_000;
+const DISK_GB_MAX = 65_536;
+const README_LENGTH_MAX = 1_000_000;
+
+/** Fails with INVALID_REQUEST, naming the field, at the first fault. */
+export function checkTemplate(template: TemplateSettings): void {
+  checkName('name', template.name);
+  checkText('image_name', template.imageName);
+  for (const [field, parts] of [['start_command', template.startCommand], ['entrypoint', template.entrypoint]] as const) {
+    if (parts.length > COMMAND_PARTS_MAX) throw invalid(`${field} has ${parts.length} parts, but may have ${COMMAND_PARTS_MAX}`);
+    for (const part of parts) checkText(field, part);
+  }
+  if (template.imageName === '' && template.startCommand.length === 0) throw invalid('a template needs image_name or start_command: what should its workers run?');
+  if (template.startCommand[0] === '') throw invalid('start_command names no program');
+  checkEnv(template.env);
+  checkText('working_directory', template.workingDirectory);
+  checkText('volume_mount_path', template.volumeMountPath);
+  checkDisk('container_disk_gb', template.containerDiskGb);
+  checkDisk('volume_gb', template.volumeGb);
+  checkTexts('ports', template.ports);
+  for (const port of template.ports) {
+    const number = /^(\d{1,5})\/(http|tcp|udp)$/.exec(port)?.[1];
+    if (number === undefined || Number(number) < 1 || Number(number) > 65_535) throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http or 22/tcp`);
+  }
+  if (!['NVIDIA', 'AMD', 'CPU'].includes(template.category)) throw invalid(`category is ${JSON.stringify(template.category)}, but must be NVIDIA, AMD or CPU`);
+  if (template.readme.length > README_LENGTH_MAX) throw invalid(`readme is longer than ${README_LENGTH_MAX} characters`);
+  checkText('readme', template.readme);
+}
+
+/** Whether going from one set of settings to another needs new workers. */
+export function templateReplacesWorkers(before: TemplateSettings, after: TemplateSettings): boolean {
+  return REPLACES.some((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field])));
+}
+
+function checkDisk(field: string, gb: number): void {
+  if (!Number.isInteger(gb) || gb < 0 || gb > DISK_GB_MAX) throw invalid(`${field} is ${gb}, but must be a whole number from 0 to ${DISK_GB_MAX}`);
+}
+
+function sorted(value: unknown): unknown {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value).sort() : value;
+}

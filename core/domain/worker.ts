@@ -1,0 +1,48 @@
+/** A worker: what core wants of it, what its agent observed, and how long a crashed one waits. */
+
+/** What core wants: run it, let it finish, or be rid of it. */
+export type WorkerDesired = 'RUN' | 'DRAIN' | 'GONE';
+/** What its agent observed. */
+export type WorkerState = 'INITIALIZING' | 'READY' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
+
+/** A stored worker. */
+export interface Worker {
+  id: string;
+  endpointId: string;
+  machineId: string;
+  desired: WorkerDesired;
+  state: WorkerState;
+  /** Attempts it can hold at once. */
+  capacity: number;
+  /** Attempts it holds. */
+  held: number;
+  /** Endpoint version it was started from. */
+  version: number;
+  gpuUuids: string[];
+  reason: string;
+  exitCode: number | null;
+  sdkVersion: string;
+  createdAt: Date;
+}
+
+/** Longest pause before a crashed worker is replaced, in seconds. */
+export const CRASH_PAUSE_SECONDS_MAX = 300;
+/** Ended workers of an endpoint that are kept, so that their reason and log can be read. */
+export const ENDED_WORKERS_KEPT = 20;
+/** How long ended workers are kept, in hours. */
+export const ENDED_WORKERS_KEPT_HOURS = 24;
+
+/**
+ * Seconds until a crashed worker may be replaced. `failures` counts crashes of its place in a row without a finished job in between,
+ * this one included. The first crash of a worker that had been ready is replaced at once; then 1, 2, 4 … 300 s.
+ */
+export function crashPauseSeconds(failures: number, hadBeenReady: boolean): number {
+  if (failures <= 1 && hadBeenReady) return 0;
+  const doublings = Math.max(failures - (hadBeenReady ? 2 : 1), 0);
+  return Math.min(2 ** Math.min(doublings, 30), CRASH_PAUSE_SECONDS_MAX);
+}
+
+/** Whether a worker has ended and only its reason is left. */
+export function hasEnded(worker: Pick<Worker, 'desired' | 'state'>): boolean {
+  return worker.desired === 'GONE' || worker.state === 'STOPPED';
+}
