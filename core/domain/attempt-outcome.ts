@@ -1,0 +1,59 @@
+/** How an attempt ended, and what that does to its job. Pure; the store applies it under the guard of the attempt number. */
+import type { JobState } from './job-state.ts';
+
+/** How an attempt ended. */
+export type OutcomeKind =
+  /** The handler finished. */
+  | 'COMPLETED'
+  /** The handler reported an error. */
+  | 'FAILED'
+  /** Its worker, machine or lease was lost. */
+  | 'LOST'
+  /** No worker has seen it. */
+  | 'RETURNED'
+  /** It ended because core said so. The job moved before that was said, so this normally changes nothing. */
+  | 'STOPPED';
+
+/** What the endpoint says about trying again. */
+export interface RetryRules {
+  /** Times a job may be put back into the queue, 0 to 10. */
+  retryLimit: number;
+  /** Errors that the handler reported count as reasons to try again. */
+  retryHandlerErrors: boolean;
+}
+
+/** What happens to the job. */
+export interface Settlement {
+  /** The job goes back to the front of the queue while its `retries` are below this; 0 = never. */
+  requeueBelow: number;
+  /** Going back raises `retries` and the endpoint's `retried`. */
+  counted: boolean;
+  /** Where it goes otherwise. */
+  final: Extract<JobState, 'COMPLETED' | 'FAILED'>;
+}
+
+/** `retries` never gets near it. */
+export const ALWAYS = 1_000_000;
+
+/** What an outcome does to a job that is IN_PROGRESS on the attempt. */
+export function settle(kind: OutcomeKind, rules: RetryRules): Settlement {
+  switch (kind) {
+    case 'COMPLETED': return { requeueBelow: 0, counted: false, final: 'COMPLETED' };
+    case 'FAILED': return { requeueBelow: rules.retryHandlerErrors ? rules.retryLimit : 0, counted: true, final: 'FAILED' };
+    case 'RETURNED': return { requeueBelow: ALWAYS, counted: false, final: 'FAILED' };
+    // An attempt that was stopped while its job still counts on it is as good as lost.
+    case 'STOPPED':
+    case 'LOST': return { requeueBelow: rules.retryLimit, counted: true, final: 'FAILED' };
+  }
+}
+
+/** The text of a job that FAILED because its attempts were lost. */
+export function lossText(cause: string, kind: OutcomeKind): string {
+  if (cause !== '') return cause;
+  return kind === 'STOPPED' ? 'the attempt was stopped by its agent' : 'the worker was lost';
+}
+
+/** The text of a job that TIMED_OUT. */
+export function timeOutText(executionTimeoutMs: number): string {
+  return `job timed out: it ran longer than its execution timeout of ${executionTimeoutMs} ms`;
+}

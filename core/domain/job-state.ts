@@ -1,0 +1,67 @@
+/** The states of a job and the only moves between them (spec.md 3). Code, tests and documents read this table; the database refuses the rest. */
+
+export const JOB_STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
+
+/** Where a job stands. */
+export type JobState = (typeof JOB_STATES)[number];
+
+/** What moves a job. */
+export type Trigger =
+  | 'submit' | 'claim' | 'complete' | 'fail' | 'time out' | 'cancel' | 'retry'
+  /** The attempt's worker, machine or lease was lost and the endpoint's limit allows another. */
+  | 'lose'
+  /** No worker has seen the attempt. */
+  | 'return'
+  | 'purge' | 'expire';
+
+/** One allowed move. `null` stands for a job that does not exist: not yet, or no more. */
+export interface Transition {
+  from: JobState | null;
+  trigger: Trigger;
+  to: JobState | null;
+}
+
+/** All allowed moves. */
+export const TRANSITIONS: readonly Transition[] = [
+  { from: null, trigger: 'submit', to: 'IN_QUEUE' },
+  { from: 'IN_QUEUE', trigger: 'claim', to: 'IN_PROGRESS' },
+  { from: 'IN_PROGRESS', trigger: 'complete', to: 'COMPLETED' },
+  { from: 'IN_PROGRESS', trigger: 'fail', to: 'FAILED' },
+  { from: 'IN_PROGRESS', trigger: 'time out', to: 'TIMED_OUT' },
+  { from: 'IN_QUEUE', trigger: 'cancel', to: 'CANCELLED' },
+  { from: 'IN_PROGRESS', trigger: 'cancel', to: 'CANCELLED' },
+  { from: 'FAILED', trigger: 'retry', to: 'IN_QUEUE' },
+  { from: 'TIMED_OUT', trigger: 'retry', to: 'IN_QUEUE' },
+  { from: 'IN_PROGRESS', trigger: 'lose', to: 'IN_QUEUE' },
+  { from: 'IN_PROGRESS', trigger: 'return', to: 'IN_QUEUE' },
+  { from: 'IN_QUEUE', trigger: 'purge', to: null },
+  ...JOB_STATES.map((from): Transition => ({ from, trigger: 'expire', to: null })),
+];
+
+/** Where a trigger leads from a state; undefined when the move is not allowed. */
+export function nextState(from: JobState | null, trigger: Trigger): JobState | null | undefined {
+  return TRANSITIONS.find((move) => move.from === from && move.trigger === trigger)?.to;
+}
+
+/** States that a trigger may leave. */
+export function statesBefore(trigger: Trigger): JobState[] {
+  return JOB_STATES.filter((state) => nextState(state, trigger) !== undefined);
+}
+
+/** No worker will ever touch the job again, unless its owner retries it. */
+export function isFinal(state: JobState): boolean {
+  return nextState(state, 'claim') === undefined && nextState(state, 'complete') === undefined;
+}
+
+/** Whether the owner may retry a job in this state. */
+export function canRetry(state: JobState): boolean {
+  return nextState(state, 'retry') !== undefined;
+}
+
+/** Whether cancelling a job in this state changes it. */
+export function canCancel(state: JobState): boolean {
+  return nextState(state, 'cancel') !== undefined;
+}
+
+/** Final states that call the job's webhook (compat.md 6: not a cancelled one, its owner knows). */
+export const ANNOUNCED_STATES: readonly JobState[] = ['COMPLETED', 'FAILED', 'TIMED_OUT'];

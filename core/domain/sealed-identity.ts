@@ -1,0 +1,11 @@
+/** Names of sealed values. A sealed value opens only under the name it was sealed with, so that it cannot be moved to another row. */
+
+/** The S3Config of a job. */
+export function s3ConfigIdentity(endpointId: string, jobId: string): string {
+  return `job/${endpointId}/${jobId}/s3_config`;
+}
+
+/** The webhook secret of an endpoint. */
+export function webhookSecretIdentity(endpointId: string): string {
+  return `endpoint/${endpointId}/webhook_secret`;
+}

@@ -1,0 +1,125 @@
+/** The job engine as the rest of core sees it: what dispatch calls, what the rpc handlers call, and the services to start. */
+import type { Job } from '../domain/job.ts';
+import type { OutcomeKind } from '../domain/attempt-outcome.ts';
+import type { JobState } from '../domain/job-state.ts';
+import type { PolicyWish } from '../domain/job-policy.ts';
+import type { SubmitKind } from '../domain/retention.ts';
+import type { Service } from '../runtime/service.ts';
+import type { JobKey } from './job-events.ts';
+import type { AttemptKey, ClaimedJob, Slot } from './slots.ts';
+
+/** A job to accept. */
+export interface Submission {
+  endpointId: string;
+  /** A UUID, or empty for one of ours. */
+  requestId: string;
+  kind: SubmitKind;
+  /** JSON text. */
+  input: Buffer;
+  /** Empty: none. */
+  webhook: string;
+  policy: PolicyWish;
+  /** S3Config message bytes; undefined: none. */
+  s3Config: Buffer | undefined;
+  /** SYNC: how long the caller means to wait, in milliseconds. */
+  waitMs: number;
+  /** Empty: none. */
+  idempotencyKey: string;
+}
+
+/** The end of an attempt, as its agent reports it. */
+export interface AttemptOutcome extends AttemptKey {
+  kind: OutcomeKind;
+  output: Buffer | undefined;
+  /** For FAILED, LOST and STOPPED. */
+  error: string;
+}
+
+/** One streamed piece of an attempt's output. */
+export interface AttemptChunk extends AttemptKey {
+  /** From 1 within the attempt. */
+  number: number;
+  output: Buffer;
+  metrics: Buffer | undefined;
+}
+
+/** A stored chunk. */
+export interface Chunk {
+  attempt: number;
+  number: number;
+  output: Buffer;
+  metrics: Buffer | undefined;
+}
+
+/** A place in a job's chunks; reading goes on strictly after it. */
+export interface ChunkCursor {
+  attempt: number;
+  number: number;
+}
+
+/** An answer to a reader of chunks. */
+export interface ChunkPage {
+  chunks: Chunk[];
+  /** When it is final and `more` is false, no chunk will follow. */
+  state: JobState;
+  cursor: ChunkCursor;
+  more: boolean;
+  error: string | undefined;
+}
+
+/** Jobs and workers of an endpoint (spec.md 2.7). */
+export interface EndpointHealth {
+  jobs: { completed: number; failed: number; inProgress: number; inQueue: number; retried: number };
+  workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number };
+}
+
+/** What callers ask for. All fail with DomainError. The caller has been authorized before. */
+export interface JobCalls {
+  /** Stored when this resolves. */
+  submit(submission: Submission): Promise<Job>;
+  /** Submits and waits; the wait is `submission.waitMs`. Aborting ends the wait, not the job. */
+  submitAndWait(submission: Submission, signal: AbortSignal): Promise<Job>;
+  get(key: JobKey, options: { omitOutput: boolean; ttlMs: number }): Promise<Job>;
+  wait(key: JobKey, waitMs: number, signal: AbortSignal): Promise<Job>;
+  readChunks(key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal): Promise<ChunkPage>;
+  cancel(key: JobKey): Promise<Job>;
+  retry(key: JobKey): Promise<Job>;
+  /** Number of removed jobs. */
+  purge(endpointId: string): Promise<number>;
+  list(endpointId: string, options: { state: JobState | undefined; offset: number; limit: number }): Promise<{ jobs: Job[]; total: number }>;
+  health(endpointId: string): Promise<EndpointHealth>;
+}
+
+/** What dispatch does with attempts. */
+export interface AttemptCalls {
+  /**
+   * Claims up to one job per slot, all of one endpoint, and resolves after the commit. Slots that got no job stay with the caller, who gives
+   * them back. Cheap when this replica knows of no queued job: then it asks the database only from time to time, so call it often.
+   */
+  claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]>;
+  /** Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. 'stale': nothing changed, somebody was first. */
+  recordOutcome(outcome: AttemptOutcome): Promise<'recorded' | 'stale'>;
+  /** Stores a chunk; resolves after the commit. A chunk of an attempt that is not current is dropped silently. */
+  appendChunk(chunk: AttemptChunk): Promise<void>;
+  /** Shows a progress value; only the latest counts. Bounded and lossy by design. */
+  recordProgress(key: AttemptKey, output: Buffer): void;
+  /**
+   * Loses all attempts of a machine, or of one of its workers, that are not in `held`; resolves after the commit with their number. For a
+   * Hello (held = what the agent lists), for a worker that died, for a machine that left.
+   */
+  loseAttempts(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number>;
+  /** The input of a current attempt; undefined when it is not current any more. */
+  readInput(key: AttemptKey): Promise<Buffer | undefined>;
+  /** S3Config message bytes of a claimed job; undefined: none. */
+  openS3Config(job: ClaimedJob): Buffer | undefined;
+}
+
+/** The engine. */
+export interface JobEngine {
+  calls: JobCalls;
+  attempts: AttemptCalls;
+  /** Deletes all jobs of an endpoint in any state, for its deletion. Number of deleted jobs. */
+  deleteJobs(endpointId: string): Promise<number>;
+  /** Loops and the notifier, in start order. */
+  services: Service[];
+}

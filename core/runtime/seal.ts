@@ -1,0 +1,47 @@
+/** Seals secrets before they are stored: AES-256-GCM under the operator's key, bound to the name of the place they are stored in. */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/** First byte of a sealed value: which way of sealing. */
+const VERSION = 1;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A sealed value does not open: another key, another place, or damage. */
+export class SealError extends Error {
+  constructor() {
+    super('a sealed value does not open with this key; was SLIPWAY_SECRET_KEY changed?');
+    this.name = 'SealError';
+  }
+}
+
+/** Seals and opens. Layout: version (1 byte), nonce (12), tag (16), ciphertext. */
+export class Sealer {
+  readonly #key: Buffer;
+
+  /** `keyHex` is 64 hex digits. */
+  constructor(keyHex: string) {
+    if (!/^[0-9a-f]{64}$/i.test(keyHex)) throw new Error('the sealing key must be 64 hex digits');
+    this.#key = Buffer.from(keyHex, 'hex');
+  }
+
+  /** Seals bytes for the place called `identity`. */
+  seal(plain: Uint8Array, identity: string): Buffer {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(identity));
+    const text = Buffer.concat([cipher.update(plain), cipher.final()]);
+    return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), text]);
+  }
+
+  /** Opens what was sealed for `identity`. SealError: it does not open. */
+  open(sealed: Uint8Array, identity: string): Buffer {
+    try {
+      if (sealed[0] !== VERSION) throw new SealError();
+      const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
+      const tag = sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES);
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(identity)).setAuthTag(tag);
+      return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+    } catch {
+      throw new SealError();
+    }
+  }
+}
