@@ -4,6 +4,7 @@ export * from './api-key.ts';
 export * from './endpoint.ts';
 export * from './job.ts';
 export * from './machine.ts';
+export * from './scale-decision.ts';
 export * from './template.ts';
 export * from './webhook-delivery.ts';
 export * from './worker.ts';

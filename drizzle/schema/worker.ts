@@ -10,7 +10,7 @@ export const worker = pgTable('worker', {
   id: text('id').primaryKey(),
   endpointId: text('endpoint_id').notNull().references(() => endpoint.id, { onDelete: 'cascade' }),
   machineId: text('machine_id').notNull().references(() => machine.id, { onDelete: 'cascade' }),
-  /** RUN, DRAIN or GONE. Written by scaling. GONE: its agent stops it at once; the row stays until the agent no longer reports it. */
+  /** RUN, DRAIN or GONE. Written by scaling. GONE: its agent stops it at once; the row stays until it is old (endedAt). */
   desired: text('desired').notNull().default('RUN'),
   /** INITIALIZING, READY, DRAINING, UNHEALTHY or STOPPED. Written from the agent's reports. */
   state: text('state').notNull().default('INITIALIZING'),
@@ -29,6 +29,8 @@ export const worker = pgTable('worker', {
   /** When scaling last saw it hold an attempt, or became ready; idle time counts from here. */
   busyAt: instant('busy_at').notNull().defaultNow(),
   createdAt: instant('created_at').notNull().defaultNow(),
+  /** When it ended; such rows are kept for a while so that their reason can be read. */
+  endedAt: instant('ended_at'),
 }, (t) => [
   index('worker_endpoint_idx').on(t.endpointId),
   index('worker_machine_idx').on(t.machineId),

@@ -1,0 +1,15 @@
+/** The latest decision of the scaler for each endpoint: the answer to "why is my job still queued". A row of its own, written on change only. */
+import { integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { instant } from './columns.ts';
+import { endpoint } from './endpoint.ts';
+
+export const scaleDecision = pgTable('scale_decision', {
+  endpointId: text('endpoint_id').primaryKey().references(() => endpoint.id, { onDelete: 'cascade' }),
+  /** Workers that the endpoint should have. */
+  target: integer('target').notNull(),
+  /** How many of them found no machine with room. */
+  throttled: integer('throttled').notNull(),
+  /** Why this target, and for throttled workers why each machine refused. */
+  reason: text('reason').notNull(),
+  decidedAt: instant('decided_at').notNull().defaultNow(),
+});
