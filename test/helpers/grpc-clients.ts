@@ -1,6 +1,6 @@
 /** gRPC clients for tests, speaking for one key. */
 import { credentials, Metadata } from '@grpc/grpc-js';
-import type { Client, ServiceError } from '@grpc/grpc-js';
+import type { CallOptions, Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
 import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
@@ -25,16 +25,20 @@ export function grpcClients(address: string) {
 
 export type GrpcClients = ReturnType<typeof grpcClients>;
 
-type Unary<Request, Response> = (request: Request, metadata: Metadata, done: (error: ServiceError | null, response: Response) => void) => unknown;
+// The last of the three signatures that ts-proto writes for a method: TypeScript infers from that one.
+type Done<Response> = (error: ServiceError | null, response: Response) => void;
+type Unary<Request, Response> = (request: Request, metadata: Metadata, options: Partial<CallOptions>, done: Done<Response>) => ClientUnaryCall;
+type RequestOf<Method> = Method extends Unary<infer Request, infer _> ? Request : never;
+type ResponseOf<Method> = Method extends Unary<infer _, infer Response> ? Response : never;
 
 /** Calls a unary method with a key. Failures are CoreErrors. Usage: `call(clients.jobs, 'getJob', request, key)`. */
 export function call<C extends Client, Name extends keyof C>(
-  client: C, method: Name, request: C[Name] extends Unary<infer Request, infer _> ? Request : never, key: string,
-): Promise<C[Name] extends Unary<infer _, infer Response> ? Response : never> {
+  client: C, method: Name, request: RequestOf<C[Name]>, key: string,
+): Promise<ResponseOf<C[Name]>> {
   const metadata = new Metadata();
   if (key !== '') metadata.set('authorization', `Bearer ${key}`);
   return new Promise((resolve, reject) => {
-    (client[method] as Unary<unknown, never>).call(client, request, metadata, (error, response) => {
+    (client[method] as Unary<unknown, ResponseOf<C[Name]>>).call(client, request, metadata, {}, (error, response) => {
       if (error) reject(fromGrpcError(error));
       else resolve(response);
     });

@@ -3,13 +3,13 @@
 /**
  * Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last answer.
  */
-export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 10_000): Promise<NonNullable<T>> {
+export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 10_000): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {
     try {
       const answer = await check();
-      if (answer) return answer;
+      if (answer) return answer as Exclude<NonNullable<T>, false>;
       last = answer;
     } catch (error) {
       last = error;
