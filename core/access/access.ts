@@ -1,0 +1,137 @@
+/**
+ * Who may do what. Answers come from two bounded caches that are at most 5 s old, so that a revoked key and a deleted endpoint stop working
+ * everywhere within that time, and at once where the notice arrives. A hit is synchronous: the hot path of submissions never waits here.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { ROOT_CALLER, endpointNotFound, permit, unauthorized } from '../domain/access.ts';
+import type { Caller, Wish } from '../domain/access.ts';
+import type { Endpoint } from '../domain/endpoint.ts';
+import type { JobEvents } from '../jobs/job-events.ts';
+import { Batcher } from '../runtime/batcher.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ApiKeyStore } from '../store/api-key-store.ts';
+import type { EndpointStore } from '../store/endpoint-store.ts';
+import { KEY_LENGTH_MAX, hashKey } from './key-text.ts';
+import { VerdictCache } from './verdict-cache.ts';
+import type { Cached } from './verdict-cache.ts';
+
+/** How long an answer of the database may be used, in milliseconds (access_service.proto: 5 s). */
+export const VERDICT_VALID_MS = 5_000;
+const KEYS_CACHED_MAX = 20_000;
+const ENDPOINTS_CACHED_MAX = 20_000;
+const LOOKUPS_MAX = 500;
+const LOOKUPS_WAITING_MAX = 20_000;
+
+/** A call that is permitted. */
+export interface Verdict {
+  caller: Caller;
+  /** Owner of what the call is about: the endpoint's account for the operator's key, else the key's own. */
+  accountId: string;
+  /** The endpoint that was named. */
+  endpoint: Endpoint | undefined;
+  /** Until when this may be used, on the steady clock. */
+  validUntilMs: number;
+}
+
+/** A permitted call that names an endpoint. */
+export type EndpointVerdict = Verdict & { endpoint: Endpoint };
+
+/** What it needs. */
+export interface AccessOptions {
+  keys: ApiKeyStore;
+  endpoints: EndpointStore;
+  events: JobEvents;
+  /** The operator's key; empty: there is none. */
+  rootKey: string;
+  clock: Clock;
+}
+
+/** See the file's first lines. */
+export class Access {
+  /** Hash of the operator's key; undefined without one. */
+  readonly #rootHash: Buffer | undefined;
+  readonly #clock: Clock;
+  readonly #callers: VerdictCache<Caller>;
+  readonly #endpoints: VerdictCache<Endpoint>;
+
+  constructor({ keys, endpoints, events, rootKey, clock }: AccessOptions) {
+    this.#rootHash = rootKey === '' ? undefined : hashKey(rootKey);
+    this.#clock = clock;
+    const keyLookups = lookups<Caller>('key lookups', async (hashes) => keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))));
+    const endpointLookups = lookups<Endpoint>('endpoint lookups', async (ids) => new Map((await endpoints.byIds(ids)).map((found) => [found.id, found])));
+    this.#callers = new VerdictCache({ load: (hash) => keyLookups.add(hash), validMs: VERDICT_VALID_MS, sizeMax: KEYS_CACHED_MAX, clock });
+    this.#endpoints = new VerdictCache({ load: (id) => endpointLookups.add(id), validMs: VERDICT_VALID_MS, sizeMax: ENDPOINTS_CACHED_MAX, clock });
+    events.on('access', (ids) => this.#forget(ids));
+  }
+
+  /**
+   * Checks a key against a wish. A value when it is known, else a promise; a refusal is thrown or rejects. UNAUTHORIZED: no such key, or
+   * not permitted. ENDPOINT_NOT_FOUND: not in the key's account.
+   */
+  check(apiKey: string, wish: Wish & { endpointId: string }): EndpointVerdict | Promise<EndpointVerdict>;
+  check(apiKey: string, wish: Wish): Verdict | Promise<Verdict>;
+  check(apiKey: string, wish: Wish): Verdict | Promise<Verdict> {
+    if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
+    const hash = hashKey(apiKey);
+    const caller = this.#root(hash) ?? this.#callers.peek(hash.toString('hex'));
+    const endpoint = wish.endpointId === undefined ? undefined : this.#endpoints.peek(wish.endpointId);
+    const known = caller !== undefined && (wish.endpointId === undefined || endpoint !== undefined);
+    return known ? decide(wish, caller, endpoint) : this.#load(hash, wish);
+  }
+
+  /** The holder of a key, whatever it may do. UNAUTHORIZED: no such key. */
+  async caller(apiKey: string): Promise<Caller> {
+    if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
+    const hash = hashKey(apiKey);
+    const known = this.#root(hash) ?? await this.#callers.get(hash.toString('hex'));
+    if (!known.value) throw unauthorized();
+    return known.value;
+  }
+
+  #root(hash: Buffer): Cached<Caller> | undefined {
+    if (!this.#rootHash || !timingSafeEqual(hash, this.#rootHash)) return undefined;
+    return { value: ROOT_CALLER, validUntilMs: this.#clock.monotonicMs() + VERDICT_VALID_MS };
+  }
+
+  async #load(hash: Buffer, wish: Wish): Promise<Verdict> {
+    const caller = this.#root(hash) ?? await this.#callers.get(hash.toString('hex'));
+    // An unknown key must not learn, nor cost, more than its own lookup.
+    if (!caller.value) throw unauthorized();
+    const endpoint = wish.endpointId === undefined ? undefined : await this.#endpoints.get(wish.endpointId);
+    return decide(wish, caller, endpoint);
+  }
+
+  #forget(ids: readonly string[]): void {
+    for (const id of ids) this.#endpoints.forget(id);
+    const revoked = new Set(ids);
+    this.#callers.forgetWhere((caller) => revoked.has(caller.keyId));
+  }
+}
+
+function decide(wish: Wish, caller: Cached<Caller>, endpoint: Cached<Endpoint> | undefined): Verdict {
+  if (!caller.value) throw unauthorized();
+  permit(caller.value, wish);
+  const root = caller.value.scope === 'ROOT';
+  if (wish.endpointId !== undefined && (!endpoint?.value || !(root || endpoint.value.accountId === caller.value.accountId))) {
+    throw endpointNotFound(wish.endpointId);
+  }
+  return {
+    caller: caller.value,
+    accountId: root ? endpoint?.value?.accountId ?? '' : caller.value.accountId,
+    endpoint: endpoint?.value,
+    validUntilMs: Math.min(caller.validUntilMs, endpoint?.validUntilMs ?? Infinity),
+  };
+}
+
+function lookups<Value>(name: string, load: (keys: string[]) => Promise<Map<string, Value>>): Batcher<string, Value | undefined> {
+  return new Batcher({
+    name,
+    itemsMax: LOOKUPS_MAX,
+    waitingMax: LOOKUPS_WAITING_MAX,
+    flushesMax: 2,
+    async flush(keys) {
+      const found = await load(keys);
+      return keys.map((key) => found.get(key));
+    },
+  });
+}

@@ -1,0 +1,106 @@
+/** Endpoints. */
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { endpoint, endpointCounter } from '../../drizzle/schema/endpoint.ts';
+import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import type { Database } from './database.ts';
+
+/** What a new endpoint needs besides its settings. */
+export interface NewEndpoint {
+  id: string;
+  accountId: string;
+  /** Makes a repeated creation return the first endpoint. Null: none. */
+  requestId: string | null;
+  /** Sealed; null: webhook calls are not signed. */
+  webhookSecretSealed: Buffer | null;
+}
+
+/** A transaction, or the database itself. */
+type Executor = Pick<Database['db'], 'select' | 'update' | 'delete' | 'insert' | 'execute'>;
+
+/** See the file's first line. */
+export class EndpointStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Creates an endpoint with its counters. Undefined: the request id was used before. */
+  async create(fresh: NewEndpoint, settings: EndpointSettings): Promise<Endpoint | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const target = [endpoint.accountId, endpoint.requestId];
+      const [row] = await tx.insert(endpoint).values({ ...settings, ...fresh }).onConflictDoNothing({ target }).returning();
+      if (!row) return undefined;
+      await tx.insert(endpointCounter).values({ endpointId: row.id });
+      return endpointFromRow(row);
+    });
+  }
+
+  /** The endpoint that an earlier creation with this request id made. */
+  async byRequest(accountId: string, requestId: string): Promise<Endpoint | undefined> {
+    const [row] = await this.#database.db.select().from(endpoint).where(and(eq(endpoint.accountId, accountId), eq(endpoint.requestId, requestId)));
+    return row && endpointFromRow(row);
+  }
+
+  /** Endpoints by id, of whatever account. */
+  async byIds(ids: readonly string[]): Promise<Endpoint[]> {
+    const rows = await this.#database.db.select().from(endpoint).where(inArray(endpoint.id, [...ids]));
+    return rows.map(endpointFromRow);
+  }
+
+  /** Endpoints of an account, oldest first. */
+  async list(accountId: string): Promise<Endpoint[]> {
+    const rows = await this.#database.db.select().from(endpoint).where(eq(endpoint.accountId, accountId)).orderBy(asc(endpoint.createdAt), asc(endpoint.id));
+    return rows.map(endpointFromRow);
+  }
+
+  /**
+   * Changes an endpoint under its lock: `change` gets it as it stands and answers the new settings, whether they replace workers and,
+   * when it is to change, the sealed webhook secret. Undefined: there is no such endpoint in this account.
+   */
+  async update(
+    id: string, accountId: string,
+    change: (current: Endpoint) => { settings: EndpointSettings; replacesWorkers: boolean; webhookSecretSealed?: Buffer | null },
+  ): Promise<Endpoint | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const current = await locked(tx, id, accountId);
+      if (!current) return undefined;
+      const { settings, replacesWorkers, webhookSecretSealed } = change(current);
+      const version = current.version + (replacesWorkers ? 1 : 0);
+      const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
+      const [row] = await tx.update(endpoint).set({ ...settings, ...secret, version }).where(eq(endpoint.id, id)).returning();
+      return endpointFromRow(row!);
+    });
+  }
+
+  /**
+   * Deletes an endpoint under its lock, after `check` has seen it, with its counters and workers. Answers the machines that ran them;
+   * undefined: there is no such endpoint in this account. Its jobs are the caller's to delete afterwards.
+   */
+  async remove(id: string, accountId: string, check: (current: Endpoint) => void): Promise<string[] | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const current = await locked(tx, id, accountId);
+      if (!current) return undefined;
+      check(current);
+      const machines = await tx.execute<{ machine_id: string }>(sql`SELECT DISTINCT machine_id FROM worker WHERE endpoint_id = ${id}`);
+      await tx.delete(endpoint).where(eq(endpoint.id, id));
+      return machines.map((row) => row.machine_id);
+    });
+  }
+}
+
+async function locked(tx: Executor, id: string, accountId: string): Promise<Endpoint | undefined> {
+  const [row] = await tx.select().from(endpoint).where(and(eq(endpoint.id, id), eq(endpoint.accountId, accountId))).for('update');
+  return row && endpointFromRow(row);
+}
+
+function endpointFromRow(row: typeof endpoint.$inferSelect): Endpoint {
+  const { requestId: _requestId, webhookSecretSealed: _sealed, type, scalerType, flashBootType, computeType, ...rest } = row;
+  return {
+    ...rest,
+    type: type as Endpoint['type'],
+    scalerType: scalerType as Endpoint['scalerType'],
+    flashBootType: flashBootType as Endpoint['flashBootType'],
+    computeType: computeType as Endpoint['computeType'],
+  };
+}

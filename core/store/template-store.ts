@@ -1,0 +1,69 @@
+/** Templates. */
+import { and, asc, eq, or, sql } from 'drizzle-orm';
+import { endpoint } from '../../drizzle/schema/endpoint.ts';
+import { template } from '../../drizzle/schema/template.ts';
+import type { Template, TemplateSettings } from '../domain/template.ts';
+import type { Database } from './database.ts';
+
+/** What became of a deletion. */
+export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[] };
+
+/** See the file's first line. */
+export class TemplateStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Creates a template. Undefined: the name is taken in this account. */
+  async create(id: string, accountId: string, settings: TemplateSettings): Promise<Template | undefined> {
+    const target = [template.accountId, template.name];
+    const [row] = await this.#database.db.insert(template).values({ ...settings, id, accountId }).onConflictDoNothing({ target }).returning();
+    return row;
+  }
+
+  /** A template that the account may use: its own, or a public one. */
+  async usable(id: string, accountId: string): Promise<Template | undefined> {
+    const [row] = await this.#database.db.select().from(template)
+      .where(and(eq(template.id, id), or(eq(template.accountId, accountId), eq(template.public, true))));
+    return row;
+  }
+
+  /** Templates of an account, oldest first. */
+  async list(accountId: string): Promise<Template[]> {
+    return this.#database.db.select().from(template).where(eq(template.accountId, accountId)).orderBy(asc(template.createdAt), asc(template.id));
+  }
+
+  /**
+   * Changes a template under its lock; when `change` says that it replaces workers, the versions of its endpoints rise in the same
+   * transaction. Answers the template and those endpoints; undefined: there is no such template in this account. `taken`: the name is.
+   */
+  async update(
+    id: string, accountId: string, change: (current: Template) => { settings: TemplateSettings; replacesWorkers: boolean },
+  ): Promise<{ template: Template; endpointIds: string[] } | 'taken' | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [current] = await tx.select().from(template).where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
+      if (!current) return undefined;
+      const { settings, replacesWorkers } = change(current);
+      const [other] = await tx.select({ id: template.id }).from(template).where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
+      if (other && other.id !== id) return 'taken';
+      const [row] = await tx.update(template).set(settings).where(eq(template.id, id)).returning();
+      const raised = !replacesWorkers ? [] : await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
+        .where(eq(endpoint.templateId, id)).returning({ id: endpoint.id });
+      return { template: row!, endpointIds: raised.map((found) => found.id) };
+    });
+  }
+
+  /** Deletes a template unless endpoints use it. Undefined: there is no such template in this account. */
+  async remove(id: string, accountId: string): Promise<TemplateRemoval | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [current] = await tx.select({ id: template.id }).from(template).where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
+      if (!current) return undefined;
+      const users = await tx.select({ id: endpoint.id }).from(endpoint).where(eq(endpoint.templateId, id)).limit(10);
+      if (users.length > 0) return { removed: false, usedBy: users.map((user) => user.id) };
+      await tx.delete(template).where(eq(template.id, id));
+      return { removed: true };
+    });
+  }
+}
