@@ -7,6 +7,7 @@ import type { Test } from 'tap';
 import { readCoreConfig } from '../../core/config.ts';
 import { buildCore } from '../../core/app.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
 import { buildFacade } from '../../facades/app.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
@@ -28,6 +29,8 @@ export interface SystemOptions {
   coreEnv?: Record<string, string>;
   facadeEnv?: Record<string, string>;
   agentEnv?: Record<string, string>;
+  /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
+  logger?: Logger;
 }
 
 /** An endpoint to create. */
@@ -51,14 +54,29 @@ export interface Answer {
   headers: Headers;
   text: string;
   /** The body as JSON; undefined when it is none. */
-  json: Record<string, unknown> & { [key: string]: never };
+  json: PublicJson;
+}
+
+/** Whatever a public answer may carry; a test that reads a field says by that that it must be there. */
+export interface PublicJson {
+  [name: string]: unknown;
+  id: string;
+  status: string;
+  output: unknown;
+  error: string;
+  code: string;
+  delayTime: number;
+  executionTime: number;
+  retries: number;
+  workerId: string;
+  removed: number;
 }
 
 export type System = Awaited<ReturnType<typeof startSystem>>;
 
 /** Starts a system and stops it when the test ends. */
 export async function startSystem(t: Test, options: SystemOptions = {}) {
-  const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+  const logger = options.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const database = await createDatabase(t);
   const rootKey = randomBytes(24).toString('hex');
   const coreEnv = {
@@ -68,12 +86,14 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   const stops: (() => Promise<void>)[] = [];
   t.teardown(async () => { for (const stop of stops.toReversed()) await stop(); });
   const cores: { address: string; stop(): Promise<void> }[] = [];
-  for (let i = 0; i < (options.cores ?? 1); i += 1) {
-    const core = buildCore(readCoreConfig(coreEnv), { logger });
-    const { address } = await core.start();
-    stops.push(() => core.stop());
-    cores.push({ address, stop: () => core.stop() });
-  }
+  /** Starts one more core on the same database; `address` takes the place of one that was stopped. */
+  const startCore = async (address = '127.0.0.1:0') => {
+    const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), { logger });
+    const started = { address: (await core.start()).address, stop: () => core.stop() };
+    stops.push(started.stop);
+    return started;
+  };
+  for (let i = 0; i < (options.cores ?? 1); i += 1) cores.push(await startCore());
   const clients = grpcClients(cores[0]!.address);
   stops.push(async () => clients.close());
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
@@ -110,7 +130,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
     const text = await response.text();
     let json: unknown;
     try { json = JSON.parse(text); } catch { json = undefined; }
-    return { status: response.status, headers: response.headers, text, json: json as Answer['json'] };
+    return { status: response.status, headers: response.headers, text, json: json as PublicJson };
   };
 
   /** Creates a template and an endpoint and waits until its workers are ready. */
@@ -131,5 +151,5 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
     return created!.id;
   };
 
-  return { url, key, agentKey, rootKey, accountId, cores, clients, database, facade, newKey, startAgent, request, createEndpoint };
+  return { url, key, agentKey, rootKey, accountId, cores, clients, database, facade, newKey, startCore, startAgent, request, createEndpoint };
 }

@@ -1,0 +1,84 @@
+/**
+ * A JavaScript handler that obeys its input, so that one file serves all specification tests. `input.mode` says what to do:
+ *
+ * echo      return the input
+ * value     return `value` as it is
+ * until     wait until the file `file` exists, then return {"done": true}; gives up when it is stopped
+ * block     keep the process busy for ever, deaf to everything; only a signal ends it
+ * error     return {"error": `error`}
+ * throw     throw an Error with the text `message`
+ * fail-then throw as long as the file `file` does not exist, then return `value`
+ * progress  report `value` as progress, wait until `file` exists, then return {"done": true}
+ * stream    yield each of `values`; with `gate` wait for the file `gate`/<number of the value> before each; then throw `message` if given
+ * repeat    yield a text of `length` times `text`, once
+ * exit      end the process with `code`, unless the file `unless` exists: then return {"survived": true}
+ * big       return a text of `length` characters
+ * size      return the number of characters of `pad`
+ * s3        return what it was given as s3Config, the secret only as its SHA-256
+ *
+ * With `note`, the line "<process id>" is appended to that file before anything else.
+ */
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { progress, start } from 'slipway/worker';
+
+/** Waits for a file, or for the end of the attempt. */
+async function waitForFile(file, signal) {
+  while (!existsSync(file)) {
+    if (signal?.aborted) throw new Error('stopped');
+    await delay(10);
+  }
+}
+
+async function* stream(input, signal) {
+  for (const [index, value] of (input.values ?? []).entries()) {
+    if (input.gate) await waitForFile(`${input.gate}/${index + 1}`, signal);
+    yield value;
+  }
+  if (input.gate && input.end) await waitForFile(`${input.gate}/end`, signal);
+  if (input.message) throw new Error(input.message);
+}
+
+async function* repeat(input) {
+  yield input.text.repeat(input.length);
+}
+
+function block() {
+  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+}
+
+function leave(input) {
+  if (input.unless && existsSync(input.unless)) return { survived: true };
+  process.exit(input.code ?? 1);
+}
+
+const digest = (text) => createHash('sha256').update(text).digest('hex');
+
+const MODES = {
+  echo: (input) => input,
+  value: (input) => input.value,
+  until: async (input, job) => { await waitForFile(input.file, job.signal); return { done: true }; },
+  block,
+  error: (input) => ({ error: input.error }),
+  throw: (input) => { throw new Error(input.message); },
+  'fail-then': (input) => { if (existsSync(input.file)) return input.value; throw new Error('not yet'); },
+  progress: async (input, job) => {
+    await progress(job, input.value);
+    await waitForFile(input.file, job.signal);
+    return { done: true };
+  },
+  stream: (input, job) => stream(input, job.signal),
+  repeat,
+  exit: leave,
+  big: (input) => 'x'.repeat(input.length),
+  size: (input) => ({ size: input.pad.length }),
+  s3: (_input, job) => ({ ...job.s3Config, accessSecret: digest(job.s3Config.accessSecret) }),
+};
+
+start({
+  handler: (job) => {
+    if (job.input.note) appendFileSync(job.input.note, `${process.pid}\n`);
+    return (MODES[job.input.mode] ?? MODES.echo)(job.input, job);
+  },
+});

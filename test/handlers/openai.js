@@ -1,0 +1,85 @@
+/**
+ * A handler that answers /openai routes as a vLLM worker does: always a generator; streams are texts already in SSE form, several events
+ * joined in one; everything else is one object. The last message of a chat decides:
+ *
+ * "dicts"           stream objects instead of SSE texts
+ * "fail"            yield an error with an OpenAI-style object and code 404
+ * "crash"           throw
+ * "wait <file>"     first write the process id to <file>.note, then wait until <file> exists or the job is stopped
+ * anything else     say it back, word by word
+ */
+import { appendFileSync, existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { start } from 'slipway/worker';
+
+const MODEL = 'echo-1';
+const event = (value) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;
+
+function completion(text) {
+  return {
+    id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: MODEL,
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  };
+}
+
+function delta(content, finish = null) {
+  return {
+    id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: MODEL,
+    choices: [{ index: 0, delta: content === undefined ? {} : { content }, finish_reason: finish }],
+  };
+}
+
+async function waitFor(file, signal) {
+  appendFileSync(`${file}.note`, `${process.pid}\n`);
+  while (!existsSync(file)) {
+    if (signal?.aborted) {
+      appendFileSync(`${file}.note`, 'stopped\n');
+      throw new Error('stopped');
+    }
+    await delay(10);
+  }
+}
+
+async function* chat(request, job) {
+  const text = request.messages.at(-1).content;
+  if (text === 'fail') {
+    yield { error: { message: 'The model `gone` does not exist.', type: 'NotFoundError', param: 'model', code: 404 } };
+    return;
+  }
+  if (text === 'crash') throw new Error('out of memory');
+  if (text.startsWith('wait ')) await waitFor(text.slice(5), job.signal);
+  if (!request.stream) {
+    yield completion(text);
+    return;
+  }
+  const words = text === 'dicts' ? ['as ', 'dicts'] : text.split(/(?<= )/);
+  if (text === 'dicts') {
+    for (const word of words) yield delta(word);
+    yield delta(undefined, 'stop');
+    return;
+  }
+  const [first, ...rest] = words;
+  yield event(delta(first));
+  yield rest.map((word) => event(delta(word))).join('') + event(delta(undefined, 'stop')) + event('[DONE]');
+}
+
+function embeddings(request) {
+  const inputs = Array.isArray(request.input) ? request.input : [request.input];
+  const shape = (numbers) => request.encoding_format === 'base64' ? Buffer.from(new Float32Array(numbers).buffer).toString('base64') : numbers;
+  return {
+    object: 'list', model: MODEL,
+    data: inputs.map((text, index) => ({ object: 'embedding', index, embedding: shape([text.length, 0.5, -0.25]) })),
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  };
+}
+
+async function* answer(job) {
+  const { openai_route: route, openai_input: request } = job.input;
+  if (route === '/v1/chat/completions') yield* chat(request, job);
+  else if (route === '/v1/models') yield { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: 'slipway' }] };
+  else if (route === '/v1/embeddings') yield embeddings(request);
+  else yield { error: { message: `No route ${route}.`, type: 'NotFoundError', param: null, code: 404 } };
+}
+
+start({ handler: answer, returnAggregateStream: true });

@@ -1,0 +1,34 @@
+/** Files through which a test tells a handler when to go on, and a handler tells a test that it runs. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { waitFor } from './wait-for.ts';
+
+/** Makes a folder that goes when the test ends. */
+export async function scratch(t: Test) {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const path = (name: string): string => join(folder, name);
+  return {
+    folder,
+    path,
+    /** Lets a handler that waits for this file go on. */
+    open: (name: string): void => writeFileSync(path(name), ''),
+    /** Lines of a file; none when it is not there. */
+    lines: (name: string): string[] => existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').filter((line) => line !== '') : [],
+    /** Waits for the first line that a handler leaves in this file. */
+    noted: (name: string): Promise<string> => waitFor(`a note in ${name}`, () => existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n')[0] : undefined),
+  };
+}
+
+/** Whether a process runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
