@@ -76,6 +76,8 @@ CREATE TABLE "job" (
 	"retries" integer DEFAULT 0 NOT NULL,
 	"machine_id" text,
 	"worker_id" text,
+	"claim_id" uuid,
+	"has_webhook" boolean DEFAULT false NOT NULL,
 	"execution_timeout_ms" bigint NOT NULL,
 	"retention_ms" bigint NOT NULL,
 	"submitted_at" timestamp with time zone NOT NULL,
@@ -141,6 +143,14 @@ CREATE TABLE "machine" (
 	"seen_at" timestamp with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "scale_decision" (
+	"endpoint_id" text PRIMARY KEY NOT NULL,
+	"target" integer NOT NULL,
+	"throttled" integer NOT NULL,
+	"reason" text NOT NULL,
+	"decided_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "template" (
 	"id" text PRIMARY KEY NOT NULL,
 	"account_id" text NOT NULL,
@@ -164,7 +174,7 @@ CREATE TABLE "template" (
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_delivery" (
-	"id" bigserial PRIMARY KEY NOT NULL,
+	"id" bigserial NOT NULL,
 	"endpoint_id" text NOT NULL,
 	"job_id" text NOT NULL,
 	"url" text NOT NULL,
@@ -172,6 +182,7 @@ CREATE TABLE "webhook_delivery" (
 	"tries" integer DEFAULT 0 NOT NULL,
 	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"last_error" text DEFAULT '' NOT NULL,
+	CONSTRAINT "webhook_delivery_endpoint_id_id_pk" PRIMARY KEY("endpoint_id","id"),
 	CONSTRAINT "webhook_delivery_tries_bounded" CHECK ("webhook_delivery"."tries" BETWEEN 0 AND 3)
 );
 --> statement-breakpoint
@@ -191,6 +202,7 @@ CREATE TABLE "worker" (
 	"retry_at" timestamp with time zone,
 	"busy_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"ended_at" timestamp with time zone,
 	CONSTRAINT "worker_desired_known" CHECK ("worker"."desired" IN ('RUN', 'DRAIN', 'GONE')),
 	CONSTRAINT "worker_state_known" CHECK ("worker"."state" IN ('INITIALIZING', 'READY', 'DRAINING', 'UNHEALTHY', 'STOPPED'))
 );
@@ -199,6 +211,7 @@ ALTER TABLE "api_key" ADD CONSTRAINT "api_key_account_id_account_id_fk" FOREIGN 
 ALTER TABLE "endpoint" ADD CONSTRAINT "endpoint_account_id_account_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."account"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "endpoint" ADD CONSTRAINT "endpoint_template_id_template_id_fk" FOREIGN KEY ("template_id") REFERENCES "public"."template"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "endpoint_counter" ADD CONSTRAINT "endpoint_counter_endpoint_id_endpoint_id_fk" FOREIGN KEY ("endpoint_id") REFERENCES "public"."endpoint"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "scale_decision" ADD CONSTRAINT "scale_decision_endpoint_id_endpoint_id_fk" FOREIGN KEY ("endpoint_id") REFERENCES "public"."endpoint"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "template" ADD CONSTRAINT "template_account_id_account_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."account"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "worker" ADD CONSTRAINT "worker_endpoint_id_endpoint_id_fk" FOREIGN KEY ("endpoint_id") REFERENCES "public"."endpoint"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "worker" ADD CONSTRAINT "worker_machine_id_machine_id_fk" FOREIGN KEY ("machine_id") REFERENCES "public"."machine"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint

@@ -3,7 +3,7 @@
  * it. Foreign keys are left out on purpose: a lookup per inserted row would halve the insert rate; deleting an endpoint deletes its jobs.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, bigserial, boolean, check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, bigserial, boolean, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { bytes, instant } from './columns.ts';
 
 export const job = pgTable('job', {
@@ -22,6 +22,10 @@ export const job = pgTable('job', {
   /** Holder of the latest attempt's lease. */
   machineId: text('machine_id'),
   workerId: text('worker_id'),
+  /** Chosen by the replica that claims, before it claims: it finds its claim by it when the connection broke during the commit. */
+  claimId: uuid('claim_id'),
+  /** job_input names a webhook. Here, so that an outcome without one never reads the input's row. */
+  hasWebhook: boolean('has_webhook').notNull().default(false),
   executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull(),
   retentionMs: bigint('retention_ms', { mode: 'number' }).notNull(),
   submittedAt: instant('submitted_at').notNull(),

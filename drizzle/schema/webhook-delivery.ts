@@ -1,22 +1,23 @@
 /** Webhook calls to make. A row is committed with the outcome it announces and stays until it was delivered or given up. */
 import { sql } from 'drizzle-orm';
-import { bigserial, check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { bigserial, check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, instant } from './columns.ts';
 
 export const webhookDelivery = pgTable('webhook_delivery', {
-  id: bigserial('id', { mode: 'number' }).primaryKey(),
+  id: bigserial('id', { mode: 'number' }).notNull(),
   endpointId: text('endpoint_id').notNull(),
   jobId: text('job_id').notNull(),
   url: text('url').notNull(),
   /** The job record as it was when it became final, with input and webhook (compat.md 6); kept here, because the job may expire first. */
   body: bytes('body').notNull(),
-  /** Tries made so far, 0 to 3. */
+  /** Tries that ended without success, 0 to 3. */
   tries: integer('tries').notNull().default(0),
   /** When the next try is due; while a replica makes a try it is the instant at which another may take over. */
   dueAt: instant('due_at').notNull().defaultNow(),
   /** Why the latest try failed. */
   lastError: text('last_error').notNull().default(''),
 }, (t) => [
+  primaryKey({ columns: [t.endpointId, t.id] }),
   index('webhook_delivery_due_idx').on(t.dueAt),
   check('webhook_delivery_tries_bounded', sql`${t.tries} BETWEEN 0 AND 3`),
 ]);
