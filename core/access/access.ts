@@ -25,6 +25,8 @@ const LOOKUPS_WAITING_MAX = 20_000;
 /** A call that is permitted. */
 export interface Verdict {
   caller: Caller;
+  /** The key that was used. */
+  keyId: string;
   /** Owner of what the call is about: the endpoint's account for the operator's key, else the key's own. */
   accountId: string;
   /** The endpoint that was named. */
@@ -117,6 +119,7 @@ function decide(wish: Wish, caller: Cached<Caller>, endpoint: Cached<Endpoint> |
   }
   return {
     caller: caller.value,
+    keyId: caller.value.keyId,
     accountId: root ? endpoint?.value?.accountId ?? '' : caller.value.accountId,
     endpoint: endpoint?.value,
     validUntilMs: Math.min(caller.validUntilMs, endpoint?.validUntilMs ?? Infinity),

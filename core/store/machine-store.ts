@@ -1,0 +1,114 @@
+/** Machines: who they are, which session speaks for them and until when their attempts are their own. All instants by the database clock. */
+import type { PlacementMachine } from '../domain/placement.ts';
+import type { GpuRow } from '../../drizzle/schema/machine.ts';
+import { LEASE_MS } from '../domain/lease.ts';
+import type { Database } from './database.ts';
+
+/** What an agent says about its machine. */
+export interface MachineFacts {
+  id: string;
+  name: string;
+  gpus: GpuRow[];
+  locations: string[];
+  cpuSlots: number;
+  agentVersion: string;
+  cudaVersion: string;
+}
+
+/** A machine and whether it is here. */
+export interface MachineStatus extends MachineFacts {
+  connected: boolean;
+  seenAtMs: number;
+}
+
+/** A machine's session, as a replica names it. */
+export interface MachineSession {
+  machineId: string;
+  sessionId: string;
+}
+
+interface MachineRow {
+  id: string;
+  name: string;
+  gpus: GpuRow[];
+  locations: string[];
+  cpu_slots: number;
+  agent_version: string;
+  cuda_version: string;
+  connected: boolean;
+}
+
+/** See the file's first line. */
+export class MachineStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Makes a session the one that speaks for its machine and starts a lease. Every earlier session is fenced by this. */
+  async join(facts: MachineFacts, sessionId: string, replicaAddress: string): Promise<void> {
+    const { sql } = this.#database;
+    await sql`
+      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, session_id, replica_address, lease_expires_at, seen_at)
+      VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots}, ${facts.agentVersion},
+        ${facts.cudaVersion}, ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp())
+      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, session_id, replica_address,
+        lease_expires_at, seen_at) = (excluded.name, excluded.gpus, excluded.locations, excluded.cpu_slots, excluded.agent_version,
+        excluded.cuda_version, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at)`;
+  }
+
+  /** Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its attempts. */
+  async leave({ machineId, sessionId }: MachineSession): Promise<void> {
+    await this.#database.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId} AND session_id = ${sessionId}`;
+  }
+
+  /** Extends the leases of many machines in one statement. Answers the machines whose session still speaks for them. */
+  async extend(sessions: readonly MachineSession[]): Promise<Set<string>> {
+    // In the order of their ids, so that two replicas never lock the same rows crosswise.
+    const ordered = sessions.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
+    const rows = await this.#database.sql<{ id: string }[]>`
+      UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp()
+      FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[]) AS s (machine_id, session_id)
+      WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.id`;
+    return new Set(rows.map((row) => row.id));
+  }
+
+  /** All machines that ever joined, by name. */
+  async list(): Promise<MachineStatus[]> {
+    const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number })[]>`
+      SELECT *, session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
+      FROM machine ORDER BY name, id`;
+    return rows.map((row) => ({ ...factsOf(row), connected: row.connected, seenAtMs: row.seen_at_ms }));
+  }
+
+  /** Where the replica that holds a machine's session is reached. Undefined: nobody holds one. */
+  async replicaOf(machineId: string): Promise<string | undefined> {
+    const [row] = await this.#database.sql<{ replica_address: string }[]>`
+      SELECT replica_address FROM machine WHERE id = ${machineId} AND session_id IS NOT NULL AND lease_expires_at > now()`;
+    return row?.replica_address;
+  }
+
+  /** All machines as placement sees them for a worker of this endpoint. `sql` is the transaction that holds the placement lock. */
+  async placementView(sql: Database['sql'], endpointId: string): Promise<PlacementMachine[]> {
+    const rows = await sql<(MachineRow & { used_uuids: string[]; cpu_used: number; siblings: number })[]>`
+      SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
+        coalesce(w.used_uuids, '{}') AS used_uuids, coalesce(w.cpu_used, 0)::int AS cpu_used, coalesce(w.siblings, 0)::int AS siblings
+      FROM machine m LEFT JOIN LATERAL (
+        SELECT (SELECT array_agg(uuid) FROM worker u, unnest(u.gpu_uuids) AS uuid WHERE u.machine_id = m.id AND u.ended_at IS NULL) AS used_uuids,
+          count(*) FILTER (WHERE gpu_uuids = '{}') AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId}) AS siblings
+        FROM worker WHERE machine_id = m.id AND ended_at IS NULL
+      ) w ON true
+      WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
+    return rows.map((row) => ({
+      id: row.id, name: row.name, connected: row.connected, locations: row.locations, cudaVersion: row.cuda_version,
+      gpus: row.gpus.map((gpu) => ({ uuid: gpu.uuid, name: gpu.name, migProfile: gpu.migProfile, used: row.used_uuids.includes(gpu.uuid) })),
+      cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
+    }));
+  }
+}
+
+function factsOf(row: MachineRow): MachineFacts {
+  const { id, name, gpus, locations } = row;
+  return { id, name, gpus, locations, cpuSlots: row.cpu_slots, agentVersion: row.agent_version, cudaVersion: row.cuda_version };
+}

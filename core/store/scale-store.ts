@@ -1,0 +1,159 @@
+/** What scaling reads and writes: which endpoints to look at, their samples, and the workers that are desired. */
+import type { PlacementMachine } from '../domain/placement.ts';
+import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
+import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS } from '../domain/worker.ts';
+import type { Database, Sql } from './database.ts';
+import { MachineStore } from './machine-store.ts';
+
+/** Key of the advisory lock under which workers are placed: two placements at once could give the same GPU twice. */
+const PLACEMENT_LOCK = 5_947_213_006;
+/** Jobs are counted no further than this. */
+const QUEUED_COUNTED_MAX = 100_000;
+
+/** An endpoint as scaling needs it. */
+export interface ScaleEndpoint extends ScaleSettings {
+  id: string;
+  gpuIds: string[];
+  gpuCount: number;
+  locations: string[];
+  allowedCudaVersions: string[];
+}
+
+/** A worker to start. */
+export interface NewWorker {
+  id: string;
+  machineId: string;
+  gpuUuids: string[];
+  failures: number;
+}
+
+/** What one endpoint's turn may do while it is locked. */
+export interface ScaleTurn {
+  endpoint: ScaleEndpoint;
+  sample: ScaleSample;
+  /** Machines, under the placement lock, which is kept until the turn ends. */
+  machines(): Promise<PlacementMachine[]>;
+  /** Starts a worker. */
+  add(worker: NewWorker): Promise<void>;
+  /** Lets workers finish and stop. Answers their machines. */
+  drain(workerIds: readonly string[]): Promise<string[]>;
+  /** Gives up crashed workers. */
+  retire(workerIds: readonly string[]): Promise<void>;
+  /** Keeps the decision; writes only when it differs from the one before. */
+  note(decision: { target: number; throttled: number; reason: string }): Promise<void>;
+}
+
+type WorkerRow = Omit<WorkerSample, 'held'>;
+
+/** See the file's first line. */
+export class ScaleStore {
+  readonly #database: Database;
+  readonly #machines: MachineStore;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#machines = new MachineStore(database);
+  }
+
+  /** Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs waiting. */
+  async endpointsToLookAt(): Promise<string[]> {
+    const rows = await this.#database.sql<{ id: string }[]>`
+      SELECT e.id FROM endpoint e WHERE e.workers_min > 0
+        OR EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL)
+        OR EXISTS (SELECT FROM scale_decision s WHERE s.endpoint_id = e.id AND s.throttled > 0)
+        OR (e.workers_max > 0 AND EXISTS (SELECT FROM job j WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority))`;
+    return rows.map((row) => row.id);
+  }
+
+  /** Ends the workers of machines whose lease has run out. Answers their endpoints. */
+  async endLost(): Promise<string[]> {
+    const rows = await this.#database.sql<{ endpoint_id: string }[]>`
+      UPDATE worker w SET desired = 'GONE', state = 'STOPPED', capacity = 0, ended_at = now(), reason = 'its machine was lost'
+      FROM machine m WHERE m.id = w.machine_id AND m.lease_expires_at < now() AND w.ended_at IS NULL RETURNING w.endpoint_id`;
+    return [...new Set(rows.map((row) => row.endpoint_id))];
+  }
+
+  /** Deletes ended workers that are old or too many. */
+  async pruneEnded(endpointId: string): Promise<void> {
+    await this.#database.sql`
+      DELETE FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL AND (ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
+        OR id NOT IN (SELECT id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT ${ENDED_WORKERS_KEPT}))`;
+  }
+
+  /** Takes a turn at an endpoint unless another replica is at it, which is normal. True: the turn was taken. */
+  async takeTurn(endpointId: string, turn: (turn: ScaleTurn) => Promise<void>): Promise<boolean> {
+    return this.#database.sql.begin(async (transaction) => {
+      const sql = transaction as unknown as Sql;
+      const [endpoint] = await sql<ScaleEndpoint[]>`
+        SELECT id, gpu_ids AS "gpuIds", gpu_count AS "gpuCount", locations, allowed_cuda_versions AS "allowedCudaVersions", workers_min AS "workersMin",
+          workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds", scaler_type AS "scalerType", scaler_value AS "scalerValue", version
+        FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
+      if (!endpoint) return false;
+      const sample = await this.#sample(sql, endpointId);
+      await turn({ endpoint, sample, ...this.#actions(sql, endpoint) });
+      return true;
+    });
+  }
+
+  async #sample(sql: Sql, endpointId: string): Promise<ScaleSample> {
+    const workers = await sql<WorkerRow[]>`
+      SELECT id, machine_id AS "machineId", desired, state, version, failures, coalesce(retry_at <= now(), false) AS "retryDue",
+        greatest(extract(epoch FROM now() - busy_at) * 1000, 0)::bigint AS "idleMs",
+        greatest(extract(epoch FROM now() - created_at) * 1000, 0)::bigint AS "ageMs"
+      FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL ORDER BY created_at, id`;
+    const { hot } = this.#database;
+    const [queue] = await hot<{ queued: number; oldest_ms: number | null }[]>`
+      SELECT (SELECT count(*)::int FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority
+          LIMIT ${QUEUED_COUNTED_MAX}) q) AS queued,
+        (SELECT (extract(epoch FROM now() - submitted_at) * 1000)::bigint FROM job
+          WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority ORDER BY position LIMIT 1) AS oldest_ms`;
+    const held = await hot<{ worker_id: string; held: number; normal: number }[]>`
+      SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal FROM job
+      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id`;
+    const heldBy = new Map(held.map((row) => [row.worker_id, row.held]));
+    return {
+      queued: queue!.queued,
+      oldestWaitMs: Math.max(queue!.oldest_ms ?? 0, 0),
+      running: held.reduce((sum, row) => sum + row.normal, 0),
+      workers: workers.map((worker) => ({ ...worker, held: heldBy.get(worker.id) ?? 0 })),
+    };
+  }
+
+  #actions(sql: Sql, endpoint: ScaleEndpoint): Omit<ScaleTurn, 'endpoint' | 'sample'> {
+    return {
+      machines: async () => {
+        await sql`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
+        return this.#machines.placementView(sql, endpoint.id);
+      },
+      add: async (worker) => {
+        await sql`
+          INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, failures)
+          VALUES (${worker.id}, ${endpoint.id}, ${worker.machineId}, ${endpoint.version}, ${worker.gpuUuids}, ${worker.failures})`;
+      },
+      drain: async (workerIds) => {
+        if (workerIds.length === 0) return [];
+        const rows = await sql<{ machine_id: string }[]>`
+          UPDATE worker SET desired = 'DRAIN' WHERE id = ANY(${[...workerIds]}) AND desired = 'RUN' RETURNING machine_id`;
+        return rows.map((row) => row.machine_id);
+      },
+      retire: async (workerIds) => {
+        if (workerIds.length === 0) return;
+        await sql`UPDATE worker SET desired = 'GONE', ended_at = now() WHERE id = ANY(${[...workerIds]}) AND ended_at IS NULL`;
+      },
+      note: async ({ target, throttled, reason }) => {
+        await sql`
+          INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason) VALUES (${endpoint.id}, ${target}, ${throttled}, ${reason})
+          ON CONFLICT (endpoint_id) DO UPDATE SET (target, throttled, reason, decided_at) = (excluded.target, excluded.throttled, excluded.reason, now())
+          WHERE (d.target, d.throttled, d.reason) IS DISTINCT FROM (excluded.target, excluded.throttled, excluded.reason)`;
+      },
+    };
+  }
+
+  /** Marks one worker as going before its next job, because it asked for that. Answers its endpoint; undefined: it goes already. */
+  async drainOne(workerId: string, machineId: string): Promise<string | undefined> {
+    const [row] = await this.#database.sql<{ endpoint_id: string }[]>`
+      UPDATE worker SET desired = 'DRAIN' WHERE id = ${workerId} AND machine_id = ${machineId} AND desired = 'RUN' RETURNING endpoint_id`;
+    return row?.endpoint_id;
+  }
+}
+

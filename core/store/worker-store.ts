@@ -1,0 +1,191 @@
+/** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
+import { crashPauseSeconds } from '../domain/worker.ts';
+import type { Worker, WorkerState } from '../domain/worker.ts';
+import type { GpuRow } from '../../drizzle/schema/machine.ts';
+import type { Database, Sql } from './database.ts';
+
+/** One worker as its agent sees it. */
+export interface WorkerFacts {
+  workerId: string;
+  state: WorkerState;
+  capacity: number;
+  reason: string;
+  exitCode: number | null;
+  sdkVersion: string;
+}
+
+/** A worker that its machine should have. */
+export interface DesiredWorkerRow {
+  id: string;
+  endpointId: string;
+  machineId: string;
+  desired: 'RUN' | 'DRAIN';
+}
+
+/** How to start a worker, as endpoint and template say now. */
+export interface WorkerSpecRow {
+  id: string;
+  startCommand: string[];
+  workingDirectory: string;
+  imageName: string;
+  entrypoint: string[];
+  templateEnv: Record<string, string>;
+  endpointEnv: Record<string, string>;
+  gpuUuids: string[];
+  concurrency: number;
+  version: number;
+  /** GPUs of its machine. */
+  gpus: GpuRow[];
+}
+
+/** An attempt as the job table has it. */
+export interface CurrentAttempt {
+  endpointId: string;
+  jobId: string;
+  attempt: number;
+  workerId: string;
+  machineId: string;
+}
+
+/** Workers of an endpoint by what they do (compat.md 1.8). */
+export interface WorkerCountsRow {
+  idle: number;
+  running: number;
+  initializing: number;
+  ready: number;
+  throttled: number;
+  unhealthy: number;
+}
+
+/** See the file's first line. */
+export class WorkerStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Writes what the agent of a machine observed. Workers of other machines are left alone. Answers the endpoints whose workers changed. */
+  async report(machineId: string, facts: readonly WorkerFacts[]): Promise<string[]> {
+    return this.#database.sql.begin(async (transaction) => {
+      const sql = transaction as unknown as Sql;
+      const crashed = await this.#crash(sql, machineId, facts.filter((fact) => fact.state === 'UNHEALTHY'));
+      const changed = await sql<{ endpoint_id: string }[]>`
+        UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
+          busy_at = CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() ELSE w.busy_at END,
+          ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
+        FROM unnest(${facts.map((f) => f.workerId)}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
+          ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[])
+          AS r (id, state, capacity, reason, exit_code, sdk_version)
+        WHERE w.id = r.id AND w.machine_id = ${machineId} AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
+          AND (w.state, w.capacity, w.reason, w.sdk_version) IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version)
+        RETURNING w.endpoint_id`;
+      return [...new Set([...crashed, ...changed.map((row) => row.endpoint_id)])];
+    });
+  }
+
+  /** A crash counts once; its reason stays until the worker is replaced. */
+  async #crash(sql: Sql, machineId: string, facts: readonly WorkerFacts[]): Promise<string[]> {
+    if (facts.length === 0) return [];
+    const rows = await sql<{ id: string; endpoint_id: string; state: string; failures: number }[]>`
+      SELECT id, endpoint_id, state, failures FROM worker
+      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY' FOR UPDATE`;
+    for (const row of rows) {
+      const fact = facts.find((candidate) => candidate.workerId === row.id)!;
+      const failures = row.failures + 1;
+      const pauseSeconds = crashPauseSeconds(failures, row.state !== 'INITIALIZING');
+      // A worker that was to go anyway needs no replacement: it has simply ended.
+      await sql`
+        UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode}, sdk_version = ${fact.sdkVersion},
+          failures = ${failures}, retry_at = now() + ${pauseSeconds}::int * interval '1 s', ended_at = CASE WHEN desired = 'RUN' THEN NULL ELSE now() END
+        WHERE id = ${row.id}`;
+    }
+    return rows.map((row) => row.endpoint_id);
+  }
+
+  /** Ends the workers of a machine that its agent has had and does not list in its hello. Answers their endpoints. */
+  async endUnlisted(machineId: string, listedIds: readonly string[]): Promise<string[]> {
+    const rows = await this.#database.sql<{ endpoint_id: string }[]>`
+      UPDATE worker SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = 'its agent came back without it'
+      WHERE machine_id = ${machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY' AND (state <> 'INITIALIZING' OR desired <> 'RUN')
+        AND id <> ALL(${[...listedIds]}) RETURNING endpoint_id`;
+    return [...new Set(rows.map((row) => row.endpoint_id))];
+  }
+
+  /** Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes. */
+  async touch(usedIds: readonly string[], provenIds: readonly string[]): Promise<void> {
+    await this.#database.sql`
+      UPDATE worker SET busy_at = now(), failures = CASE WHEN id = ANY(${[...provenIds]}) THEN 0 ELSE failures END WHERE id = ANY(${[...usedIds]})`;
+  }
+
+  /** Workers that these machines should have. Crashed ones are not among them: their process is gone. */
+  async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
+    return this.#database.sql<DesiredWorkerRow[]>`
+      SELECT id, endpoint_id AS "endpointId", machine_id AS "machineId", desired FROM worker
+      WHERE machine_id = ANY(${[...machineIds]}) AND ended_at IS NULL AND desired <> 'GONE' AND state <> 'UNHEALTHY' ORDER BY created_at, id`;
+  }
+
+  /** How to start these workers. */
+  async specsOf(workerIds: readonly string[]): Promise<WorkerSpecRow[]> {
+    return this.#database.sql<WorkerSpecRow[]>`
+      SELECT w.id, t.start_command AS "startCommand", t.working_directory AS "workingDirectory", t.image_name AS "imageName", t.entrypoint,
+        t.env AS "templateEnv", e.env AS "endpointEnv", w.gpu_uuids AS "gpuUuids", e.worker_concurrency AS concurrency, w.version, m.gpus
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id JOIN machine m ON m.id = w.machine_id
+      WHERE w.id = ANY(${[...workerIds]})`;
+  }
+
+  /** Attempts that the job table counts on these machines for. On the hot pool, whose plan is the machine index. */
+  async currentAttempts(machineIds: readonly string[]): Promise<CurrentAttempt[]> {
+    return this.#database.hot<CurrentAttempt[]>`
+      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId" FROM job
+      WHERE machine_id = ANY(${[...machineIds]}) AND state = 'IN_PROGRESS'`;
+  }
+
+  /** Where a worker runs. Undefined: there is no such worker. */
+  async find(workerId: string): Promise<{ endpointId: string; machineId: string } | undefined> {
+    const [row] = await this.#database.sql<{ endpointId: string; machineId: string }[]>`
+      SELECT endpoint_id AS "endpointId", machine_id AS "machineId" FROM worker WHERE id = ${workerId}`;
+    return row;
+  }
+
+  /** Workers of an endpoint, oldest first, those left out that stopped as they were told to. */
+  async list(endpointId: string): Promise<Worker[]> {
+    const rows = await this.#database.sql<(Omit<Worker, 'createdAt' | 'held'> & { createdAtMs: number })[]>`
+      SELECT id, endpoint_id AS "endpointId", machine_id AS "machineId", desired, state, capacity, version, gpu_uuids AS "gpuUuids", reason,
+        exit_code AS "exitCode", sdk_version AS "sdkVersion", (extract(epoch FROM created_at) * 1000)::bigint AS "createdAtMs"
+      FROM worker WHERE endpoint_id = ${endpointId} AND (ended_at IS NULL OR state = 'UNHEALTHY') ORDER BY created_at, id`;
+    const held = await this.#held(endpointId);
+    return rows.map(({ createdAtMs, ...row }) => ({ ...row, held: held.get(row.id) ?? 0, createdAt: new Date(createdAtMs) }));
+  }
+
+  /** Counts the workers of an endpoint. */
+  async counts(endpointId: string): Promise<WorkerCountsRow> {
+    const rows = await this.#database.sql<{ id: string; desired: string; state: string; throttled: number | null }[]>`
+      SELECT w.id, w.desired, w.state, s.throttled FROM (SELECT ${endpointId}::text AS id) e LEFT JOIN scale_decision s ON s.endpoint_id = e.id
+      LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL`;
+    const held = await this.#held(endpointId);
+    const isBusy = (id: string): boolean => (held.get(id) ?? 0) > 0;
+    const idle = rows.filter((row) => row.state === 'READY' && row.desired === 'RUN' && !isBusy(row.id)).length;
+    return {
+      idle,
+      ready: idle,
+      running: rows.filter((row) => row.id !== null && isBusy(row.id)).length,
+      initializing: rows.filter((row) => row.state === 'INITIALIZING').length,
+      throttled: rows[0]?.throttled ?? 0,
+      unhealthy: rows.filter((row) => row.state === 'UNHEALTHY').length,
+    };
+  }
+
+  /** Workers that have asked for work and go on, busy or not; the dynamic rate limit of spec.md 8 grows with them. */
+  async countStarted(endpointId: string): Promise<number> {
+    const [row] = await this.#database.sql<{ started: number }[]>`
+      SELECT count(*)::int AS started FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND state = 'READY'`;
+    return row!.started;
+  }
+
+  async #held(endpointId: string): Promise<Map<string, number>> {
+    const rows = await this.#database.hot<{ worker_id: string; held: number }[]>`
+      SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id`;
+    return new Map(rows.map((row) => [row.worker_id, row.held]));
+  }
+}
