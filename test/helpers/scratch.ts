@@ -11,15 +11,19 @@ export async function scratch(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const path = (name: string): string => join(folder, name);
+  const lines = (name: string): string[] => existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').slice(0, -1) : [];
   return {
     folder,
     path,
     /** Lets a handler that waits for this file go on. */
     open: (name: string): void => writeFileSync(path(name), ''),
     /** Lines of a file; none when it is not there. */
-    lines: (name: string): string[] => existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').filter((line) => line !== '') : [],
+    lines,
     /** Waits for the first line that a handler leaves in this file. */
-    noted: (name: string): Promise<string> => waitFor(`a note in ${name}`, () => existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n')[0] : undefined),
+    noted: (name: string): Promise<string> => waitFor(`a note in ${name}`, () => lines(name)[0]),
+    /** Waits for so many lines in this file. */
+    notes: (name: string, count: number, timeoutMs = 20_000): Promise<string[]> =>
+      waitFor(`${count} notes in ${name}`, () => lines(name).length >= count && lines(name), timeoutMs),
   };
 }
 

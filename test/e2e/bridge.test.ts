@@ -1,0 +1,263 @@
+/** The worker protocol at its edges, spoken by hand to a real agent's bridge (compat.md 2.5, 2.6, 2.14 and 11.7). */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import t from 'tap';
+import type { Test } from 'tap';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/handlers.ts';
+import { rawWorkers } from '../helpers/raw-worker.ts';
+import type { RawWorker } from '../helpers/raw-worker.ts';
+import { startSystem } from '../helpers/system.ts';
+import type { EndpointOptions, System } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+/** An endpoint whose one worker is spoken for by the test. */
+interface Setting {
+  jobs: EndpointJobs;
+  worker: RawWorker;
+  /** Waits for the worker after it. */
+  next(): Promise<RawWorker>;
+}
+
+t.test('bridge', async (t) => {
+  const system = await startSystem(t);
+  const part = (name: string, body: (t: Test, setting: Setting) => Promise<void>, sdk?: string): Promise<unknown> =>
+    t.test(name, async (t) => body(t, await openSetting(t, system, {}, sdk)));
+  await Promise.all([
+    part('bodies are raw JSON whatever their label', labels),
+    part('a result that cannot be used ends the job with a clear text', unusable),
+    part('chunks, progress and the late ones', progressAndChunks),
+    part('a result that comes twice', twice),
+    part('a poll that is closed before a job comes', closedPoll),
+    part('a poll that is closed while a job is being written', closedWhileWriting),
+    part('a job that was written but never arrived', lostHandover),
+    part('two takes at once', twoTakes),
+    part('over-take at concurrency 1', overTake, '1.7.4'),
+    part('batch takes', batches),
+    part('stop channel', stopChannel),
+    part('a result of a former worker', formerWorker),
+    part('refresh', refresh),
+    part('strangers', strangers),
+  ]);
+});
+
+async function openSetting(t: Test, system: System, options: Partial<EndpointOptions>, sdk = '1.12.0'): Promise<Setting> {
+  const workers = await rawWorkers(t);
+  const id = await system.createEndpoint({ command: jsHandler('raw-worker.js'), env: workers.env, ready: 0, workersMax: 1, ...options });
+  const worker = await workers.next(sdk);
+  t.equal(await worker.ping(), 200);
+  return { jobs: endpointJobs(system, id), worker, next: () => workers.next(sdk) };
+}
+
+/** The open take is known to core: a job that is submitted now goes to it. */
+const parked = (jobs: EndpointJobs): Promise<unknown> => waitFor('the take to be known', async () => (await jobs.health()).workers.ready === 1);
+
+async function labels(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const awkward = '{ "output" : {"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10} }';
+  for (const label of ['application/x-www-form-urlencoded', 'application/json', 'text/plain', 'multipart/form-data', 'nonsense']) {
+    const id = await jobs.run({ label });
+    const job = await worker.takeJob();
+    t.match(job, { id, input: { label } });
+    t.equal(await worker.done(id, awkward, label), 200);
+    const { text } = await jobs.status(id);
+    t.ok(text.includes('{"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10}'), `${label}: byte for byte`);
+  }
+}
+
+async function unusable(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const bodies: [what: string, body: string, error: RegExp][] = [
+    ['over the limit', `{"output":"${'x'.repeat(21 * MEBIBYTE)}"}`, /at most 20971520 bytes/],
+    ['far over the limit', `{"output":"${'x'.repeat(60 * MEBIBYTE)}"}`, /at most 20971520 bytes/],
+    ['no JSON', '{"output": NaN}', /valid JSON/],
+    ['no object', '[1]', /object/],
+    ['nothing', '', /valid JSON/],
+    ['an error that is a list', '{"error":[1]}', /^\[1\]$/],
+  ];
+  for (const [what, body, error] of bodies) {
+    const id = await jobs.run({ what });
+    t.equal((await worker.takeJob()).id, id);
+    t.equal(await worker.done(id, body), 200, `${what}: never a 4xx, which an SDK would only log`);
+    t.match(await jobs.settled(id), { status: 'FAILED', error }, what);
+  }
+}
+
+async function progressAndChunks(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const id = await jobs.run({});
+  await worker.takeJob();
+  t.equal(await worker.done(id, { status: 'IN_PROGRESS', output: { percent: 10 } }), 200);
+  t.match(await jobs.when(id, 'showing progress', (job) => job.output !== undefined), { status: 'IN_PROGRESS', output: { percent: 10 } });
+  for (const number of [1, 2, 3]) t.equal(await worker.chunk(id, number), 200);
+  t.equal(await worker.done(id, { output: [] }, undefined, true), 200);
+  t.equal(await worker.done(id, { status: 'IN_PROGRESS', output: { percent: 99 } }), 200, 'progress may overtake nothing any more');
+  t.equal(await worker.chunk(id, 4), 200);
+  t.same(await jobs.drain(id), { outputs: [1, 2, 3], status: 'COMPLETED' });
+  t.same((await jobs.look(id)).output, []);
+}
+
+async function twice(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const id = await jobs.run({});
+  await worker.takeJob();
+  const statuses = await Promise.all([worker.done(id, { output: 'first' }), worker.done(id, { output: 'first' })]);
+  t.same(statuses, [200, 200]);
+  t.equal(await worker.done(id, { output: 'second' }), 200);
+  t.equal(await worker.done(id, { error: 'third' }), 200);
+  t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'first' }, 'the first one counts');
+  t.equal((await jobs.health()).jobs.completed, 1);
+}
+
+async function closedPoll(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const closing = new AbortController();
+  const poll = worker.take({ signal: closing.signal });
+  await parked(jobs);
+  closing.abort();
+  await t.rejects(poll, { name: 'AbortError' });
+  const id = await jobs.run({ after: 'the close' });
+  t.equal((await worker.takeJob()).id, id, 'the next take gets it');
+  t.equal(await worker.done(id, { output: 1 }), 200);
+  const job = await jobs.settled(id);
+  t.equal(job.status, 'COMPLETED');
+  t.notOk(job.retries, 'no attempt was lost: no worker had seen it');
+}
+
+/** Opens a take on a bare socket. `until` gets what arrives and says when to close it, without another word. */
+async function takeAndVanish(worker: RawWorker, until: (received: string) => boolean): Promise<void> {
+  const url = new URL(worker.takeUrl());
+  const socket = connect(Number(url.port), url.hostname);
+  const headers = Object.entries({ host: url.host, ...worker.headers }).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.write(`GET ${url.pathname}${url.search} HTTP/1.1\r\n${headers}\r\n`);
+  let received = '';
+  while (!until(received)) received += (await once(socket, 'data'))[0];
+  socket.destroy();
+}
+
+async function closedWhileWriting(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const vanished = takeAndVanish(worker, (received) => received.length > 0);
+  await parked(jobs);
+  const pad = 'x'.repeat(9 * MEBIBYTE);
+  const id = await jobs.run({ pad });
+  await vanished;
+  const job = await worker.takeJob();
+  t.equal(job.id, id, 'the next take gets it');
+  t.equal((job.input.pad as string).length, pad.length);
+  t.equal(await worker.done(id, { output: 'got it' }), 200);
+  t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'got it' });
+}
+
+async function lostHandover(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const vanished = takeAndVanish(worker, (received) => received.includes('"input"'));
+  await parked(jobs);
+  const id = await jobs.run({});
+  await vanished;
+  // The bridge could write all of it and cannot know. The worker's next take says that it holds nothing.
+  t.equal((await worker.takeJob()).id, id, 'it comes again');
+  t.equal(await worker.done(id, { output: 'got it' }), 200);
+  t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'got it' });
+}
+
+async function twoTakes(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const closing = new AbortController();
+  const takes = [1, 2].map(() => worker.take({ signal: closing.signal }));
+  await parked(jobs);
+  const ids = [await jobs.run({ number: 1 }), await jobs.run({ number: 2 })];
+  const first = await Promise.any(takes.map(async (take) => (await take).jobs[0] ?? Promise.reject(new Error('empty'))));
+  t.equal(first.id, ids[0], 'first in, first out');
+  t.match((await jobs.health()).jobs, { inProgress: 1, inQueue: 1 }, 'one at a time: the bridge goes by its own count');
+  t.equal(await worker.done(first.id, { output: 1 }), 200);
+  const second = Promise.any([...takes.map(async (take) => {
+    const [job] = (await take).jobs;
+    return job && job.id !== first.id ? job : Promise.reject(new Error('empty'));
+  }), worker.takeJob({ signal: closing.signal })]);
+  t.equal((await second).id, ids[1]);
+  closing.abort();
+  t.equal(await worker.done(ids[1]!, { output: 2 }), 200);
+  for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED' });
+  t.equal((await jobs.health()).jobs.retried, 0);
+}
+
+// SDKs 1.7.1 to 1.7.5 ask again right after a take and say that they hold nothing (compat.md 2.5.5).
+async function overTake(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const ids = [await jobs.run({ number: 1 }), await jobs.run({ number: 2 })];
+  t.equal((await worker.takeJob()).id, ids[0]);
+  const closing = new AbortController();
+  const over = worker.take({ signal: closing.signal });
+  t.equal(await worker.ping(ids[0]!), 200);
+  t.match((await jobs.health()).jobs, { inProgress: 1, inQueue: 1 }, 'the second job is not given away');
+  t.equal(await worker.done(ids[0]!, { output: 1 }), 200);
+  const second = (await over).jobs[0] ?? await worker.takeJob();
+  t.equal(second.id, ids[1]);
+  t.equal(await worker.done(ids[1]!, { output: 2 }), 200);
+  for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED' });
+  t.equal((await jobs.health()).jobs.retried, 0, 'the first job was not taken for lost');
+}
+
+async function batches(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const ids: string[] = [];
+  for (let number = 0; number < 5; number += 1) ids.push(await jobs.run({ number }));
+  const taken: string[] = [];
+  while (taken.length < 3) {
+    const { status, jobs: batch } = await worker.take({ batch: 3 - taken.length, inProgress: taken.length > 0 });
+    t.ok(status === 200 || status === 204);
+    taken.push(...batch.map((job) => job.id));
+  }
+  t.same(taken, ids.slice(0, 3), 'in order, as many as asked for');
+  t.match((await jobs.health()).jobs, { inProgress: 3, inQueue: 2 });
+  for (const id of taken) t.equal(await worker.done(id, { output: id }), 200);
+  while (taken.length < 5) taken.push(...(await worker.take({ batch: 3 })).jobs.map((job) => job.id));
+  t.same(taken, ids);
+  for (const id of ids.slice(3)) t.equal(await worker.done(id, { output: id }), 200);
+  for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED', output: id });
+}
+
+async function stopChannel(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const id = await jobs.run({});
+  await worker.takeJob();
+  const stops = worker.stopSignals();
+  t.match(await jobs.cancel(id), { id, status: 'CANCELLED' });
+  t.same(await stops, [id]);
+  // An SDK that has stopped a job posts nothing; its next take shows that it is free.
+  const next = await jobs.run({});
+  t.equal((await worker.takeJob()).id, next, 'the same worker goes on');
+  t.equal(await worker.done(next, { output: 1 }), 200);
+  t.equal((await jobs.settled(next)).workerId, worker.id);
+  t.equal((await jobs.look(id)).status, 'CANCELLED');
+}
+
+async function formerWorker(t: Test, { jobs, worker, next }: Setting): Promise<void> {
+  const id = await jobs.run({});
+  t.equal((await worker.takeJob()).id, id);
+  process.kill(worker.pid, 'SIGKILL');
+  const second = await next();
+  t.not(second.id, worker.id, 'a restart is a new worker');
+  t.equal((await second.takeJob()).id, id, 'the lost attempt is put back');
+  t.equal(await worker.done(id, { output: 'from the grave' }), 200, 'accepted');
+  t.equal((await jobs.look(id)).status, 'IN_PROGRESS', 'and dropped');
+  t.equal(await second.done(id, { output: 'alive' }), 200);
+  t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'alive', retries: 1, workerId: second.id });
+}
+
+async function refresh(t: Test, { jobs, worker, next }: Setting): Promise<void> {
+  const id = await jobs.run({});
+  await worker.takeJob();
+  const later = await jobs.run({});
+  t.equal(await worker.done(id, { output: 1, stopPod: true }), 200);
+  t.same((await worker.take()).jobs, [], 'it gets no more work');
+  const second = await next();
+  t.equal((await second.takeJob()).id, later);
+  t.equal(await second.done(later, { output: 2 }), 200);
+  t.match(await jobs.settled(id), { status: 'COMPLETED', output: 1 });
+  t.match(await jobs.settled(later), { status: 'COMPLETED', output: 2 });
+}
+
+async function strangers(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const id = await jobs.run({});
+  await worker.takeJob();
+  t.equal(await worker.done('00000000-0000-4000-8000-000000000000-u1', { output: 1 }), 200, 'an unknown job is dropped');
+  const [before, response] = [performance.now(), await fetch(worker.takeUrl().replace(worker.id, 'nosuchworker00'), { headers: worker.headers })];
+  t.ok(response.status >= 400, 'an unknown worker is refused');
+  t.ok(performance.now() - before > 900, 'slowly: SDKs ask again at once');
+  t.equal(await worker.done(id, { output: 1 }), 200);
+  t.match(await jobs.settled(id), { status: 'COMPLETED', output: 1 });
+}

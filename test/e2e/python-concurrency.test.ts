@@ -1,0 +1,76 @@
+/** Workers that take several jobs at once with concurrency_modifier (compat.md 2.5.5), and stopping one of them. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { scratch } from '../helpers/scratch.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+interface Output {
+  peak: number;
+  pid: number;
+  worker: string;
+}
+
+for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
+  t.test(`several jobs at once, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
+    const system = await startSystem(t);
+    const jobs = endpointJobs(system, await system.createEndpoint({
+      command: pythonHandler(version, 'at_once.py'), env: { CONCURRENCY: '4' }, workersMax: 1,
+    }));
+    await t.test('as many as the worker says, not more', (t) => capped(t, jobs));
+    await t.test('cancelling one leaves the others alone', (t) => cancelOne(t, jobs, version));
+  });
+}
+
+// Old SDKs start a job that they took while others ran only when one of those ends. So one job runs first and the others follow.
+async function capped(t: Test, jobs: EndpointJobs): Promise<void> {
+  const { path, open, notes } = await scratch(t);
+  const [note, first, rest] = ['note', 'first', 'rest'].map(path);
+  const opener = await jobs.run({ note, until: first });
+  await notes('note', 1);
+  const others = await Promise.all(Array.from({ length: 7 }, () => jobs.run({ note, until: rest })));
+  const held = (wanted: number): Promise<unknown> => waitFor(`${wanted} jobs in progress`, async () => {
+    const { jobs: counts } = await jobs.health();
+    if (counts.inProgress > 4) throw new Error(`${counts.inProgress} were taken`);
+    return counts.inProgress === wanted;
+  });
+  await held(4);
+  t.equal((await jobs.health()).jobs.inQueue, 4, 'four of eight are taken, the others wait');
+  open('first');
+  t.equal((await jobs.settled(opener)).status, 'COMPLETED');
+  await notes('note', 5); // 1 start, 1 end, at least 3 more starts
+  await held(4);
+  t.equal((await jobs.health()).jobs.inQueue, 3, 'the free place is filled again');
+  open('rest');
+  const ended = await Promise.all(others.map((id) => jobs.settled(id)));
+  t.ok(ended.every((job) => job.status === 'COMPLETED'));
+  const outputs = ended.map((job) => job.output as Output);
+  t.equal(new Set(outputs.map((output) => output.worker)).size, 1, 'one worker ran them all');
+  const peak = Math.max(...outputs.map((output) => output.peak));
+  t.ok(peak >= 3 && peak <= 4, `${peak} ran at once`);
+}
+
+async function cancelOne(t: Test, jobs: EndpointJobs, version: keyof typeof PYTHONS): Promise<void> {
+  const { path, open, notes, lines } = await scratch(t);
+  const [note, until] = ['note', 'until'].map(path);
+  const doomed = await jobs.run({ note, until });
+  await notes('note', 1);
+  const other = await jobs.run({ note, until });
+  const { workerId } = await jobs.reached(other, 'IN_PROGRESS');
+  if (version === 'new') await notes('note', 2);
+  t.equal((await jobs.cancel(doomed)).status, 'CANCELLED', 'the answer comes at once');
+  t.equal((await jobs.look(doomed)).status, 'CANCELLED');
+  if (version === 'new') {
+    await notes('note', 3);
+    t.ok((lines('note')).includes(`stopped ${doomed}`), 'the handler was stopped through the stop channel');
+  }
+  open('until');
+  const { status, output } = await jobs.settled(other);
+  t.equal(status, 'COMPLETED');
+  t.equal((output as Output).worker, workerId, 'on the same worker: it was not killed for the sake of one job');
+  t.equal((await jobs.look(doomed)).status, 'CANCELLED', 'a late result changes nothing');
+  t.notOk((await jobs.look(doomed)).output);
+}
