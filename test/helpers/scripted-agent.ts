@@ -1,0 +1,141 @@
+/**
+ * An agent of a few lines: it speaks the session protocol over a real socket and runs no processes. Tests script what it answers; the
+ * benchmark uses it as a no-op worker, because it packs everything that one message asks for into one message.
+ */
+import { credentials, Metadata } from '@grpc/grpc-js';
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Assignment, AttemptOutcome, AttemptRef, AttemptStop, DesiredWorker, SessionResponse, Welcome } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
+import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+
+/** How the scripted agent behaves. */
+export interface ScriptedAgentOptions {
+  address: string;
+  agentKey: string;
+  /** Default: a fixed id; give each agent of a test its own. */
+  machineId?: string;
+  gpus?: Gpu[];
+  locations?: string[];
+  /** Default 16. */
+  cpuSlots?: number;
+  /** Attempts each worker says it can hold. Default 1. */
+  capacity?: number;
+  /** Reports desired workers as READY by itself. Default true. */
+  startWorkers?: boolean;
+  /** How an assignment ends. Undefined = the test ends it with `finish`. Default: COMPLETED with the output `{"ok":true}`. */
+  onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
+  /** Attempts it says it holds in its hello. */
+  held?: AttemptRef[];
+  /** Milliseconds between heartbeats; 0 = none, so that the lease runs out. Default: what the welcome says. */
+  heartbeatMs?: number;
+}
+
+const DONE = { kind: OutcomeKind.COMPLETED, output: Buffer.from('{"ok":true}') };
+
+/** See the file's first lines. `connect` resolves with the welcome. */
+export class ScriptedAgent {
+  /** Everything core sent, for assertions. */
+  readonly assignments: Assignment[] = [];
+  readonly stops: AttemptStop[] = [];
+  readonly acked: AttemptRef[] = [];
+  desired: DesiredWorker[] = [];
+  /** Set when the session has ended. */
+  ended: Promise<Error | undefined> = Promise.resolve(undefined);
+  readonly #options: ScriptedAgentOptions;
+  readonly #client: AgentServiceClient;
+  readonly #known = new Set<string>();
+  #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #sequence = 0;
+
+  constructor(options: ScriptedAgentOptions) {
+    this.#options = options;
+    this.#client = new AgentServiceClient(options.address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  }
+
+  get machineId(): string {
+    return this.#options.machineId ?? 'machine00000';
+  }
+
+  connect(): Promise<Welcome> {
+    const metadata = new Metadata();
+    metadata.set('authorization', `Bearer ${this.#options.agentKey}`);
+    const stream = this.#client.session(metadata);
+    this.#stream = stream;
+    const { gpus = [], locations = [], cpuSlots = 16, held = [] } = this.#options;
+    const machine = { id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, agentVersion: 'scripted', cudaVersion: '' };
+    this.send({ hello: { machine, workers: [], attempts: held } });
+    return new Promise((resolve, reject) => {
+      stream.on('data', (message: SessionResponse) => {
+        if (message.welcome) this.#welcomed(message.welcome, resolve);
+        this.#receive(message);
+      });
+      this.ended = new Promise((end) => {
+        const over = (error?: Error): void => { clearInterval(this.#heartbeat); end(error); };
+        stream.on('error', (error) => { over(error); reject(error); });
+        stream.on('end', () => over());
+      });
+    });
+  }
+
+  /** Sends any message. */
+  send(message: Parameters<typeof SessionRequest.fromPartial>[0]): void {
+    this.#stream?.write(SessionRequest.fromPartial(message));
+  }
+
+  /** Ends an attempt. */
+  finish(ref: AttemptRef, outcome: Partial<AttemptOutcome> = DONE): void {
+    this.send({ outcomes: [{ error: '', kind: OutcomeKind.COMPLETED, ...outcome, ref }] });
+  }
+
+  /** Reports workers as being able to hold `capacity` attempts. */
+  ready(workers: readonly { workerId: string; endpointId: string }[], capacity = this.#options.capacity ?? 1): void {
+    this.send({ workers: workers.map(({ workerId, endpointId }) => ({ workerId, endpointId, state: WorkerState.READY, capacity, reason: '', sdkVersion: '', refresh: false })) });
+  }
+
+  /** Breaks the connection without a word. */
+  drop(): void {
+    clearInterval(this.#heartbeat);
+    this.#stream?.cancel();
+    this.#client.close();
+  }
+
+  #welcomed(welcome: Welcome, resolve: (welcome: Welcome) => void): void {
+    const period = this.#options.heartbeatMs ?? welcome.heartbeatPeriodMs;
+    if (period > 0) this.#heartbeat = setInterval(() => this.send({ heartbeat: { sequence: ++this.#sequence } }), period);
+    resolve(welcome);
+  }
+
+  #receive(message: SessionResponse): void {
+    if (message.desired) this.#reconcile(message.desired.workers);
+    this.stops.push(...message.stops);
+    this.acked.push(...message.outcomeAcks);
+    const outcomes: Partial<AttemptOutcome>[] = [];
+    for (const assignment of message.assignments) {
+      this.assignments.push(assignment);
+      const outcome = this.#options.onAssignment ? this.#options.onAssignment(assignment) : DONE;
+      if (outcome && assignment.ref) outcomes.push({ error: '', kind: OutcomeKind.COMPLETED, ...outcome, ref: assignment.ref });
+    }
+    if (outcomes.length > 0) this.send({ outcomes });
+  }
+
+  #reconcile(workers: DesiredWorker[]): void {
+    this.desired = workers;
+    const wanted = new Set(workers.map((worker) => worker.workerId));
+    const fresh = workers.filter((worker) => worker.desired === DesiredState.RUN && !this.#known.has(worker.workerId));
+    const gone = [...this.#known].filter((workerId) => !wanted.has(workerId));
+    for (const worker of fresh) this.#known.add(worker.workerId);
+    for (const workerId of gone) this.#known.delete(workerId);
+    if (this.#options.startWorkers !== false && fresh.length > 0) this.ready(fresh);
+    const drained = workers.filter((worker) => worker.desired === DesiredState.DRAIN);
+    this.#report(drained.map((worker) => worker.workerId).concat(gone), workers);
+  }
+
+  #report(stopped: string[], workers: DesiredWorker[]): void {
+    if (stopped.length === 0) return;
+    const endpointOf = (workerId: string): string => workers.find((worker) => worker.workerId === workerId)?.endpointId ?? '';
+    this.send({ workers: stopped.map((workerId) => ({ workerId, endpointId: endpointOf(workerId), state: WorkerState.STOPPED, capacity: 0, reason: '', sdkVersion: '', refresh: false })) });
+  }
+}
