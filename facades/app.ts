@@ -1,0 +1,94 @@
+/** Builds the public HTTP process by hand: queue, OpenAI and REST surfaces on one port, over one client of core. */
+import { fastify } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
+import { systemClock, systemRandom } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { CoreError } from '../proto/wire/reason.ts';
+import type { FacadeConfig } from './config.ts';
+import { CoreClient } from './core-client/core-client.ts';
+import { openaiRoutes } from './openai/routes.ts';
+import { AccessCache } from './plugins/access-cache.ts';
+import type { GateParts } from './plugins/authenticate.ts';
+import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
+import { RateLimit } from './plugins/rate-limit.ts';
+import { readRawBodies } from './plugins/raw-body.ts';
+import { logRequests } from './plugins/request-log.ts';
+import { addRequestState } from './plugins/request-state.ts';
+import { handleUnknownRoutes, shapeOf } from './plugins/unknown-route.ts';
+import type { QueueParts } from './queue/queue-parts.ts';
+import { queueRoutes } from './queue/routes.ts';
+import { restRoutes } from './rest/routes.ts';
+
+/** A facade that can be started and stopped once. */
+export interface Facade {
+  /** Resolves when HTTP listens. */
+  start(): Promise<{ url: string }>;
+  /** Ends waits, lets answers out, then closes. */
+  stop(): Promise<void>;
+}
+
+/** Slack over the body's own time before Node closes a connection whose request never ends, in milliseconds. */
+const REQUEST_SLACK_MS = 30_000;
+/** Longest time for a request's headers, in milliseconds. */
+const HEADERS_MS = 20_000;
+
+/** Builds the process; nothing runs before start(). */
+export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }): Facade {
+  const clock = systemClock;
+  const random = systemRandom;
+  const core = new CoreClient({ addresses: config.coreAddresses, clock, random, logger });
+  const app = buildApp(config);
+  addRequestState(app);
+  logRequests(app, clock, logger);
+  readRawBodies(app, { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, clock);
+  handleErrors(app, queueErrorShape, logger);
+  handleUnknownRoutes(app);
+
+  const check = (apiKey: string, endpointId: string, write: boolean) =>
+    core.access.call((client) => client.checkAccess, { endpointId, write }, { apiKey, repeatable: true });
+  const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
+  const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
+  const queue: QueueParts = { jobs: core.jobs, config, clock, random, logger };
+  app.register(async (scope) => queueRoutes(scope, queue, gate));
+  app.register(async (scope) => openaiRoutes(scope, queue, gate));
+  app.register(async (scope) => restRoutes(scope, { core, config, logger, gate }));
+
+  return {
+    async start() {
+      await core.start();
+      const url = await app.listen({ host: config.httpHost, port: config.httpPort });
+      logger.info({ url }, 'facade listens');
+      return { url };
+    },
+    async stop() {
+      core.abandonAll();
+      await app.close();
+      await core.stop();
+    },
+  };
+}
+
+function buildApp(config: FacadeConfig): FastifyInstance {
+  return fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    requestTimeout: config.bodyTotalMs + REQUEST_SLACK_MS,
+    http: { headersTimeout: Math.min(HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS) },
+    routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 1_024 },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    clientErrorHandler: refuseBrokenRequest,
+    frameworkErrors: (error, request, reply) =>
+      answerError(new CoreError('INVALID_REQUEST', error.message), request, reply, shapeOf(pathOf(request))),
+  });
+}
+
+/** Answers bytes that are no HTTP request, or one that never ended. The codes of spec.md 7 have no 408 and no 431. */
+function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const body = JSON.stringify({ error: late ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.', code: 'invalid_request' });
+  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + body);
+}

@@ -1,0 +1,62 @@
+/** The one place where the facade reads its environment. All faults are reported together. */
+import { EnvReader } from '../core/runtime/env.ts';
+
+/** Which shape GET /stream answers with when the request does not say: see queue/stream-shape.ts. */
+export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';
+
+/** Everything that an operator can choose. */
+export interface FacadeConfig {
+  /** Core replicas, host:port each. At least one. */
+  coreAddresses: string[];
+  /** Where HTTP listens. */
+  httpHost: string;
+  /** 0: any free port. */
+  httpPort: number;
+  /** compat.md 1.7. */
+  streamShape: StreamShapeSetting;
+  /** Requests per 10 s that every running worker adds to the dynamic limit of spec.md 8. Default 100 (compat.md 1.13). */
+  requestsPerWorker: number;
+  /** Requests at a time that every running worker adds. Default 20 (compat.md 1.13). */
+  concurrencyPerWorker: number;
+  /** False switches all rate limits off, for instance behind an edge that has its own. */
+  rateLimits: boolean;
+  /** Longest pause between two pieces of a request body, in milliseconds. */
+  bodyIdleMs: number;
+  /** Longest time for a whole request body, in milliseconds. */
+  bodyTotalMs: number;
+  /** Cancel the job when the client of an /openai request goes away (compat.md 1.10). */
+  openaiCancelOnDisconnect: boolean;
+  /** REST delete first sets both worker counts to 0 instead of refusing (compat.md 3.4). */
+  restDeleteAutoZero: boolean;
+  /** trace, debug, info, warn, error or silent. */
+  logLevel: string;
+}
+
+/** Reads the settings; throws ConfigError that lists all faults. */
+export function readFacadeConfig(env: Readonly<Record<string, string | undefined>> = process.env): FacadeConfig {
+  const reader = new EnvReader(env);
+  const config: FacadeConfig = {
+    coreAddresses: reader.list('SLIPWAY_CORE_ADDRESS', ['127.0.0.1:50051']),
+    httpHost: reader.text('SLIPWAY_HTTP_HOST', '127.0.0.1'),
+    httpPort: reader.integer('SLIPWAY_HTTP_PORT', 8080, 0, 65_535),
+    streamShape: reader.choice('SLIPWAY_STREAM_SHAPE', ['auto', 'seed', 'sdk'], 'auto'),
+    requestsPerWorker: reader.integer('SLIPWAY_REQUESTS_PER_WORKER', 100, 0, 1_000_000),
+    concurrencyPerWorker: reader.integer('SLIPWAY_CONCURRENCY_PER_WORKER', 20, 0, 100_000),
+    rateLimits: reader.flag('SLIPWAY_RATE_LIMITS', true),
+    bodyIdleMs: reader.integer('SLIPWAY_BODY_IDLE_MS', 15_000, 100, 300_000),
+    bodyTotalMs: reader.integer('SLIPWAY_BODY_TOTAL_MS', 120_000, 100, 3_600_000),
+    openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
+    restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
+    logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+  };
+  checkAddresses(config.coreAddresses, reader);
+  reader.finish();
+  return config;
+}
+
+function checkAddresses(addresses: readonly string[], reader: EnvReader): void {
+  if (addresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS names no address');
+  for (const address of addresses) {
+    if (!/^.+:\d{1,5}$/.test(address)) reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be host:port`);
+  }
+}

@@ -1,0 +1,69 @@
+/** The facade's way to core: channels to every replica, the pipelines, and one object per service. */
+import { credentials } from '@grpc/grpc-js';
+import type { Client, ClientOptions } from '@grpc/grpc-js';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Service } from '../../core/runtime/service.ts';
+import { AccessServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
+import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
+import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
+import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { JobCalls } from './job-calls.ts';
+import { PipelineClient } from './pipeline-client.ts';
+import { UnaryCalls } from './unary-calls.ts';
+
+/** Parts handed to the core client. */
+export interface CoreClientOptions {
+  /** host:port of every replica. */
+  addresses: readonly string[];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first line. */
+export class CoreClient implements Service {
+  readonly name = 'core client';
+  readonly jobs: JobCalls;
+  readonly access: UnaryCalls<AccessServiceClient>;
+  readonly endpoints: UnaryCalls<EndpointServiceClient>;
+  readonly templates: UnaryCalls<TemplateServiceClient>;
+  readonly #pipeline: PipelineClient;
+  readonly #closers: (() => void)[] = [];
+
+  constructor(options: CoreClientOptions) {
+    const { addresses, clock, random, logger } = options;
+    const targets = addresses.map((address) => ({ address, client: new JobServiceClient(address, credentials.createInsecure(), CHANNEL_OPTIONS) }));
+    this.#pipeline = new PipelineClient({ targets, clock, random, logger });
+    const unary = <Kind extends Client>(Constructor: ClientConstructor<Kind>): UnaryCalls<Kind> => {
+      const clients = addresses.map((address) => new Constructor(address, credentials.createInsecure(), CHANNEL_OPTIONS));
+      const calls = new UnaryCalls(clients, clock, random);
+      this.#closers.push(() => calls.close());
+      return calls;
+    };
+    this.jobs = new JobCalls(this.#pipeline, unary(JobServiceClient), clock);
+    this.access = unary(AccessServiceClient);
+    this.endpoints = unary(EndpointServiceClient);
+    this.templates = unary(TemplateServiceClient);
+  }
+
+  /** Does not wait for core: a facade that starts first answers 503 until core is there. */
+  async start(): Promise<void> {
+    await this.#pipeline.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#pipeline.stop();
+    for (const close of this.#closers) close();
+  }
+
+  /** Ends all waits early. */
+  abandonAll(): void {
+    this.#pipeline.abandonAll();
+  }
+}
+
+type ClientConstructor<Kind extends Client> = new (
+  address: string, channelCredentials: ReturnType<typeof credentials.createInsecure>, options?: Partial<ClientOptions>,
+) => Kind;

@@ -1,0 +1,137 @@
+/** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
+import type { Clock } from '../../core/runtime/clock.ts';
+import type {
+  GetHealthResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse, ReadChunksRequest, ReadChunksResponse,
+  SubmitJobRequest, WaitJobRequest,
+} from '../../proto/gen/slipway/v1/job_service.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { OpenCall, PipelineClient } from './pipeline-client.ts';
+import type { ReplyMessage } from './pipeline-ticket.ts';
+import type { UnaryCalls } from './unary-calls.ts';
+
+/** Time for one try of a submission of up to 20 MiB, in milliseconds. */
+const LARGE_SUBMIT_MS = 30_000;
+
+/** See the file's first line. Every method throws CoreError. */
+export class JobCalls {
+  readonly #pipeline: PipelineClient;
+  readonly #unary: UnaryCalls<JobServiceClient>;
+  readonly #clock: Clock;
+
+  constructor(pipeline: PipelineClient, unary: UnaryCalls<JobServiceClient>, clock: Clock) {
+    this.#pipeline = pipeline;
+    this.#unary = unary;
+    this.#clock = clock;
+  }
+
+  /** Stores a job. The request must carry a request_id, which makes it safe to send again. */
+  async submit(apiKey: string, request: SubmitJobRequest): Promise<Job> {
+    if (isLarge(request)) return this.#submitAlone(apiKey, request);
+    return jobOf(await this.#pipeline.open(apiKey, { $case: 'submit', value: request }).answer);
+  }
+
+  /** Stores a job and waits for its end, at most `request.waitMs`. */
+  submitAndWait(apiKey: string, request: SubmitJobRequest): OpenCall<Job> {
+    if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request);
+    return jobCall(this.#pipeline.open(apiKey, { $case: 'submitAndWait', value: request }, { waitMs: request.waitMs }));
+  }
+
+  /** Reads a job. */
+  async get(apiKey: string, request: GetJobRequest): Promise<Job> {
+    return jobOf(await this.#pipeline.open(apiKey, { $case: 'get', value: request }).answer);
+  }
+
+  /** Waits for a job's end. */
+  wait(apiKey: string, request: WaitJobRequest): OpenCall<Job> {
+    return jobCall(this.#pipeline.open(apiKey, { $case: 'wait', value: request }, { waitMs: request.waitMs }));
+  }
+
+  /** Reads streamed output. Without a cursor it moves the job's shared place, so an unknown outcome must not be tried again. */
+  chunks(apiKey: string, request: ReadChunksRequest): OpenCall<ReadChunksResponse> {
+    const repeatable = request.cursor !== undefined;
+    const call = this.#pipeline.open(apiKey, { $case: 'chunks', value: request }, { waitMs: request.waitMs, repeatable });
+    return { answer: call.answer.then(chunksOf), abandon: call.abandon };
+  }
+
+  /** Cancels a job. */
+  async cancel(apiKey: string, endpointId: string, jobId: string): Promise<Job> {
+    return jobOf(await this.#pipeline.open(apiKey, { $case: 'cancel', value: { endpointId, jobId } }).answer);
+  }
+
+  /** Queues a failed job again. Not repeatable: the second try would find it queued already. */
+  async retry(apiKey: string, endpointId: string, jobId: string): Promise<Job> {
+    const response = await this.#unary.call((client) => client.retryJob, { endpointId, jobId }, { apiKey, repeatable: false });
+    return present(response.job);
+  }
+
+  /** Removes queued jobs. Not repeatable: the second answer would hide what the first removed. */
+  async purge(apiKey: string, endpointId: string): Promise<number> {
+    const response = await this.#unary.call((client) => client.purgeQueue, { endpointId }, { apiKey, repeatable: false });
+    return response.removed;
+  }
+
+  /** Lists jobs. */
+  list(apiKey: string, request: ListJobsRequest): Promise<ListJobsResponse> {
+    return this.#unary.call((client) => client.listJobs, request, { apiKey, repeatable: true });
+  }
+
+  /** Counts jobs and workers. */
+  health(apiKey: string, endpointId: string): Promise<GetHealthResponse> {
+    return this.#unary.call((client) => client.getHealth, { endpointId }, { apiKey, repeatable: true });
+  }
+
+  async #submitAlone(apiKey: string, request: SubmitJobRequest): Promise<Job> {
+    const options = { apiKey, repeatable: true, tryMs: LARGE_SUBMIT_MS };
+    const response = await this.#unary.call((client) => client.submitJob, request, options);
+    return present(response.job);
+  }
+
+  #submitAloneAndWait(apiKey: string, request: SubmitJobRequest): OpenCall<Job> {
+    let abandoned = false;
+    let waiting: OpenCall<Job> | undefined;
+    const startedMs = this.#clock.monotonicMs();
+    const run = async (): Promise<Job> => {
+      const job = await this.#submitAlone(apiKey, request);
+      const leftMs = Math.round(request.waitMs - (this.#clock.monotonicMs() - startedMs));
+      if (abandoned || leftMs <= 0 || isFinal(job.state)) return job;
+      waiting = this.wait(apiKey, { endpointId: request.endpointId, jobId: job.id, waitMs: leftMs });
+      return waiting.answer;
+    };
+    const abandon = (): void => {
+      abandoned = true;
+      waiting?.abandon();
+    };
+    return { answer: run(), abandon };
+  }
+}
+
+/** The job will not change any more unless it is retried. */
+export function isFinal(state: JobState): boolean {
+  return state === JobState.COMPLETED || state === JobState.FAILED || state === JobState.CANCELLED || state === JobState.TIMED_OUT;
+}
+
+function isLarge(request: SubmitJobRequest): boolean {
+  return request.input.length > SIDE_STREAM_BYTES_MIN;
+}
+
+function jobCall(call: OpenCall<ReplyMessage>): OpenCall<Job> {
+  return { answer: call.answer.then(jobOf), abandon: call.abandon };
+}
+
+function jobOf(reply: ReplyMessage): Job {
+  if (reply.$case === 'chunks') throw new CoreError('INTERNAL', 'core answered another call');
+  return present(reply.value.job);
+}
+
+function chunksOf(reply: ReplyMessage): ReadChunksResponse {
+  if (reply.$case !== 'chunks') throw new CoreError('INTERNAL', 'core answered another call');
+  return reply.value;
+}
+
+function present(job: Job | undefined): Job {
+  if (job === undefined) throw new CoreError('INTERNAL', 'core answered without a job');
+  return job;
+}

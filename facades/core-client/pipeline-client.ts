@@ -1,0 +1,190 @@
+/**
+ * Small, hot calls to core over one stream per core replica. Calls with an unknown outcome are sent again where that is safe: every
+ * submission carries a request_id, so that a second one returns the first job.
+ */
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { Loop } from '../../core/runtime/loop.ts';
+import { startAll, stopAll } from '../../core/runtime/service.ts';
+import type { Service } from '../../core/runtime/service.ts';
+import type { JobServiceClient, PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
+import { CoreError, reasonFromName } from '../../proto/wire/reason.ts';
+import { PipelineLink } from './pipeline-link.ts';
+import type { LinkOwner } from './pipeline-link.ts';
+import { PipelineTicket, unreachable } from './pipeline-ticket.ts';
+import type { CallMessage, ReplyMessage } from './pipeline-ticket.ts';
+
+/** One replica. */
+export interface PipelineTarget {
+  address: string;
+  client: JobServiceClient;
+}
+
+/** Parts handed to the client. */
+export interface PipelineClientOptions {
+  targets: readonly PipelineTarget[];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A call whose caller may go away. */
+export interface OpenCall<Reply> {
+  answer: Promise<Reply>;
+  /** Ends the wait; the answer then comes as things stand. */
+  abandon(): void;
+}
+
+/** How long a call looks for a working core, in milliseconds, before it fails with UNAVAILABLE. */
+export const RETRY_BUDGET_MS = 8_000;
+/** Most unanswered calls in this process; one more is refused. */
+const CALLS_MAX = 20_000;
+/** Most bytes of calls that wait for a core. */
+const HOMELESS_BYTES_MAX = 64 * 1024 * 1024;
+/** How often waits and retries are looked after. */
+const SWEEP_PERIOD_MS = 100;
+const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
+
+/** See the file's first lines. */
+export class PipelineClient implements Service, LinkOwner {
+  readonly name = 'pipeline client';
+  readonly #options: PipelineClientOptions;
+  readonly #links: PipelineLink[];
+  readonly #sweep: Loop;
+  #homeless: PipelineTicket[] = [];
+  #homelessBytes = 0;
+  #turn = 0;
+  #stopped = false;
+
+  constructor(options: PipelineClientOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#links = options.targets.map((target) => new PipelineLink({ ...target, owner: this, clock, random, logger }));
+    this.#sweep = new Loop({ name: 'pipeline sweep', periodMs: SWEEP_PERIOD_MS, pass: async () => this.#pass(), clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    await startAll([...this.#links, this.#sweep], this.#options.logger);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await stopAll([...this.#links, this.#sweep], this.#options.logger);
+    for (const ticket of this.#takeHomeless()) ticket.reject(unreachable());
+  }
+
+  /** Makes a call. `waitMs`: how long core may hold it. `repeatable`: see PipelineTicket. */
+  open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
+    const ticket = new PipelineTicket({ apiKey, message, waitMs, repeatable, nowMs: this.#options.clock.monotonicMs() });
+    if (this.#calls() >= CALLS_MAX || this.#homelessBytes > HOMELESS_BYTES_MAX) {
+      ticket.reject(new CoreError('RATE_LIMITED', 'Too many calls are in flight; try again shortly.'));
+    } else this.#place(ticket);
+    return { answer: ticket.answer, abandon: () => this.#abandon(ticket) };
+  }
+
+  /** Ends all waits early, so that a stopping process can answer its clients. */
+  abandonAll(): void {
+    for (const link of this.#links) for (const ticket of link.tickets()) this.#abandon(ticket);
+    for (const ticket of this.#takeHomeless()) ticket.reject(unreachable());
+  }
+
+  linkUp(): void {
+    this.#placeHomeless();
+  }
+
+  linkDown(_link: PipelineLink, lost: PipelineTicket[]): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const ticket of lost) {
+      ticket.callId = 0;
+      // A wait that was well until now gets the whole budget; its own end bounds it.
+      if (ticket.waits) ticket.troubleSinceMs = nowMs;
+      this.#again(ticket);
+    }
+  }
+
+  answered(ticket: PipelineTicket, reply: NonNullable<PipelineReply['reply']>): void {
+    ticket.callId = 0;
+    if (reply.$case !== 'error') return ticket.resolve(reply);
+    const reason = reasonFromName(reply.value.reason);
+    if (reason === 'UNAVAILABLE') return this.#again(ticket);
+    ticket.reject(new CoreError(reason, reply.value.message));
+  }
+
+  /** Tries again after a short pause, or gives up. */
+  #again(ticket: PipelineTicket): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    ticket.troubleSinceMs ??= nowMs;
+    const hopeless = !ticket.repeatable || ticket.abandoned || nowMs - ticket.troubleSinceMs > RETRY_BUDGET_MS;
+    if (this.#stopped || hopeless) return ticket.reject(unreachable());
+    ticket.notBeforeMs = nowMs + backoffMs(ticket.sends, RETRY_PAUSE, this.#options.random);
+    this.#keep(ticket);
+  }
+
+  #place(ticket: PipelineTicket): void {
+    const link = this.#pick();
+    if (link) return link.send(ticket);
+    ticket.troubleSinceMs ??= this.#options.clock.monotonicMs();
+    this.#keep(ticket);
+  }
+
+  #keep(ticket: PipelineTicket): void {
+    this.#homeless.push(ticket);
+    this.#homelessBytes += ticket.bytes;
+  }
+
+  /** The next link that is up, in turn. */
+  #pick(): PipelineLink | undefined {
+    for (let i = 0; i < this.#links.length; i += 1) {
+      this.#turn = (this.#turn + 1) % this.#links.length;
+      const link = this.#links[this.#turn];
+      if (link?.up) return link;
+    }
+    return undefined;
+  }
+
+  #placeHomeless(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const ticket of this.#takeHomeless()) {
+      if (ticket.settled) continue;
+      const expired = ticket.troubleSinceMs !== undefined && nowMs - ticket.troubleSinceMs > RETRY_BUDGET_MS;
+      if (expired || nowMs > ticket.giveUpAtMs) ticket.reject(unreachable());
+      else if (nowMs < ticket.notBeforeMs) this.#keep(ticket);
+      else this.#place(ticket);
+    }
+  }
+
+  #takeHomeless(): PipelineTicket[] {
+    const tickets = this.#homeless;
+    this.#homeless = [];
+    this.#homelessBytes = 0;
+    return tickets;
+  }
+
+  #abandon(ticket: PipelineTicket): void {
+    if (ticket.settled || !ticket.waits) return;
+    ticket.abandoned = true;
+    for (const link of this.#links) link.abandon(ticket);
+  }
+
+  #calls(): number {
+    let calls = this.#homeless.length;
+    for (const link of this.#links) calls += link.load;
+    return calls;
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#homeless.length > 0) this.#placeHomeless();
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const link of this.#links) {
+      for (const ticket of link.tickets()) {
+        // Only a call that was sent again can still be held by core when its own wait has ended.
+        if (ticket.waits && ticket.sends > 1 && nowMs >= ticket.waitUntilMs) link.abandon(ticket);
+        if (nowMs < ticket.giveUpAtMs) continue;
+        link.abandon(ticket);
+        link.forget(ticket);
+        ticket.reject(unreachable(new Error('core did not answer in time')));
+      }
+    }
+  }
+}

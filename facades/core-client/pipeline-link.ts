@@ -1,0 +1,215 @@
+/**
+ * One long-lived JobService.Pipeline stream to one core replica. What arrives while the previous write is in flight leaves with the
+ * next one. It never resets the stream for a single caller: a caller that goes away becomes an AbandonCall message.
+ */
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Service } from '../../core/runtime/service.ts';
+import type {
+  JobServiceClient, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse,
+} from '../../proto/gen/slipway/v1/job_service.ts';
+import { BATCH_MESSAGE_BYTES, PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
+import type { PipelineTicket } from './pipeline-ticket.ts';
+
+type Stream = ClientDuplexStream<PipelineRequest, PipelineResponse>;
+
+/** What a link reports to the client that owns it. */
+export interface LinkOwner {
+  /** The link can take calls. */
+  linkUp(link: PipelineLink): void;
+  /** The stream is gone; these calls have an unknown outcome. */
+  linkDown(link: PipelineLink, lost: PipelineTicket[]): void;
+  /** A call was answered. */
+  answered(ticket: PipelineTicket, reply: NonNullable<PipelineReply['reply']>): void;
+}
+
+/** Parts handed to a link. */
+export interface LinkOptions {
+  address: string;
+  client: JobServiceClient;
+  owner: LinkOwner;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** How long one try to reach core may take, in milliseconds. */
+const READY_TRY_MS = 2_000;
+/** Pause between tries. */
+const RECONNECT = { firstMs: 50, maxMs: 1_000 };
+
+/** See the file's first lines. */
+export class PipelineLink implements Service {
+  readonly name: string;
+  readonly #options: LinkOptions;
+  readonly #inFlight = new Map<number, PipelineTicket>();
+  readonly #stopping = new AbortController();
+  #outbox: PipelineCall[] = [];
+  #outboxSizes: number[] = [];
+  #stream: Stream | undefined;
+  #writing = false;
+  #scheduled = false;
+  #lastCallId = 0;
+  #running: Promise<void> | undefined;
+
+  constructor(options: LinkOptions) {
+    this.name = `pipeline to ${options.address}`;
+    this.#options = options;
+  }
+
+  /** It has a stream. */
+  get up(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /** Calls without an answer. */
+  get load(): number {
+    return this.#inFlight.size;
+  }
+
+  async start(): Promise<void> {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#stream?.end();
+    this.#stream?.cancel();
+    await this.#running;
+  }
+
+  /** Puts a call on the stream. Only while `up`. */
+  send(ticket: PipelineTicket): void {
+    this.#lastCallId += 1;
+    ticket.callId = this.#lastCallId;
+    ticket.sends += 1;
+    ticket.abandonSent = false;
+    this.#inFlight.set(ticket.callId, ticket);
+    const call = ticket.messageAt(this.#options.clock.monotonicMs());
+    this.#post({ callId: ticket.callId, apiKey: ticket.apiKey, call }, ticket.bytes);
+    if (ticket.abandoned) this.abandon(ticket);
+  }
+
+  /** Asks core to answer a waiting call now. */
+  abandon(ticket: PipelineTicket): void {
+    if (ticket.abandonSent || this.#inFlight.get(ticket.callId) !== ticket) return;
+    ticket.abandonSent = true;
+    this.#post({ callId: 0, apiKey: ticket.apiKey, call: { $case: 'abandon', value: { callId: ticket.callId } } }, 32);
+  }
+
+  /** Stops expecting an answer. */
+  forget(ticket: PipelineTicket): void {
+    if (this.#inFlight.get(ticket.callId) === ticket) this.#inFlight.delete(ticket.callId);
+  }
+
+  /** All calls without an answer. */
+  tickets(): Iterable<PipelineTicket> {
+    return this.#inFlight.values();
+  }
+
+  #post(call: PipelineCall, bytes: number): void {
+    this.#outbox.push(call);
+    this.#outboxSizes.push(bytes);
+    if (this.#scheduled || this.#writing) return;
+    this.#scheduled = true;
+    // After the current turn, so that all requests of one network read leave in one message.
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const stream = this.#stream;
+    if (this.#writing || stream === undefined || this.#outbox.length === 0) return;
+    this.#writing = true;
+    stream.write({ calls: this.#take() }, () => {
+      if (this.#stream !== stream) return;
+      this.#writing = false;
+      this.#flush();
+    });
+  }
+
+  #take(): PipelineCall[] {
+    let bytes = this.#outboxSizes[0] ?? 0;
+    let count = 1;
+    while (count < this.#outbox.length && count < PIPELINE_CALLS_MAX) {
+      bytes += this.#outboxSizes[count] ?? 0;
+      if (bytes > BATCH_MESSAGE_BYTES) break;
+      count += 1;
+    }
+    this.#outboxSizes.splice(0, count);
+    return this.#outbox.splice(0, count);
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random } = this.#options;
+    let failures = 0;
+    while (!this.#stopping.signal.aborted) {
+      const startedMs = clock.monotonicMs();
+      if (await this.#ready()) await this.#serve();
+      failures = clock.monotonicMs() - startedMs > 5_000 ? 1 : failures + 1;
+      if (!this.#stopping.signal.aborted) await delay(clock, backoffMs(failures, RECONNECT, random), this.#stopping.signal);
+    }
+    this.#options.client.close();
+  }
+
+  #ready(): Promise<boolean> {
+    const deadline = this.#options.clock.nowMs() + READY_TRY_MS;
+    return new Promise((resolve) => {
+      this.#options.client.waitForReady(deadline, (error) => resolve(error === undefined && !this.#stopping.signal.aborted));
+      this.#stopping.signal.addEventListener('abort', () => resolve(false), { once: true });
+    });
+  }
+
+  /** Uses one stream until it ends. */
+  #serve(): Promise<void> {
+    return new Promise((resolve) => {
+      const { owner, client, logger } = this.#options;
+      const stream = client.pipeline();
+      let cause: unknown;
+      let ended = false;
+      const end = (): void => {
+        if (ended) return;
+        ended = true;
+        if (!this.#stopping.signal.aborted) logger.warn({ err: cause, link: this.name }, 'pipeline lost, will connect again');
+        owner.linkDown(this, this.#drop());
+        resolve();
+      };
+      stream.on('data', (response: PipelineResponse) => this.#receive(response));
+      stream.on('error', (error) => {
+        cause = error;
+        end();
+      });
+      stream.on('end', () => {
+        stream.end();
+        end();
+      });
+      stream.on('close', end);
+      this.#stream = stream;
+      owner.linkUp(this);
+    });
+  }
+
+  #receive(response: PipelineResponse): void {
+    for (const { callId, reply } of response.replies) {
+      const ticket = this.#inFlight.get(callId);
+      if (ticket === undefined || reply === undefined) continue;
+      this.#inFlight.delete(callId);
+      this.#options.owner.answered(ticket, reply);
+    }
+  }
+
+  #drop(): PipelineTicket[] {
+    const lost = [...this.#inFlight.values()];
+    this.#inFlight.clear();
+    this.#outbox = [];
+    this.#outboxSizes = [];
+    this.#stream = undefined;
+    this.#writing = false;
+    return lost;
+  }
+}

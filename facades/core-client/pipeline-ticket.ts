@@ -1,0 +1,109 @@
+/** One call on a pipeline, from the moment a route makes it until it is answered, given up or refused. */
+import type { PipelineCall, PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** What to do. */
+export type CallMessage = NonNullable<PipelineCall['call']>;
+/** What came back, errors apart. */
+export type ReplyMessage = Exclude<NonNullable<PipelineReply['reply']>, { $case: 'error' }>;
+
+/** What a route asks for. */
+export interface TicketOptions {
+  apiKey: string;
+  message: CallMessage;
+  /** How long core may hold the call, in milliseconds. 0: it answers at once. */
+  waitMs: number;
+  /** May be sent again after an unknown outcome without doing harm. */
+  repeatable: boolean;
+  /** Steady time of now, in milliseconds. */
+  nowMs: number;
+}
+
+/** A call that core has held for its wait plus this many milliseconds without an answer is given up. */
+const ANSWER_GRACE_MS = 15_000;
+/** Bytes of a call besides its input, roughly. */
+const CALL_OVERHEAD_BYTES = 256;
+
+/** See the file's first line. Times are steady milliseconds. */
+export class PipelineTicket {
+  readonly apiKey: string;
+  readonly message: CallMessage;
+  readonly repeatable: boolean;
+  /** Size on the wire, roughly. */
+  readonly bytes: number;
+  /** End of the caller's wait. */
+  readonly waitUntilMs: number;
+  /** When even a silent core is given up. */
+  readonly giveUpAtMs: number;
+  readonly answer: Promise<ReplyMessage>;
+  /** Number on its present link; 0 while it is on none. */
+  callId = 0;
+  /** Times it was put on a link. */
+  sends = 0;
+  /** Since when it has been without a working core. */
+  troubleSinceMs: number | undefined;
+  /** Not to be sent before this instant. */
+  notBeforeMs = 0;
+  /** The caller has gone, or its wait has ended: nobody needs more than an early answer. */
+  abandoned = false;
+  /** AbandonCall has been sent on its present link. */
+  abandonSent = false;
+  #settled = false;
+  readonly #waits: boolean;
+  #resolve!: (reply: ReplyMessage) => void;
+  #reject!: (error: CoreError) => void;
+
+  constructor(options: TicketOptions) {
+    this.apiKey = options.apiKey;
+    this.message = options.message;
+    this.repeatable = options.repeatable;
+    this.#waits = options.waitMs > 0;
+    this.waitUntilMs = options.nowMs + options.waitMs;
+    this.giveUpAtMs = this.waitUntilMs + ANSWER_GRACE_MS;
+    this.bytes = CALL_OVERHEAD_BYTES + inputBytes(options.message);
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** Core may hold it; it can be abandoned. */
+  get waits(): boolean {
+    return this.#waits;
+  }
+
+  /** The message for this send: a call that is sent again waits only for what is left of its wait. */
+  messageAt(nowMs: number): CallMessage {
+    const leftMs = this.abandoned ? 0 : Math.max(0, Math.round(this.waitUntilMs - nowMs));
+    if (this.sends <= 1) return this.message;
+    if (this.message.$case === 'wait') return { $case: 'wait', value: { ...this.message.value, waitMs: leftMs } };
+    if (this.message.$case === 'chunks') return { $case: 'chunks', value: { ...this.message.value, waitMs: leftMs } };
+    // submitAndWait keeps its wait, which decides how long the result is kept; the client's sweep ends it in time.
+    return this.message;
+  }
+
+  resolve(reply: ReplyMessage): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#resolve(reply);
+  }
+
+  reject(error: CoreError): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#reject(error);
+  }
+}
+
+/** The one text for a core that cannot be reached. */
+export function unreachable(cause?: unknown): CoreError {
+  return new CoreError('UNAVAILABLE', 'The service is not reachable right now; try again shortly.', { cause });
+}
+
+function inputBytes(message: CallMessage): number {
+  return message.$case === 'submit' || message.$case === 'submitAndWait' ? message.value.input.length : 0;
+}

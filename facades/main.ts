@@ -1,0 +1,41 @@
+/** Entry of the facade process: settings, app, start, signals, stop. */
+import { ConfigError } from '../core/runtime/env.ts';
+import { createLogger } from '../core/runtime/logger.ts';
+import { buildFacade } from './app.ts';
+import { readFacadeConfig } from './config.ts';
+import type { FacadeConfig } from './config.ts';
+
+const config = readConfig();
+const logger = createLogger('facade', config.logLevel);
+const facade = buildFacade(config, { logger });
+let stopping = false;
+
+async function stop(): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  await facade.stop();
+  process.exit(0);
+}
+
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
+// The launcher died: nobody is left to stop this process.
+process.on('disconnect', stop);
+
+try {
+  const { url } = await facade.start();
+  process.send?.({ ready: true, url });
+} catch (error) {
+  logger.fatal({ err: error }, 'facade did not start');
+  process.exit(1);
+}
+
+function readConfig(): FacadeConfig {
+  try {
+    return readFacadeConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}

@@ -1,0 +1,36 @@
+/** Answers an OpenAI request that wants one JSON document. */
+import type { FastifyReply } from 'fastify';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { sendJson } from '../queue/queue-parts.ts';
+import type { OpenaiJob } from './openai-job.ts';
+import { unwrapOutput } from './unwrap-output.ts';
+import { jobError, outputError } from './worker-error.ts';
+import type { OpenaiError } from './worker-error.ts';
+
+/** Waits for the job and sends its output, or its error with the code the worker gave. */
+export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<FastifyReply> {
+  const final = await job.finish();
+  // Nobody is there to read an answer.
+  if (final === undefined) return reply.hijack();
+  if (final.state !== JobState.COMPLETED) return sendOpenaiError(reply, jobError(final.state, final.error));
+  const output = unwrapOutput(final.output) ?? await onlyChunk(job, final);
+  const error = outputError(JSON.parse(output.toString('utf8')));
+  return error ? sendOpenaiError(reply, error) : sendJson(reply, output);
+}
+
+/** Sends an error in OpenAI's envelope. The client library must not try again: that would run the job once more. */
+export function sendOpenaiError(reply: FastifyReply, { status, error }: OpenaiError): FastifyReply {
+  return sendJson(reply.code(status).header('x-should-retry', 'false'), JSON.stringify({ error }));
+}
+
+/** Output of a generator handler that does not aggregate: it stands in the log of chunks. */
+async function onlyChunk(job: OpenaiJob, final: Job): Promise<Buffer> {
+  const chunks = await job.chunks();
+  if (chunks.length === 1) return chunks[0]!.output;
+  return chunks.length === 0 ? final.output ?? Buffer.from('null') : Buffer.concat([Buffer.from('['), ...joined(chunks), Buffer.from(']')]);
+}
+
+function joined(chunks: readonly { output: Buffer }[]): Buffer[] {
+  return chunks.flatMap(({ output }, index) => (index === 0 ? [output] : [Buffer.from(','), output]));
+}

@@ -1,0 +1,97 @@
+/** The job behind an OpenAI request, from submission to its end. Cancelled when its client goes away, unless the operator says no. */
+import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
+import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+import { WAIT_MS_MAX } from '../../proto/wire/limits.ts';
+import { isFinal } from '../core-client/job-calls.ts';
+import type { OpenCall } from '../core-client/pipeline-client.ts';
+import { LOG_START } from '../queue/chunk-id.ts';
+import type { LiveResponse } from '../queue/live-response.ts';
+import type { QueueParts } from '../queue/queue-parts.ts';
+
+/** Where the job goes and who sends it. */
+export interface OpenaiJobOptions {
+  apiKey: string;
+  endpointId: string;
+  input: Buffer;
+  live: LiveResponse;
+}
+
+const CHUNKS_PER_READ = 1_000;
+
+/** See the file's first line. Every method throws CoreError. */
+export class OpenaiJob {
+  readonly #parts: QueueParts;
+  readonly #options: OpenaiJobOptions;
+  #id = '';
+
+  constructor(parts: QueueParts, options: OpenaiJobOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. */
+  async finish(): Promise<Job | undefined> {
+    const { jobs } = this.#parts;
+    const { apiKey, endpointId, live } = this.#options;
+    let job = await this.#whileListening(jobs.submitAndWait(apiKey, this.#request()));
+    this.#id = job.id;
+    while (!isFinal(job.state) && !live.closed) {
+      job = await this.#whileListening(jobs.wait(apiKey, { endpointId, jobId: job.id, waitMs: WAIT_MS_MAX }));
+    }
+    return isFinal(job.state) ? job : this.leave();
+  }
+
+  /** Stores the job and hands over its chunks page by page until it is final or the client has gone. */
+  async *pages(): AsyncGenerator<ReadChunksResponse> {
+    const { jobs } = this.#parts;
+    const { apiKey, live } = this.#options;
+    this.#id = (await jobs.submit(apiKey, this.#request())).id;
+    let cursor: ChunkCursor = LOG_START;
+    while (!live.closed) {
+      const page = await this.#whileListening(this.#read(cursor, WAIT_MS_MAX));
+      if (live.closed && !isFinal(page.state)) break;
+      yield page;
+      if (isFinal(page.state) && !page.more) return;
+      cursor = page.cursor ?? cursor;
+    }
+    await this.leave();
+  }
+
+  /** All output streamed so far; for workers that stream although nobody asked them to. */
+  async chunks(): Promise<Chunk[]> {
+    return (await this.#read(LOG_START, 0).answer).chunks;
+  }
+
+  /** The job as it stands. */
+  get(): Promise<Job> {
+    const { apiKey, endpointId } = this.#options;
+    return this.#parts.jobs.get(apiKey, { endpointId, jobId: this.#id, omitOutput: false, ttlMs: 0 });
+  }
+
+  /** Cancels the job because nobody reads on. Does nothing where the operator wants such jobs to finish. */
+  async leave(): Promise<undefined> {
+    const { jobs, config, logger } = this.#parts;
+    const { apiKey, endpointId } = this.#options;
+    if (!config.openaiCancelOnDisconnect || this.#id === '') return;
+    await jobs.cancel(apiKey, endpointId, this.#id);
+    logger.debug({ jobId: this.#id, endpointId }, 'nobody reads on, job cancelled');
+  }
+
+  #read(cursor: ChunkCursor, waitMs: number): OpenCall<ReadChunksResponse> {
+    const { apiKey, endpointId } = this.#options;
+    return this.#parts.jobs.chunks(apiKey, { endpointId, jobId: this.#id, cursor, waitMs, limit: CHUNKS_PER_READ });
+  }
+
+  async #whileListening<Reply>(call: OpenCall<Reply>): Promise<Reply> {
+    const takeBack = this.#options.live.whenGone(call.abandon);
+    return call.answer.finally(takeBack);
+  }
+
+  #request(): SubmitJobRequest {
+    const { endpointId, input } = this.#options;
+    const requestId = this.#parts.random.uuid();
+    const rest = { webhook: '', policy: undefined, s3Config: undefined, idempotencyKey: '' };
+    return { endpointId, requestId, kind: SubmitKind.SYNC, input, waitMs: WAIT_MS_MAX, ...rest };
+  }
+}

@@ -1,0 +1,34 @@
+/** The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job (compat.md 1.10). */
+import type { FastifyInstance } from 'fastify';
+import { RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { queueGate } from '../plugins/authenticate.ts';
+import type { GateParts } from '../plugins/authenticate.ts';
+import { handleErrors, openaiErrorShape } from '../plugins/error-handler.ts';
+import { bodyBytes } from '../plugins/raw-body.ts';
+import { LiveResponse } from '../queue/live-response.ts';
+import { endpointIdOf } from '../queue/queue-parts.ts';
+import type { QueueHandler, QueueParts } from '../queue/queue-parts.ts';
+import { answerStream } from './answer-stream.ts';
+import { answerWhole } from './answer-whole.ts';
+import { OpenaiJob } from './openai-job.ts';
+import { readOpenaiRequest } from './openai-request.ts';
+
+/** Room for the wrapper around the body, so that the job's input keeps within the limit of core. */
+const WRAPPER_BYTES = 1_024;
+
+/** Adds GET and POST. */
+export function openaiRoutes(app: FastifyInstance, parts: QueueParts, gate: GateParts): void {
+  handleErrors(app, openaiErrorShape, parts.logger);
+  const onRequest = queueGate(gate, { operation: 'openai', write: true, bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX - WRAPPER_BYTES });
+  app.route({ method: ['GET', 'POST'], url: '/v2/:endpointId/openai/*', onRequest, handler: openai(parts) });
+}
+
+function openai(parts: QueueParts): QueueHandler {
+  return async (request, reply) => {
+    const path = (request.params as { '*': string })['*'];
+    const { input, streaming } = readOpenaiRequest(path, request.method === 'GET' ? undefined : bodyBytes(request.body));
+    const live = new LiveResponse(reply);
+    const job = new OpenaiJob(parts, { apiKey: request.caller.apiKey, endpointId: endpointIdOf(request), input, live });
+    return streaming ? answerStream(job, live, reply) : answerWhole(job, reply);
+  };
+}

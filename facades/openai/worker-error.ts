@@ -1,0 +1,84 @@
+/**
+ * What an OpenAI client gets to see of a job that did not complete. Workers report errors in several shapes; when one of them holds an
+ * OpenAI-style object with an HTTP code, that code is the answer's (compat.md 1.10).
+ */
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import { openaiErrorType } from '../plugins/error-handler.ts';
+import { isPlainObject } from '../plugins/json-body.ts';
+
+/** An answer of status 4xx or 5xx. */
+export interface OpenaiError {
+  /** HTTP status. */
+  status: number;
+  /** The envelope's inner object. */
+  error: { message: string; type: string; param: unknown; code: unknown };
+}
+
+/** Nesting in which an error object is looked for: job error text, SDK wrapper, OpenAI envelope. */
+const DEPTH_MAX = 4;
+
+/** The error of a job in a final state other than COMPLETED. */
+export function jobError(state: JobState, errorText: string | undefined): OpenaiError {
+  if (state === JobState.CANCELLED) return plain(500, 'The job was cancelled.', 'job_cancelled');
+  if (state === JobState.TIMED_OUT) return plain(500, errorText ?? 'The job ran longer than its execution timeout.', 'job_timed_out');
+  return findError(parsed(errorText)) ?? plain(500, messageOf(errorText), 'job_failed');
+}
+
+/** The error inside an output or chunk that looks like a success, or undefined. */
+export function outputError(value: unknown): OpenaiError | undefined {
+  if (!isPlainObject(value)) return undefined;
+  const named = value['error'] !== undefined && value['error'] !== null && value['choices'] === undefined;
+  if (value['object'] !== 'error' && !named) return undefined;
+  const text = textOf(value['error']) ?? textOf(value['message']) ?? innerMessage(value['error']) ?? 'The worker reported an error.';
+  return findError(value) ?? plain(500, text, 'job_failed');
+}
+
+function innerMessage(error: unknown): string | undefined {
+  return isPlainObject(error) ? textOf(error['message']) : undefined;
+}
+
+function plain(status: number, message: string, code: string): OpenaiError {
+  return { status, error: { message, type: openaiErrorType(status), param: null, code } };
+}
+
+/** Looks for an object with a message and an HTTP code, through the members in which SDKs wrap one. */
+function findError(value: unknown, depth = 0): OpenaiError | undefined {
+  if (!isPlainObject(value) || depth > DEPTH_MAX) return undefined;
+  const inner = ['error', 'error_message', 'message', 'detail']
+    .map((name) => findError(parsed(value[name]), depth + 1))
+    .find((found) => found !== undefined);
+  return inner ?? ownError(value);
+}
+
+function ownError(value: Record<string, unknown>): OpenaiError | undefined {
+  const message = textOf(value['message']) ?? textOf(value['error']);
+  const status = httpStatus(value['code']) ?? httpStatus(value['status']) ?? httpStatus(value['status_code']);
+  if (message === undefined || status === undefined) return undefined;
+  const type = textOf(value['type']) ?? openaiErrorType(status);
+  return { status, error: { message, type, param: value['param'] ?? null, code: value['code'] ?? status } };
+}
+
+/** The readable part of a worker's error text: SDK exceptions are a JSON document with `error_message`. */
+function messageOf(errorText: string | undefined): string {
+  const value = parsed(errorText);
+  const named = isPlainObject(value) ? textOf(value['error_message']) ?? textOf(value['message']) ?? textOf(value['error']) ?? innerMessage(value['error']) : undefined;
+  return named ?? errorText ?? 'The worker failed without saying why.';
+}
+
+function parsed(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return value;
+  }
+}
+
+function httpStatus(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(number) && (number as number) >= 400 && (number as number) <= 599 ? (number as number) : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,72 @@
+/**
+ * Core's verdicts on keys, kept for a moment so that a bad key is refused before its body is read and a good one costs no call. Only
+ * core decides; an answer is never older than core allows, and never older than 5 s.
+ */
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** Asks core. Throws CoreError. */
+export type CheckAccess = (apiKey: string, endpointId: string, write: boolean) => Promise<CheckAccessResponse>;
+
+type Verdict = CheckAccessResponse | CoreError;
+
+interface Entry {
+  verdict: Verdict;
+  untilMs: number;
+}
+
+/** Longest use of a good verdict, in milliseconds. */
+const GOOD_MS_MAX = 5_000;
+/** Use of a bad verdict: short, so that a new key or endpoint works at once. */
+const BAD_MS = 1_000;
+/** Verdicts kept; beyond it the oldest goes. */
+const ENTRIES_MAX = 10_000;
+/** Questions to core at a time: a flood of random keys must not become a flood of calls. */
+const QUESTIONS_MAX = 1_000;
+
+/** See the file's first lines. */
+export class AccessCache {
+  readonly #check: CheckAccess;
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  readonly #questions = new Map<string, Promise<Verdict>>();
+
+  constructor(check: CheckAccess, clock: Clock) {
+    this.#check = check;
+    this.#clock = clock;
+  }
+
+  /** The verdict when it is known, else a promise of it. An error is a verdict too: UNAUTHORIZED or ENDPOINT_NOT_FOUND. */
+  look(apiKey: string, endpointId: string, write: boolean): Verdict | Promise<Verdict> {
+    const name = `${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
+    const entry = this.#entries.get(name);
+    if (entry !== undefined && this.#clock.monotonicMs() < entry.untilMs) return entry.verdict;
+    const asked = this.#questions.get(name);
+    if (asked !== undefined) return asked;
+    if (this.#questions.size >= QUESTIONS_MAX) return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
+    const question = this.#ask(name, apiKey, endpointId, write).finally(() => this.#questions.delete(name));
+    this.#questions.set(name, question);
+    return question;
+  }
+
+  async #ask(name: string, apiKey: string, endpointId: string, write: boolean): Promise<Verdict> {
+    // From before the call, so that core's own limit is kept.
+    const askedMs = this.#clock.monotonicMs();
+    try {
+      const verdict = await this.#check(apiKey, endpointId, write);
+      this.#keep(name, verdict, askedMs + Math.min(verdict.validMs, GOOD_MS_MAX));
+      return verdict;
+    } catch (error) {
+      if (!(error instanceof CoreError)) return new CoreError('INTERNAL', String(error), { cause: error });
+      if (error.httpStatus === 401 || error.httpStatus === 404) this.#keep(name, error, this.#clock.monotonicMs() + BAD_MS);
+      return error;
+    }
+  }
+
+  #keep(name: string, verdict: Verdict, untilMs: number): void {
+    this.#entries.delete(name);
+    if (this.#entries.size >= ENTRIES_MAX) this.#entries.delete(this.#entries.keys().next().value ?? '');
+    this.#entries.set(name, { verdict, untilMs });
+  }
+}

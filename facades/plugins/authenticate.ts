@@ -1,0 +1,76 @@
+/** Lets a request through only with a good key, before its body is read; then counts it against its limits. */
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { AccessCache } from './access-cache.ts';
+import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
+import type { LimitedOperation } from './rate-limit-rules.ts';
+import type { RateLimit } from './rate-limit.ts';
+
+/** What the hooks need. */
+export interface GateParts {
+  access: AccessCache;
+  /** Undefined: limits are off. */
+  rateLimit: RateLimit | undefined;
+}
+
+/** What a queue operation asks of the gate. */
+export interface GateRule {
+  operation: LimitedOperation;
+  /** It changes something: a read-only key does not do. */
+  write: boolean | ((request: FastifyRequest) => boolean);
+  /** Largest body in bytes. */
+  bodyBytesMax: number;
+}
+
+/** Ids of endpoints and jobs: nothing else ever reaches core. compat.md 1.9. */
+const ID_FORM = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** It can be the id of an endpoint or a job. */
+export function isId(text: string): boolean {
+  return ID_FORM.test(text);
+}
+
+/** The gate of a queue operation: 401, 404 of the endpoint, 429. */
+export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookHandler {
+  return async (request, reply) => {
+    request.bodyBytesMax = rule.bodyBytesMax;
+    const { authorization } = request.headers;
+    const apiKey = keyOfQueueRequest(authorization, (request.query as Record<string, unknown>)['api_key']);
+    const { endpointId } = request.params as { endpointId: string };
+    const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
+    await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write });
+    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    await limit(parts.rateLimit, request, reply, { endpointId, operation: rule.operation });
+  };
+}
+
+/** The gate of a REST operation: 401. */
+export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
+  return async (request) => {
+    request.bodyBytesMax = bodyBytesMax;
+    const apiKey = keyOfRestRequest(request.headers.authorization);
+    await admit(parts.access, request, { apiKey, endpointId: '', write: request.method !== 'GET' && request.method !== 'HEAD' });
+  };
+}
+
+interface Question {
+  apiKey: string | undefined;
+  endpointId: string;
+  write: boolean;
+}
+
+async function admit(access: AccessCache, request: FastifyRequest, { apiKey, endpointId, write }: Question): Promise<void> {
+  if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
+  const looked = access.look(apiKey, endpointId, write);
+  const verdict = looked instanceof Promise ? await looked : looked;
+  if (verdict instanceof CoreError) throw verdict;
+  request.caller = { apiKey, accountId: verdict.accountId, workersRunning: verdict.workersRunning };
+}
+
+async function limit(
+  rateLimit: RateLimit | undefined, request: FastifyRequest, reply: FastifyReply, about: { endpointId: string; operation: LimitedOperation },
+): Promise<void> {
+  if (rateLimit === undefined) return;
+  const { accountId, workersRunning } = request.caller;
+  await rateLimit.admit({ ...about, accountId, workersRunning }, reply);
+}

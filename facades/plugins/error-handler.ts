@@ -1,0 +1,56 @@
+/** Turns thrown errors into answers. Each surface brings its own body shape. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { CoreError } from '../../proto/wire/reason.ts';
+import { publicError, SlowBody, toCoreError } from './public-error.ts';
+import type { PublicError } from './public-error.ts';
+
+/** Body of an error on one surface. */
+export type ErrorShape = (error: PublicError) => object;
+
+/** Queue routes (compat.md 1.12). No numeric `status`: the asyncio client would take it for a job state. */
+export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: text, code });
+
+/** REST routes (compat.md 3.10). */
+export const restErrorShape: ErrorShape = ({ text, status, code }) => ({ message: text, error: text, status, code });
+
+/** OpenAI routes (compat.md 1.10). */
+export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({
+  error: { message: text, type: openaiErrorType(status), param: null, code },
+});
+
+/** The `type` word that OpenAI's own service uses for a status. */
+export function openaiErrorType(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 404) return 'not_found_error';
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
+/** Answers every error of an app or of a part of it in the given shape. */
+export function handleErrors(app: FastifyInstance, shape: ErrorShape, logger: Logger): void {
+  app.setErrorHandler((error, request, reply) => {
+    const failed = toCoreError(error);
+    logFault(failed, request, logger);
+    return answerError(failed, request, reply, shape);
+  });
+}
+
+/** Sends one error. */
+export function answerError(error: CoreError, request: FastifyRequest, reply: FastifyReply, shape: ErrorShape): FastifyReply {
+  const shown = publicError(error);
+  if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
+  // After either of these the rest of the body is never coming in a usable way.
+  if (error instanceof SlowBody || (request.raw.headers.expect !== undefined && !request.raw.readableEnded)) reply.header('connection', 'close');
+  return reply.code(shown.status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(shape(shown)));
+}
+
+function logFault(error: CoreError, request: FastifyRequest, logger: Logger): void {
+  if (error.reason === 'UNAVAILABLE') logger.warn({ err: error, method: request.method, path: pathOf(request) }, 'core not reachable');
+  else if (error.httpStatus >= 500) logger.error({ err: error, method: request.method, path: pathOf(request) }, 'request failed');
+}
+
+/** The path without its query, which may hold a key. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? '';
+}

@@ -1,0 +1,52 @@
+/** Errors of our own edge, and how any error becomes one that a client may see. 5xx texts never leave the house. */
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** A rate or concurrency limit was reached. */
+export class TooManyRequests extends CoreError {
+  /** Whole seconds until another try makes sense, at least 1. */
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super('RATE_LIMITED', message);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The body did not arrive in time; the connection cannot be used any more. */
+export class SlowBody extends CoreError {
+  constructor(message: string) {
+    super('INVALID_REQUEST', message);
+  }
+}
+
+/** What a client gets to know. */
+export interface PublicError {
+  /** HTTP status. */
+  status: number;
+  /** Lower-case word for programs. */
+  code: string;
+  /** For a person. */
+  text: string;
+  /** Seconds for the Retry-After header. */
+  retryAfterSeconds: number | undefined;
+}
+
+const TEXT_500 = 'Something went wrong inside the service. The operator finds the cause in its log.';
+const TEXT_503 = 'The service is not reachable right now; try again shortly.';
+
+/** Any thrown value as a CoreError. Faults of the HTTP framework keep their text when the client caused them. */
+export function toCoreError(error: unknown): CoreError {
+  if (error instanceof CoreError) return error;
+  const failed = error as { statusCode?: unknown; message?: unknown };
+  const status = typeof failed.statusCode === 'number' ? failed.statusCode : 500;
+  if (status < 400 || status >= 500) return new CoreError('INTERNAL', String(failed.message), { cause: error });
+  return new CoreError(status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST', String(failed.message), { cause: error });
+}
+
+/** What a client gets to know of an error. */
+export function publicError(error: CoreError): PublicError {
+  const status = error.httpStatus;
+  const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;
+  const retryAfterSeconds = error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
+  return { status, code: error.reason.toLowerCase(), text, retryAfterSeconds };
+}

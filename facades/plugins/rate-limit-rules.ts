@@ -1,0 +1,69 @@
+/** The limits of spec.md 8 and compat.md 1.13 as a table, and the decision over them. Nothing here counts or answers. */
+
+/** Operations with a limit of their own; status-sync counts as status. */
+export type LimitedOperation = 'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health';
+
+/** Base limits of one operation, per account and endpoint. */
+export interface RateRule {
+  /** Requests in a window of 10 s. */
+  rate: number;
+  /** Requests at a time; undefined: not limited. */
+  concurrency: number | undefined;
+}
+
+/** Length of the window in seconds. */
+export const RATE_WINDOW_SECONDS = 10;
+
+/** spec.md 8; retry and health are choices of compat.md 1.13. */
+export const RATE_RULES: Record<LimitedOperation, RateRule> = {
+  runsync: { rate: 2_000, concurrency: 400 },
+  run: { rate: 1_000, concurrency: 200 },
+  status: { rate: 2_000, concurrency: 400 },
+  stream: { rate: 2_000, concurrency: 400 },
+  cancel: { rate: 100, concurrency: 20 },
+  retry: { rate: 100, concurrency: 20 },
+  'purge-queue': { rate: 2, concurrency: undefined },
+  openai: { rate: 2_000, concurrency: 400 },
+  requests: { rate: 10, concurrency: 2 },
+  health: { rate: 2_000, concurrency: undefined },
+};
+
+/** What every running worker adds. */
+export interface PerWorker {
+  /** Requests in a window. */
+  rate: number;
+  /** Requests at a time. */
+  concurrency: number;
+}
+
+/** Counts at the moment of the decision, this request included. */
+export interface RateSample {
+  /** Requests in the present window. */
+  inWindow: number;
+  /** Requests in flight. */
+  inFlight: number;
+  /** Milliseconds until the window ends. */
+  windowLeftMs: number;
+  /** Running workers of the endpoint. */
+  workersRunning: number;
+}
+
+/** Yes, or no with the reason and the seconds to wait. */
+export type RateDecision = { allowed: true } | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
+
+/** The higher of the base and what the running workers allow (spec.md 8). */
+export function effectiveLimit(base: number, workersRunning: number, perWorker: number): number {
+  return Math.max(base, workersRunning * perWorker);
+}
+
+/** Decides over one request. */
+export function decideRate(rule: RateRule, sample: RateSample, perWorker: PerWorker): RateDecision {
+  const rate = effectiveLimit(rule.rate, sample.workersRunning, perWorker.rate);
+  if (sample.inWindow > rate) {
+    return { allowed: false, cause: 'rate', limit: rate, retryAfterSeconds: Math.max(1, Math.ceil(sample.windowLeftMs / 1000)) };
+  }
+  if (rule.concurrency === undefined) return { allowed: true };
+  const concurrency = effectiveLimit(rule.concurrency, sample.workersRunning, perWorker.concurrency);
+  if (sample.inFlight > concurrency) return { allowed: false, cause: 'concurrency', limit: concurrency, retryAfterSeconds: 1 };
+  return { allowed: true };
+}

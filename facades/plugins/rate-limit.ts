@@ -1,0 +1,56 @@
+/** Counts requests per account, endpoint and operation, and acts on the decision of rate-limit-rules.ts. Counts are per process. */
+import type { FastifyReply } from 'fastify';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { TooManyRequests } from './public-error.ts';
+import { decideRate, RATE_RULES, RATE_WINDOW_SECONDS } from './rate-limit-rules.ts';
+import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
+
+/** Whose request it is. */
+export interface LimitedRequest {
+  accountId: string;
+  endpointId: string;
+  operation: LimitedOperation;
+  workersRunning: number;
+}
+
+/** See the file's first line. */
+export class RateLimit {
+  readonly #perWorker: PerWorker;
+  readonly #inFlight = new Map<string, number>();
+  // The library only counts; its own maximum is out of reach because the limit moves with the workers.
+  readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: RATE_WINDOW_SECONDS });
+
+  constructor(perWorker: PerWorker) {
+    this.#perWorker = perWorker;
+  }
+
+  /** Counts a request until its answer has gone or its client has; throws TooManyRequests. A refused request counts for the rate. */
+  async admit(request: LimitedRequest, reply: FastifyReply): Promise<void> {
+    const { operation, workersRunning } = request;
+    const name = `${operation} ${request.accountId} ${request.endpointId}`;
+    const rule = RATE_RULES[operation];
+    const window = await this.#window.consume(name);
+    const inFlight = (this.#inFlight.get(name) ?? 0) + 1;
+    const sample = { inWindow: window.consumedPoints, windowLeftMs: window.msBeforeNext, inFlight, workersRunning };
+    const decision = decideRate(rule, sample, this.#perWorker);
+    if (!decision.allowed) throw refusal(operation, decision);
+    if (rule.concurrency !== undefined) this.#hold(name, inFlight, reply);
+  }
+
+  #hold(name: string, inFlight: number, reply: FastifyReply): void {
+    if (reply.raw.closed) return;
+    this.#inFlight.set(name, inFlight);
+    reply.raw.once('close', () => {
+      const left = (this.#inFlight.get(name) ?? 1) - 1;
+      if (left > 0) this.#inFlight.set(name, left);
+      else this.#inFlight.delete(name);
+    });
+  }
+}
+
+function refusal(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
+  const text = decision.cause === 'rate'
+    ? `More than ${decision.limit} requests to ${operation} in ${RATE_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
+    : `More than ${decision.limit} requests to ${operation} at a time; try again shortly.`;
+  return new TooManyRequests(text, decision.retryAfterSeconds);
+}

@@ -1,0 +1,18 @@
+/** One line per request at level debug. At any other level no hook is added, so that the hot path pays nothing. */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { pathOf } from './error-handler.ts';
+
+/** Adds the log to an app. Queries are left out: they may hold a key. */
+export function logRequests(app: FastifyInstance, clock: Clock, logger: Logger): void {
+  if (!logger.isLevelEnabled('debug')) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    const startedMs = clock.monotonicMs();
+    reply.raw.once('close', () => {
+      const tookMs = Math.round((clock.monotonicMs() - startedMs) * 10) / 10;
+      logger.debug({ method: request.method, path: pathOf(request), httpStatus: reply.raw.statusCode, tookMs }, 'request');
+    });
+    done();
+  });
+}

@@ -1,0 +1,35 @@
+/** What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same shape. */
+import type { FastifyInstance } from 'fastify';
+
+/** Who asks. Known once the access hook has passed. */
+export interface Caller {
+  /** The key as the client sent it; goes on to core with every call. */
+  apiKey: string;
+  /** Owner of the key. */
+  accountId: string;
+  /** Running workers of the endpoint, for the dynamic limit of spec.md 8. */
+  workersRunning: number;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller;
+    /** Content type as sent, taken off the headers so that no body is refused for it. Empty when there was none. */
+    sentContentType: string;
+    /** Largest body of this route in bytes. */
+    bodyBytesMax: number;
+  }
+}
+
+const NOBODY: Caller = Object.freeze({ apiKey: '', accountId: '', workersRunning: 0 });
+
+/** Gives every request of an app the fields above. */
+export function addRequestState(app: FastifyInstance): void {
+  app.decorateRequest('caller');
+  app.decorateRequest('sentContentType', '');
+  app.decorateRequest('bodyBytesMax', 0);
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.caller = NOBODY;
+    done();
+  });
+}

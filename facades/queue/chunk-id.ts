@@ -1,0 +1,21 @@
+/** Event ids of the live feed: `<attempt>-<number>`, the place of a chunk in its job's log. */
+import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** The place before the first chunk. */
+export const LOG_START: ChunkCursor = { attempt: 0, number: 0 };
+
+const FORM = /^(\d{1,9})-(\d{1,9})$/;
+
+/** Id of the chunk at a place. */
+export function chunkId({ attempt, number }: ChunkCursor): string {
+  return `${attempt}-${number}`;
+}
+
+/** The place named by a Last-Event-ID header; without one, the start. Throws INVALID_REQUEST. */
+export function parseChunkId(text: string | string[] | undefined): ChunkCursor {
+  if (text === undefined || text === '') return LOG_START;
+  const match = typeof text === 'string' ? FORM.exec(text.trim()) : null;
+  if (match === null) throw new CoreError('INVALID_REQUEST', 'Last-Event-ID must be an id of this feed: <attempt>-<number>.');
+  return { attempt: Number(match[1]), number: Number(match[2]) };
+}

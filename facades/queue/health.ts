@@ -1,0 +1,21 @@
+/** GET /health: counts of jobs and workers (spec.md 2.7), with the six worker counts of the live service (compat.md 1.8). */
+import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { endpointIdOf, sendJson } from './queue-parts.ts';
+import type { QueueHandler, QueueParts } from './queue-parts.ts';
+
+/** The route. */
+export function health({ jobs }: QueueParts): QueueHandler {
+  return async (request, reply) => sendJson(reply, presentHealth(await jobs.health(request.caller.apiKey, endpointIdOf(request))));
+}
+
+/** The public record as JSON text. */
+export function presentHealth({ jobs, workers }: GetHealthResponse): string {
+  if (jobs === undefined || workers === undefined) throw new CoreError('INTERNAL', 'core sent health without counts');
+  const { completed, failed, inProgress, inQueue, retried } = jobs;
+  const { idle, initializing, ready, running, throttled, unhealthy } = workers;
+  return JSON.stringify({
+    jobs: { completed, failed, inProgress, inQueue, retried },
+    workers: { idle, initializing, ready, running, throttled, unhealthy },
+  });
+}

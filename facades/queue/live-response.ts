@@ -1,0 +1,63 @@
+/** A response that is written piece by piece while its client listens. Waits for slow clients instead of buffering for them. */
+import { once } from 'node:events';
+import type { FastifyReply } from 'fastify';
+
+/** See the file's first line. */
+export class LiveResponse {
+  readonly #reply: FastifyReply;
+  readonly #gone = new AbortController();
+  readonly #onGone: (() => void)[] = [];
+  #started = false;
+
+  constructor(reply: FastifyReply) {
+    this.#reply = reply;
+    const leave = (): void => {
+      this.#gone.abort();
+      for (const fn of this.#onGone.splice(0)) fn();
+    };
+    if (reply.raw.closed) leave();
+    else reply.raw.once('close', leave);
+  }
+
+  /** The client has gone, or the response has ended. */
+  get closed(): boolean {
+    return this.#gone.signal.aborted;
+  }
+
+  /** The status line has been sent: an error can only be told inside the body. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** Calls `fn` once when the client goes away; at once when it has. Returns a way to take it back. */
+  whenGone(fn: () => void): () => void {
+    if (this.closed) {
+      fn();
+      return () => undefined;
+    }
+    this.#onGone.push(fn);
+    return () => {
+      const index = this.#onGone.indexOf(fn);
+      if (index >= 0) this.#onGone.splice(index, 1);
+    };
+  }
+
+  /** Sends status 200 and the headers. */
+  start(contentType: string): void {
+    this.#started = true;
+    this.#reply.hijack();
+    this.#reply.raw.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
+    this.#reply.raw.flushHeaders();
+  }
+
+  /** Writes a piece; resolves when more may be written, or when the client has gone. */
+  async write(piece: string | Buffer): Promise<void> {
+    if (this.closed || this.#reply.raw.write(piece)) return;
+    await once(this.#reply.raw, 'drain', { signal: this.#gone.signal }).catch(() => undefined);
+  }
+
+  /** Ends the response. */
+  end(): void {
+    if (!this.closed) this.#reply.raw.end();
+  }
+}

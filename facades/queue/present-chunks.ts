@@ -1,0 +1,36 @@
+/** Streamed output as public JSON (spec.md 2.5), with every chunk's bytes as the handler sent them. */
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
+import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { isFinal } from '../core-client/job-calls.ts';
+import { publicStatus } from './present-job.ts';
+import type { PublicStatus } from './present-job.ts';
+import type { StreamShape } from './stream-shape.ts';
+
+const COMMA = Buffer.from(',');
+const OUTPUT = Buffer.from('{"output":');
+const METRICS = Buffer.from(',"metrics":');
+const CLOSE = Buffer.from('}');
+
+/** One chunk: `{"output": …}`, with `metrics` when the handler sent some. */
+export function presentChunk(chunk: Chunk): Buffer {
+  if (chunk.metrics === undefined) return Buffer.concat([OUTPUT, chunk.output, CLOSE]);
+  return Buffer.concat([OUTPUT, chunk.output, METRICS, chunk.metrics, CLOSE]);
+}
+
+/** A page of chunks in the chosen shape. */
+export function presentChunks(page: ReadChunksResponse, shape: StreamShape): Buffer {
+  const pieces: Buffer[] = [];
+  for (const chunk of page.chunks) {
+    if (pieces.length > 0) pieces.push(COMMA);
+    pieces.push(presentChunk(chunk));
+  }
+  if (shape === 'array') return Buffer.concat([Buffer.from('['), ...pieces, Buffer.from(']')]);
+  const error = page.error === undefined ? '' : `,"error":${JSON.stringify(page.error)}`;
+  return Buffer.concat([Buffer.from(`{"status":"${streamStatus(page)}"${error},"stream":[`), ...pieces, Buffer.from(']}')]);
+}
+
+/** Status told with a page. A final one only with the last page: the JavaScript client stops reading at it. */
+export function streamStatus({ state, more }: ReadChunksResponse): PublicStatus {
+  return more && isFinal(state) ? publicStatus(JobState.IN_PROGRESS) : publicStatus(state);
+}

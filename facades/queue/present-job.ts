@@ -1,0 +1,57 @@
+/**
+ * The public job record (spec.md 2.4, compat.md 1.6), composed by hand so that `output` goes out byte for byte as the handler sent it.
+ * Times are whole milliseconds and `error` is always a string, because the Go client decodes them so.
+ */
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** The six public states (spec.md 3). */
+export type PublicStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
+
+/** Public word of a state. */
+export function publicStatus(state: JobState): PublicStatus {
+  switch (state) {
+    case JobState.IN_QUEUE: return 'IN_QUEUE';
+    case JobState.IN_PROGRESS: return 'IN_PROGRESS';
+    case JobState.COMPLETED: return 'COMPLETED';
+    case JobState.FAILED: return 'FAILED';
+    case JobState.CANCELLED: return 'CANCELLED';
+    case JobState.TIMED_OUT: return 'TIMED_OUT';
+    case JobState.UNSPECIFIED: throw new CoreError('INTERNAL', 'core sent a job without a state');
+  }
+}
+
+/** `{id, status}`: the answer of run, cancel, retry, and of a runsync whose wait ended first. */
+export function presentReceipt(id: string, status: PublicStatus): string {
+  return `{"id":${JSON.stringify(id)},"status":"${status}"}`;
+}
+
+/** The answer of /run. A job that a worker took within the submission is still announced as queued (spec.md 4.3). */
+export function presentAccepted(job: Job): string {
+  return presentReceipt(job.id, job.state === JobState.IN_PROGRESS ? 'IN_QUEUE' : publicStatus(job.state));
+}
+
+/** The full record as JSON text. */
+export function presentJob(job: Job): string | Buffer {
+  const head = recordHead(job);
+  if (job.output === undefined) return `${head}}`;
+  return Buffer.concat([Buffer.from(`${head},"output":`), job.output, CLOSE]);
+}
+
+/** The full record without output, as one item of a list. */
+export function presentListedJob(job: Job): string {
+  return `${recordHead(job)}}`;
+}
+
+const CLOSE = Buffer.from('}');
+
+function recordHead(job: Job): string {
+  let text = `{"id":${JSON.stringify(job.id)},"status":"${publicStatus(job.state)}"`;
+  if (job.delayMs !== undefined) text += `,"delayTime":${Math.round(job.delayMs)}`;
+  if (job.executionMs !== undefined) text += `,"executionTime":${Math.round(job.executionMs)}`;
+  if (job.workerId !== undefined && job.workerId !== '') text += `,"workerId":${JSON.stringify(job.workerId)}`;
+  if (job.retries > 0) text += `,"retries":${job.retries}`;
+  if (job.error !== undefined) text += `,"error":${JSON.stringify(job.error)}`;
+  return text;
+}

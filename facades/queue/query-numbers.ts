@@ -1,0 +1,54 @@
+/** Reads the numbers of query strings: `wait`, `ttl`, `offset`, `limit` (compat.md 8). */
+import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/**
+ * Hold of /stream without `wait`, in milliseconds: long enough that clients without a pause of their own do not spin, and well under the
+ * 10 s after which the Python client gives up (compat.md 1.4).
+ */
+export const STREAM_HOLD_MS = 5_000;
+
+/** `wait` of /runsync: 1,000 to 300,000, default 90,000; anything else is refused (spec.md 4.2). */
+export function runsyncWaitMs(query: unknown): number {
+  const waitMs = wholeNumber(query, 'wait') ?? WAIT_MS_DEFAULT;
+  if (waitMs < WAIT_MS_MIN || waitMs > WAIT_MS_MAX) {
+    throw new CoreError('INVALID_REQUEST', `"wait" must be from ${WAIT_MS_MIN} to ${WAIT_MS_MAX} milliseconds.`);
+  }
+  return waitMs;
+}
+
+/** `wait` of /status-sync: clamped to 0 to 300,000, default 90,000. */
+export function statusSyncWaitMs(query: unknown): number {
+  return clampWait(wholeNumber(query, 'wait') ?? WAIT_MS_DEFAULT);
+}
+
+/** `wait` of /stream: clamped to 0 to 300,000; without it a short hold. */
+export function streamWaitMs(query: unknown): number {
+  return clampWait(wholeNumber(query, 'wait') ?? STREAM_HOLD_MS);
+}
+
+/** `ttl` of /status: any whole number from 1, or 0 when it is not given. */
+export function statusTtlMs(query: unknown): number {
+  const ttlMs = wholeNumber(query, 'ttl');
+  if (ttlMs !== undefined && ttlMs < 1) throw new CoreError('INVALID_REQUEST', '"ttl" must be a whole number of milliseconds from 1.');
+  return ttlMs ?? 0;
+}
+
+/** A number of a query within [min, max], or the default. */
+export function boundedNumber(query: unknown, name: string, fallback: number, { min, max }: { min: number; max: number }): number {
+  const value = wholeNumber(query, name) ?? fallback;
+  if (value < min || value > max) throw new CoreError('INVALID_REQUEST', `"${name}" must be from ${min} to ${max}.`);
+  return value;
+}
+
+function wholeNumber(query: unknown, name: string): number | undefined {
+  const value = (query as Record<string, unknown>)[name];
+  if (value === undefined) return undefined;
+  const number = typeof value === 'string' && /^[+-]?\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+  if (!Number.isSafeInteger(number)) throw new CoreError('INVALID_REQUEST', `"${name}" must be one whole number.`);
+  return number;
+}
+
+function clampWait(waitMs: number): number {
+  return Math.min(Math.max(waitMs, 0), WAIT_MS_MAX);
+}

@@ -1,0 +1,50 @@
+/** What the routes of the queue surface work with. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { FacadeConfig } from '../config.ts';
+import type { JobCalls } from '../core-client/job-calls.ts';
+import type { OpenCall } from '../core-client/pipeline-client.ts';
+import { isId } from '../plugins/authenticate.ts';
+
+/** Parts handed to every queue route. */
+export interface QueueParts {
+  jobs: JobCalls;
+  config: FacadeConfig;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A route: reads the request, calls core, sends or returns the answer. */
+export type QueueHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** Endpoint of a request; its form was checked by the gate. */
+export function endpointIdOf(request: FastifyRequest): string {
+  return (request.params as { endpointId: string }).endpointId;
+}
+
+/** Job of a request; throws JOB_NOT_FOUND for anything that cannot be an id, so that it never reaches core. */
+export function jobIdOf(request: FastifyRequest): string {
+  const { jobId } = request.params as { jobId: string };
+  if (!isId(jobId)) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
+  return jobId;
+}
+
+/** Sends a JSON text as it is. Success is always 200: two clients take nothing else (compat.md 1.3). */
+export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
+  return reply.header('content-type', 'application/json; charset=utf-8').send(json);
+}
+
+/** Waits for a call, and ends its wait when the client goes away first. */
+export async function whileConnected<Reply>(reply: FastifyReply, call: OpenCall<Reply>): Promise<Reply> {
+  const leave = (): void => call.abandon();
+  if (reply.raw.closed) leave();
+  reply.raw.once('close', leave);
+  try {
+    return await call.answer;
+  } finally {
+    reply.raw.off('close', leave);
+  }
+}

@@ -1,0 +1,36 @@
+/** GET /requests: lists jobs, newest first, without output. The shape is ours, because none is published (compat.md 1.8). */
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { presentListedJob } from './present-job.ts';
+import { boundedNumber } from './query-numbers.ts';
+import { endpointIdOf, sendJson } from './queue-parts.ts';
+import type { QueueHandler, QueueParts } from './queue-parts.ts';
+
+const STATES = new Map<string, JobState>([
+  ['IN_QUEUE', JobState.IN_QUEUE],
+  ['IN_PROGRESS', JobState.IN_PROGRESS],
+  ['COMPLETED', JobState.COMPLETED],
+  ['FAILED', JobState.FAILED],
+  ['CANCELLED', JobState.CANCELLED],
+  ['TIMED_OUT', JobState.TIMED_OUT],
+]);
+
+/** The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six). */
+export function requests({ jobs }: QueueParts): QueueHandler {
+  return async (request, reply) => {
+    const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });
+    const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
+    const state = stateOf((request.query as Record<string, unknown>)['status']);
+    const page = await jobs.list(request.caller.apiKey, { endpointId: endpointIdOf(request), state, offset, limit });
+    const hasMore = offset + page.jobs.length < page.total;
+    const items = page.jobs.map(presentListedJob).join(',');
+    return sendJson(reply, `{"requests":[${items}],"total":${page.total},"offset":${offset},"limit":${limit},"hasMore":${hasMore}}`);
+  };
+}
+
+function stateOf(word: unknown): JobState {
+  if (word === undefined || word === '') return JobState.UNSPECIFIED;
+  const state = typeof word === 'string' ? STATES.get(word.toUpperCase()) : undefined;
+  if (state === undefined) throw new CoreError('INVALID_REQUEST', `"status" must be one of ${[...STATES.keys()].join(', ')}.`);
+  return state;
+}

@@ -1,0 +1,54 @@
+/** The queue surface: every operation of spec.md 4.1 to 4.3 and compat.md 1.5 to 1.8 with its method, limits and right. */
+import type { FastifyInstance, HTTPMethods } from 'fastify';
+import { RUN_PAYLOAD_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { queueGate } from '../plugins/authenticate.ts';
+import type { GateParts, GateRule } from '../plugins/authenticate.ts';
+import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
+import { cancel } from './cancel.ts';
+import { health } from './health.ts';
+import { purgeQueue } from './purge-queue.ts';
+import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { requests } from './requests.ts';
+import { retry } from './retry.ts';
+import { run } from './run.ts';
+import { runsync } from './runsync.ts';
+import { statusSync } from './status-sync.ts';
+import { status } from './status.ts';
+import { stream } from './stream.ts';
+
+interface QueueRoute extends Partial<GateRule> {
+  method: HTTPMethods[];
+  path: string;
+  operation: GateRule['operation'];
+  handler: (parts: QueueParts) => QueueHandler;
+}
+
+/** Body of an operation that needs none: some clients send `{}`, some an empty one (compat.md 1.3). It is read and forgotten. */
+const IDLE_BODY_BYTES_MAX = 64 * 1024;
+
+const ROUTES: readonly QueueRoute[] = [
+  { method: ['POST'], path: '/run', operation: 'run', write: true, bodyBytesMax: RUN_PAYLOAD_BYTES_MAX, handler: run },
+  { method: ['POST'], path: '/runsync', operation: 'runsync', write: true, bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX, handler: runsync },
+  // Setting a ttl changes the job.
+  { method: ['GET', 'HEAD', 'POST'], path: '/status/:jobId', operation: 'status', write: (request) => hasTtl(request.query), handler: status },
+  { method: ['GET', 'POST'], path: '/status-sync/:jobId', operation: 'status', handler: statusSync },
+  { method: ['GET', 'POST'], path: '/stream/:jobId', operation: 'stream', handler: stream },
+  { method: ['POST'], path: '/cancel/:jobId', operation: 'cancel', write: true, handler: cancel },
+  { method: ['POST'], path: '/retry/:jobId', operation: 'retry', write: true, handler: retry },
+  { method: ['POST'], path: '/purge-queue', operation: 'purge-queue', write: true, handler: purgeQueue },
+  { method: ['GET', 'HEAD'], path: '/health', operation: 'health', handler: health },
+  { method: ['GET'], path: '/requests', operation: 'requests', handler: requests },
+];
+
+/** Adds the queue routes under /v2/{endpoint_id}. */
+export function queueRoutes(app: FastifyInstance, parts: QueueParts, gate: GateParts): void {
+  handleErrors(app, queueErrorShape, parts.logger);
+  for (const { method, path, operation, write = false, bodyBytesMax = IDLE_BODY_BYTES_MAX, handler } of ROUTES) {
+    const onRequest = queueGate(gate, { operation, write, bodyBytesMax });
+    app.route({ method, url: `/v2/:endpointId${path}`, onRequest, handler: handler(parts) });
+  }
+}
+
+function hasTtl(query: unknown): boolean {
+  return (query as Record<string, unknown>)['ttl'] !== undefined;
+}

@@ -1,0 +1,22 @@
+/** POST /run: stores a job and answers at once (spec.md 4.3). */
+import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+import { bodyBytes } from '../plugins/raw-body.ts';
+import { presentAccepted } from './present-job.ts';
+import { endpointIdOf, sendJson } from './queue-parts.ts';
+import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { readSubmission } from './submission.ts';
+
+/** The route. */
+export function run({ jobs, random }: QueueParts): QueueHandler {
+  return async (request, reply) => {
+    const submission = readSubmission(bodyBytes(request.body), request.headers['idempotency-key']);
+    const job = await jobs.submit(request.caller.apiKey, {
+      ...submission,
+      endpointId: endpointIdOf(request),
+      requestId: random.uuid(),
+      kind: SubmitKind.ASYNC,
+      waitMs: 0,
+    });
+    return sendJson(reply, presentAccepted(job));
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * The live feed of a job's streamed output as server-sent events. It reads the log from a place of its own, so any number of readers
+ * see everything, and a reader that comes back with Last-Event-ID goes on where it was. When an attempt is lost, ids go on with the
+ * next attempt (`2-1` after `1-7`): what the lost one produced is void. Ends with `event: end` and the job's status.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
+import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { isFinal } from '../core-client/job-calls.ts';
+import { publicError, toCoreError } from '../plugins/public-error.ts';
+import { chunkId, parseChunkId } from './chunk-id.ts';
+import { LiveResponse } from './live-response.ts';
+import { presentChunk } from './present-chunks.ts';
+import { publicStatus } from './present-job.ts';
+import { endpointIdOf, jobIdOf } from './queue-parts.ts';
+import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { frameEvent, HEARTBEAT } from './sse.ts';
+
+/** A silent feed sends a comment this often, in milliseconds. */
+const HEARTBEAT_MS = 15_000;
+const CHUNKS_PER_READ = 100;
+
+/** The route behind `Accept: text/event-stream`. */
+export function streamEvents({ jobs }: QueueParts): QueueHandler {
+  return async (request, reply) => {
+    const place = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit: CHUNKS_PER_READ };
+    const { apiKey } = request.caller;
+    const live = new LiveResponse(reply);
+    const read = async (cursor: ChunkCursor, waitMs: number): Promise<ReadChunksResponse> => {
+      const call = jobs.chunks(apiKey, { ...place, cursor, waitMs });
+      const takeBack = live.whenGone(call.abandon);
+      return call.answer.finally(takeBack);
+    };
+    // Before the headers, so that an unknown job is a plain 404.
+    const first = await read(startOf(request), 0);
+    live.start('text/event-stream; charset=utf-8');
+    await follow(live, first, place.jobId, (cursor) => read(cursor, HEARTBEAT_MS));
+    live.end();
+    return reply;
+  };
+}
+
+function startOf(request: FastifyRequest): ChunkCursor {
+  return parseChunkId(request.headers['last-event-id']);
+}
+
+async function follow(
+  live: LiveResponse, first: ReadChunksResponse, jobId: string, next: (cursor: ChunkCursor) => Promise<ReadChunksResponse>,
+): Promise<void> {
+  try {
+    let page = first;
+    while (!live.closed) {
+      for (const chunk of page.chunks) await live.write(frameEvent({ id: chunkId(chunk), data: presentChunk(chunk) }));
+      if (isFinal(page.state) && !page.more) return await live.write(endEvent(jobId, page));
+      if (page.chunks.length === 0 && page !== first) await live.write(HEARTBEAT);
+      page = await next(page.cursor ?? { attempt: 0, number: 0 });
+    }
+  } catch (error) {
+    const { text, code } = publicError(toCoreError(error));
+    await live.write(frameEvent({ event: 'error', data: JSON.stringify({ error: text, code }) }));
+  }
+}
+
+function endEvent(jobId: string, { state, error }: ReadChunksResponse): string {
+  return frameEvent({ event: 'end', data: JSON.stringify({ id: jobId, status: publicStatus(state), error }) });
+}

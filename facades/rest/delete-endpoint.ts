@@ -1,0 +1,38 @@
+/** DELETE /v1/endpoints/{endpointId}: 204. Both worker counts must be 0 (spec.md 3), unless the operator lets the service set them. */
+import { Type } from 'typebox';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { EndpointPath } from './endpoint-schemas.ts';
+import { errors, idOf } from './rest-parts.ts';
+import type { RestApp, RestParts } from './rest-parts.ts';
+
+/** Adds the route. */
+export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts): void {
+  const schema = {
+    operationId: 'DeleteEndpoint', tags: ['endpoints'], summary: 'Delete an endpoint whose worker counts are 0',
+    params: EndpointPath, response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+  };
+  const remove = (apiKey: string, id: string): Promise<unknown> =>
+    core.endpoints.call((client) => client.deleteEndpoint, { id }, { apiKey, repeatable: false });
+  const setToZero = (apiKey: string, id: string): Promise<unknown> => core.endpoints.call(
+    (client) => client.updateEndpoint,
+    { endpoint: Endpoint.fromPartial({ id }), updateMask: ['workers_min', 'workers_max'] },
+    { apiKey, repeatable: true },
+  );
+  app.delete('/v1/endpoints/:endpointId', { schema, onRequest: gate }, async (request, reply) => {
+    const { apiKey } = request.caller;
+    const id = idOf(request.params.endpointId, 'ENDPOINT_NOT_FOUND');
+    if (config.restDeleteAutoZero) await setToZero(apiKey, id);
+    await remove(apiKey, id).catch((error: unknown) => {
+      throw explain(error, id);
+    });
+    return reply.code(204).send(null);
+  });
+}
+
+/** A stock tool that only sends the DELETE must be told what to send first (compat.md 3.4). */
+function explain(error: unknown, id: string): unknown {
+  if (!(error instanceof CoreError) || error.reason !== 'WORKERS_NOT_ZERO') return error;
+  const text = `The endpoint still has workers. First send PATCH /v1/endpoints/${id} with the body {"workersMin":0,"workersMax":0}, then delete it.`;
+  return new CoreError('WORKERS_NOT_ZERO', text, { cause: error });
+}

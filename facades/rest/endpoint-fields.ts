@@ -1,0 +1,51 @@
+/** Public endpoint settings to contract fields. */
+import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import type { EndpointCreateInput, EndpointUpdateInput } from './endpoint-schemas.ts';
+import { change, noChanges } from './mask-fields.ts';
+import type { FieldChanges } from './mask-fields.ts';
+
+/** CUDA versions that `minCudaVersion` chooses from, newest first (compat.md 3.4). */
+const CUDA_VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];
+
+/** The fields that a body names. */
+export function endpointFields(input: EndpointCreateInput | EndpointUpdateInput): FieldChanges<Endpoint> {
+  const fields = noChanges<Endpoint>();
+  change(fields, 'name', input.name);
+  change(fields, 'templateId', input.templateId);
+  change(fields, 'gpuIds', input.gpuTypeIds);
+  change(fields, 'gpuCount', input.gpuCount);
+  change(fields, 'workersMin', input.workersMin);
+  change(fields, 'workersMax', input.workersMax);
+  change(fields, 'idleTimeoutSeconds', input.idleTimeout);
+  change(fields, 'scalerType', input.scalerType && ScalerType[input.scalerType]);
+  change(fields, 'scalerValue', input.scalerValue);
+  change(fields, 'executionTimeoutMs', input.executionTimeoutMs);
+  change(fields, 'flashBootType', flashBoot(input.flashboot));
+  change(fields, 'locations', input.dataCenterIds);
+  change(fields, 'networkVolumeIds', volumes(input));
+  change(fields, 'env', input.env);
+  change(fields, 'allowedCudaVersions', cudaVersions(input));
+  if ('computeType' in input) change(fields, 'computeType', input.computeType);
+  if ('type' in input) change(fields, 'type', input.type && EndpointType[input.type]);
+  return fields;
+}
+
+function flashBoot(wanted: boolean | undefined): FlashBootType | undefined {
+  if (wanted === undefined) return undefined;
+  return wanted ? FlashBootType.FLASHBOOT : FlashBootType.OFF;
+}
+
+function volumes({ networkVolumeId, networkVolumeIds }: EndpointUpdateInput): string[] | undefined {
+  if (networkVolumeIds !== undefined) return networkVolumeIds;
+  if (networkVolumeId === undefined) return undefined;
+  return networkVolumeId === '' ? [] : [networkVolumeId];
+}
+
+function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointUpdateInput): string[] | undefined {
+  if (allowedCudaVersions !== undefined || minCudaVersion === undefined) return allowedCudaVersions;
+  if (minCudaVersion === '') return [];
+  const newerOrSame = CUDA_VERSIONS.filter((version) => Number(version) >= Number(minCudaVersion));
+  // Unknown or newer than the list: it stands for itself, and core refuses what is no version.
+  return newerOrSame.length > 0 ? newerOrSame : [minCudaVersion];
+}

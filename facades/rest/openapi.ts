@@ -1,0 +1,34 @@
+/** GET /v1/openapi.json: the REST description, made from the same schemas that check the requests (spec.md 9, compat.md 3.1). */
+import swagger from '@fastify/swagger';
+import { Type } from 'typebox';
+import type { RestApp } from './rest-parts.ts';
+
+/** The resource groups of spec.md 1. Groups without an operation are named all the same, as clients expect them. */
+const TAGS = ['docs', 'pods', 'endpoints', 'network volumes', 'templates', 'container registry auths', 'billing'];
+
+/** Watches the routes that are added to the app from now on. */
+export async function describeRoutes(app: RestApp): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.0.3',
+      info: {
+        title: 'Slipway API', version: '0.1.0',
+        description: 'Manages serverless endpoints and what belongs to them. Jobs are submitted under /v2/{endpointId}.',
+      },
+      servers: [{ url: '/v1', description: 'This service' }],
+      tags: TAGS.map((name) => ({ name })),
+      components: { securitySchemes: { ApiKey: { type: 'http', scheme: 'bearer' } } },
+      security: [{ ApiKey: [] }],
+    },
+    refResolver: { buildLocalReference: (json, _base, _fragment, index) => (typeof json['$id'] === 'string' ? json['$id'] : `def-${index}`) },
+  });
+}
+
+/** Adds the route. It needs no key. */
+export function openapi(app: RestApp): void {
+  const schema = {
+    operationId: 'GetOpenAPI', tags: ['docs'], summary: 'This description', security: [],
+    response: { 200: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'An OpenAPI 3.0.3 document.' }) },
+  };
+  app.route({ method: ['GET', 'HEAD'], url: '/v1/openapi.json', schema, handler: async () => app.swagger() });
+}

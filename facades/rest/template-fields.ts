@@ -1,0 +1,26 @@
+/** Public template settings to contract fields. */
+import type { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { change, noChanges } from './mask-fields.ts';
+import type { FieldChanges } from './mask-fields.ts';
+import type { TemplateCreateInput, TemplateUpdateInput } from './template-schemas.ts';
+
+/** The fields that a body names. */
+export function templateFields(input: TemplateCreateInput | TemplateUpdateInput): FieldChanges<Template> {
+  const fields = noChanges<Template>();
+  change(fields, 'name', input.name);
+  change(fields, 'imageName', input.imageName);
+  change(fields, 'startCommand', input.dockerStartCmd);
+  change(fields, 'entrypoint', input.dockerEntrypoint);
+  change(fields, 'env', input.env);
+  change(fields, 'workingDirectory', input.workingDirectory);
+  change(fields, 'containerDiskGb', input.containerDiskInGb);
+  change(fields, 'volumeGb', input.volumeInGb);
+  change(fields, 'volumeMountPath', input.volumeMountPath);
+  change(fields, 'ports', input.ports);
+  change(fields, 'registryAuthId', input.containerRegistryAuthId);
+  change(fields, 'public', input.isPublic);
+  change(fields, 'readme', input.readme);
+  if ('category' in input) change(fields, 'category', input.category);
+  if ('isServerless' in input) change(fields, 'serverless', input.isServerless);
+  return fields;
+}

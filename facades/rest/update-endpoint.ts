@@ -1,0 +1,35 @@
+/** PATCH /v1/endpoints/{endpointId} and POST …/update: what is left out stays as it is (compat.md 3.4). */
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { endpointFields } from './endpoint-fields.ts';
+import { EndpointPath } from './endpoint-schemas.ts';
+import type { EndpointRecord, EndpointUpdateInput } from './endpoint-schemas.ts';
+import { presentEndpoint } from './present-endpoint.ts';
+import { errors, idOf, ref } from './rest-parts.ts';
+import type { RestApp, RestParts } from './rest-parts.ts';
+
+/** Adds both routes. */
+export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts): void {
+  for (const { method, url, operationId } of FORMS) {
+    const schema = {
+      operationId, tags: ['endpoints'], summary: 'Change an endpoint',
+      params: EndpointPath, body: ref<EndpointUpdateInput>('EndpointUpdateInput'),
+      response: { 200: ref<EndpointRecord>('Endpoint'), ...errors(404) },
+    };
+    app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
+      const { apiKey, accountId } = request.caller;
+      const id = idOf(request.params.endpointId, 'ENDPOINT_NOT_FOUND');
+      const { changes, mask } = endpointFields(request.body);
+      const options = { apiKey, repeatable: true };
+      // Nothing to change is not a fault here: the endpoint is answered as it is.
+      if (mask.length === 0) return presentEndpoint((await core.endpoints.call((client) => client.getEndpoint, { id }, options)).endpoint, accountId);
+      const update = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask };
+      const response = await core.endpoints.call((client) => client.updateEndpoint, update, options);
+      return presentEndpoint(response.endpoint, accountId);
+    } });
+  }
+}
+
+const FORMS = [
+  { method: 'PATCH', url: '/v1/endpoints/:endpointId', operationId: 'UpdateEndpoint' },
+  { method: 'POST', url: '/v1/endpoints/:endpointId/update', operationId: 'UpdateEndpointByPost' },
+] as const;
