@@ -12,12 +12,15 @@ import { readFacadeConfig } from '../../facades/config.ts';
 import { buildFacade } from '../../facades/app.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { buildAgent } from '../../gpu-agent/app.ts';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { createEndpoint } from './create-endpoint.ts';
+import type { EndpointOptions } from './create-endpoint.ts';
 import { createDatabase } from './database.ts';
 import { call, grpcClients } from './grpc-clients.ts';
-import { waitFor } from './wait-for.ts';
+import { publicRequest } from './public-api.ts';
+
+export type { EndpointOptions } from './create-endpoint.ts';
+export type { Answer, PublicJson } from './public-api.ts';
 
 /** What to start. */
 export interface SystemOptions {
@@ -31,45 +34,6 @@ export interface SystemOptions {
   agentEnv?: Record<string, string>;
   /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
-}
-
-/** An endpoint to create. */
-export interface EndpointOptions {
-  /** Command that runs the handler: jsHandler('echo.js') or pythonHandler('new', 'echo.py'). */
-  command: string[];
-  /** Fields of the endpoint over { workersMin: 1 }. */
-  fields?: Partial<Endpoint>;
-  workersMax?: number;
-  retryLimit?: number;
-  env?: Record<string, string>;
-  /** Wait until this many workers are ready. Default workersMin. */
-  ready?: number;
-  /** Account key to use. Default the system's. */
-  key?: string;
-}
-
-/** An answer of the public API. */
-export interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
-  /** The body as JSON; undefined when it is none. */
-  json: PublicJson;
-}
-
-/** Whatever a public answer may carry; a test that reads a field says by that that it must be there. */
-export interface PublicJson {
-  [name: string]: unknown;
-  id: string;
-  status: string;
-  output: unknown;
-  error: string;
-  code: string;
-  delayTime: number;
-  executionTime: number;
-  retries: number;
-  workerId: string;
-  removed: number;
 }
 
 export type System = Awaited<ReturnType<typeof startSystem>>;
@@ -119,37 +83,10 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   };
   for (let i = 0; i < (options.agents ?? 1); i += 1) await startAgent(cores[i % cores.length]!.address);
 
-  /** Calls the public API. `body` objects are sent as JSON, texts and buffers as they are. */
-  const request = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {
-    const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      ...(body === undefined ? {} : { body: (raw ? body : JSON.stringify(body)) as string }),
-    });
-    const text = await response.text();
-    let json: unknown;
-    try { json = JSON.parse(text); } catch { json = undefined; }
-    return { status: response.status, headers: response.headers, text, json: json as PublicJson };
+  return {
+    url, key, agentKey, rootKey, accountId, cores, clients, database, facade, newKey, startCore, startAgent,
+    request: publicRequest(url, key),
+    /** Creates an endpoint, with the system's key unless another is given. */
+    createEndpoint: (given: EndpointOptions) => createEndpoint(clients, given.key ?? key, given),
   };
-
-  /** Creates a template and an endpoint and waits until its workers are ready. */
-  const createEndpoint = async (given: EndpointOptions): Promise<string> => {
-    const owner = given.key ?? key;
-    const name = `test-${randomBytes(6).toString('hex')}`;
-    const template = Template.fromPartial({ name, imageName: 'process', startCommand: given.command, env: given.env ?? {}, serverless: true });
-    const { template: made } = await call(clients.templates, 'createTemplate', { template }, owner);
-    const endpoint = Endpoint.fromPartial({ name, templateId: made!.id, workersMin: 1, idleTimeoutSeconds: 60, ...given.fields });
-    const { endpoint: created } = await call(clients.endpoints, 'createEndpoint', {
-      endpoint, requestId: '', workersMax: given.workersMax ?? Math.max(3, endpoint.workersMin), retryLimit: given.retryLimit,
-    }, owner);
-    const wanted = given.ready ?? endpoint.workersMin;
-    await waitFor(`${wanted} ready workers of ${given.command.at(-1)}`, async () => {
-      const { workers } = await call(clients.jobs, 'getHealth', { endpointId: created!.id }, owner);
-      return workers!.ready + workers!.running >= wanted;
-    }, 60_000);
-    return created!.id;
-  };
-
-  return { url, key, agentKey, rootKey, accountId, cores, clients, database, facade, newKey, startCore, startAgent, request, createEndpoint };
 }
