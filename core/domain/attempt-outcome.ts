@@ -53,7 +53,5 @@ export function lossText(cause: string, kind: OutcomeKind): string {
   return kind === 'STOPPED' ? 'the attempt was stopped by its agent' : 'the worker was lost';
 }
 
-/** The text of a job that TIMED_OUT. */
-export function timeOutText(executionTimeoutMs: number): string {
-  return `job timed out: it ran longer than its execution timeout of ${executionTimeoutMs} ms`;
-}
+/** The text of a job that TIMED_OUT; `{ms}` stands for its execution timeout. */
+export const TIME_OUT_TEXT = 'job timed out: it ran longer than its execution timeout of {ms} ms';

@@ -1,0 +1,38 @@
+/** Reads attempts that run: for agents that fetch inputs, and for losses. */
+import type { Sql } from './database.ts';
+import type { AttemptRow } from './rows.ts';
+
+/** Names an attempt. */
+export interface AttemptName {
+  endpointId: string;
+  jobId: string;
+  attempt: number;
+}
+
+/** The input of a current attempt. Undefined: it is not current. */
+export async function readAttemptInput(sql: Sql, key: AttemptName): Promise<Buffer | undefined> {
+  const [row] = await sql<{ input: Buffer }[]>`
+    SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
+    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt} AND j.state = 'IN_PROGRESS' AND j.expires_at > now()`;
+  return row?.input;
+}
+
+/** All attempts of a machine, or of one of its workers. */
+export async function attemptsOf(sql: Sql, machineId: string, workerId: string | undefined): Promise<AttemptName[]> {
+  const rows = await sql<AttemptRow[]>`
+    SELECT endpoint_id, id, attempt FROM job
+    WHERE state = 'IN_PROGRESS' AND machine_id = ${machineId} AND (${workerId ?? null}::text IS NULL OR worker_id = ${workerId ?? null})`;
+  return rows.map(attemptName);
+}
+
+/** Up to `limit` attempts whose machine stopped extending its lease, or is gone, with the machine's name. */
+export async function expiredLeases(sql: Sql, limit: number): Promise<{ attempt: AttemptName; machineName: string }[]> {
+  const rows = await sql<(AttemptRow & { name: string })[]>`
+    SELECT j.endpoint_id, j.id, j.attempt, coalesce(m.name, j.machine_id) AS name FROM job j LEFT JOIN machine m ON m.id = j.machine_id
+    WHERE j.state = 'IN_PROGRESS' AND (m.id IS NULL OR m.lease_expires_at < now()) LIMIT ${limit}::int`;
+  return rows.map((row) => ({ attempt: attemptName(row), machineName: row.name }));
+}
+
+function attemptName(row: AttemptRow): AttemptName {
+  return { endpointId: row.endpoint_id, jobId: row.id, attempt: row.attempt };
+}

@@ -1,0 +1,131 @@
+/**
+ * Claims queued jobs. Two index scans, normal and low priority, each from a place up to which this replica has claimed already: rows that
+ * were claimed stay in the index until vacuum may remove them (never, while somebody holds an old snapshot), and a scan from the start would
+ * step over every one of them again.
+ */
+import type { Sql } from './database.ts';
+import { textArray } from './pack.ts';
+
+/** A job whose claim is committed. */
+export interface ClaimedRow {
+  endpointId: string;
+  jobId: string;
+  attempt: number;
+  workerId: string;
+  machineId: string;
+  /** Undefined when it is large. */
+  input: Buffer | undefined;
+  inputSize: number;
+  s3ConfigSealed: Buffer | undefined;
+}
+
+/** A claimed job and its place in the queue. */
+export interface Claim {
+  job: ClaimedRow;
+  position: number;
+  lowPriority: boolean;
+}
+
+/** What to claim. */
+export interface ClaimRequest {
+  endpointId: string;
+  /** One job at most for each. */
+  slots: readonly { workerId: string; machineId: string }[];
+  /** A new UUID; `findClaims` finds by it what was claimed when the answer got lost. */
+  claimId: string;
+  /** Only positions after these; 0 = from the start. */
+  afterNormal: number;
+  afterLow: number;
+  /** Inputs up to this many bytes come with the claim. */
+  inputBytesMax: number;
+}
+
+interface ClaimRow {
+  id: string;
+  attempt: number;
+  worker_id: string;
+  machine_id: string;
+  low_priority: boolean;
+  position: number;
+  input_size: number;
+  input: Buffer | null;
+  s3_config_sealed: Buffer | null;
+}
+
+/** Inputs that come with one claim end after this many bytes; the others are fetched by their agents. */
+const CLAIM_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Claims up to one job per slot; committed when it resolves. Normal before low priority, each in order of position. */
+export async function claimQueued(sql: Sql, request: ClaimRequest): Promise<Claim[]> {
+  const { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax } = request;
+  const count = slots.length;
+  const rows = await sql<ClaimRow[]>`
+    WITH normal AS MATERIALIZED (
+      SELECT id, position FROM job
+      WHERE endpoint_id = ${endpointId} AND low_priority = false AND state = 'IN_QUEUE' AND position > ${afterNormal} AND expires_at > now()
+      ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
+    ), low AS MATERIALIZED (
+      SELECT id, position FROM job
+      WHERE endpoint_id = ${endpointId} AND low_priority = true AND state = 'IN_QUEUE' AND position > ${afterLow} AND expires_at > now()
+      ORDER BY position LIMIT ${count}::int - (SELECT count(*) FROM normal) FOR UPDATE SKIP LOCKED
+    ), picked AS (
+      SELECT id, row_number() OVER (ORDER BY low, position) AS place
+      FROM (SELECT id, position, false AS low FROM normal UNION ALL SELECT id, position, true FROM low) AS q
+    ), moved AS (
+      UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
+        worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.place],
+        machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.place],
+        started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
+      FROM picked p WHERE j.endpoint_id = ${endpointId} AND j.id = p.id
+      RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
+    ) ${withInputs(sql, inputBytesMax)}`;
+  return rows.map((row) => claimFromRow(endpointId, row));
+}
+
+/** Finds what a claim with this id claimed. For a claim whose answer got lost with its connection. */
+export async function findClaims(sql: Sql, endpointId: string, claimId: string, inputBytesMax: number): Promise<Claim[]> {
+  const rows = await sql<ClaimRow[]>`
+    WITH moved AS (
+      SELECT endpoint_id, id, attempt, worker_id, machine_id, low_priority, position FROM job
+      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND claim_id = ${claimId}::uuid
+    ) ${withInputs(sql, inputBytesMax)}`;
+  return rows.map((row) => claimFromRow(endpointId, row));
+}
+
+/** Which of these endpoints have a queued job. */
+export async function queuedEndpoints(sql: Sql, endpointIds: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id)
+    WHERE EXISTS (SELECT FROM job WHERE endpoint_id = e.id AND low_priority = false AND state = 'IN_QUEUE' AND expires_at > now())
+      OR EXISTS (SELECT FROM job WHERE endpoint_id = e.id AND low_priority = true AND state = 'IN_QUEUE' AND expires_at > now())`;
+  return rows.map((row) => row.id);
+}
+
+function withInputs(sql: Sql, inputBytesMax: number) {
+  // octet_length reads only the head of a large value; the CASE keeps the rest on disk.
+  return sql`, sized AS (
+      SELECT m.*, i.input, i.s3_config_sealed, octet_length(i.input) AS input_size,
+        sum(least(octet_length(i.input), ${inputBytesMax}::int)) OVER (ORDER BY m.low_priority, m.position) AS running
+      FROM moved m LEFT JOIN job_input i ON i.endpoint_id = m.endpoint_id AND i.job_id = m.id
+    )
+    SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size, s3_config_sealed,
+      CASE WHEN input_size <= ${inputBytesMax}::int AND running <= ${CLAIM_BYTES_MAX}::int THEN input END AS input
+    FROM sized ORDER BY low_priority, position`;
+}
+
+function claimFromRow(endpointId: string, row: ClaimRow): Claim {
+  return {
+    position: row.position,
+    lowPriority: row.low_priority,
+    job: {
+      endpointId,
+      jobId: row.id,
+      attempt: row.attempt,
+      workerId: row.worker_id,
+      machineId: row.machine_id,
+      input: row.input ?? undefined,
+      inputSize: row.input_size,
+      s3ConfigSealed: row.s3_config_sealed ?? undefined,
+    },
+  };
+}

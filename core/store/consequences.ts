@@ -1,0 +1,54 @@
+/**
+ * What must happen together with a change of a job's state, as parts of the statement that makes the change. Each part reads the row set
+ * `moved`: endpoint_id, id, state, attempt, retries, counted, has_webhook, worker_id, submitted_ms, started_ms, finished_ms, output, error.
+ */
+import { ANNOUNCED_STATES } from '../domain/job-state.ts';
+import type { Sql } from './database.ts';
+import { textArray } from './pack.ts';
+
+/** Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). */
+export function consequences(sql: Sql) {
+  return sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counters(sql)}`;
+}
+
+/** A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing, and its chunks are gone. */
+function outputs(sql: Sql) {
+  return sql`stored AS (
+      INSERT INTO job_output (endpoint_id, job_id, output, error)
+      SELECT m.endpoint_id, m.id, m.output, m.error FROM moved m
+      WHERE m.state <> 'IN_QUEUE' AND (m.output IS NOT NULL OR m.error IS NOT NULL)
+      ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = excluded.error
+    ), cleared AS (
+      DELETE FROM job_output o USING moved m
+      WHERE (m.state = 'IN_QUEUE' OR (m.output IS NULL AND m.error IS NULL)) AND o.endpoint_id = m.endpoint_id AND o.job_id = m.id
+    ), cut AS (
+      DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = m.endpoint_id AND c.job_id = m.id
+    )`;
+}
+
+/** The webhook's body is the status record with input and webhook (compat.md 6). Input and output are copied byte for byte, here, where they are. */
+function webhooks(sql: Sql) {
+  return sql`announced AS (
+      INSERT INTO webhook_delivery (endpoint_id, job_id, url, body)
+      SELECT m.endpoint_id, m.id, i.webhook,
+        convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
+          ',"delayTime":' || greatest(0, round(m.started_ms - m.submitted_ms)), ',"executionTime":' || greatest(0, round(m.finished_ms - m.started_ms)),
+          ',"workerId":' || to_json(m.worker_id), ',"error":' || to_json(m.error), CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END,
+          ',"webhook":', to_json(i.webhook), ',"input":'), 'UTF8')
+        || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')
+      FROM moved m JOIN job_input i ON i.endpoint_id = m.endpoint_id AND i.job_id = m.id
+      WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND i.webhook IS NOT NULL
+    )`;
+}
+
+/** In order of the endpoint, so that two replicas never wait for each other. */
+function counters(sql: Sql) {
+  return sql`counted AS (
+      INSERT INTO endpoint_counter (endpoint_id, completed, failed, retried)
+      SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')),
+        count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted)
+      FROM moved GROUP BY endpoint_id ORDER BY endpoint_id
+      ON CONFLICT (endpoint_id) DO UPDATE SET completed = endpoint_counter.completed + excluded.completed,
+        failed = endpoint_counter.failed + excluded.failed, retried = endpoint_counter.retried + excluded.retried
+    )`;
+}

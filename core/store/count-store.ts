@@ -1,0 +1,87 @@
+/** Counts for callers, and what the hot path must know of an endpoint. */
+import type { Sql } from './database.ts';
+
+/** What submissions and outcomes need of an endpoint. */
+export interface EndpointFacts {
+  id: string;
+  accountId: string;
+  type: 'QB' | 'LB';
+  executionTimeoutMs: number;
+  retryLimit: number;
+  retryHandlerErrors: boolean;
+  workersMax: number;
+}
+
+interface FactsRow {
+  id: string;
+  account_id: string;
+  type: 'QB' | 'LB';
+  execution_timeout_ms: number;
+  retry_limit: number;
+  retry_handler_errors: boolean;
+  workers_max: number;
+}
+
+/** Reads an endpoint's facts. Undefined: no such endpoint. */
+export async function readEndpointFacts(sql: Sql, endpointId: string): Promise<EndpointFacts | undefined> {
+  const [row] = await sql<FactsRow[]>`
+    SELECT id, account_id, type, execution_timeout_ms, retry_limit, retry_handler_errors, workers_max FROM endpoint WHERE id = ${endpointId}`;
+  return row && {
+    id: row.id,
+    accountId: row.account_id,
+    type: row.type,
+    executionTimeoutMs: row.execution_timeout_ms,
+    retryLimit: row.retry_limit,
+    retryHandlerErrors: row.retry_handler_errors,
+    workersMax: row.workers_max,
+  };
+}
+
+/** Number of queued jobs, counted up to `limit` only. */
+export async function countQueued(sql: Sql, endpointId: string, limit: number): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    SELECT count(*) AS count FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' LIMIT ${limit}::int) AS q`;
+  return row?.count ?? 0;
+}
+
+/** Numbers of an endpoint. */
+export interface HealthRow {
+  completed: number;
+  failed: number;
+  retried: number;
+  in_queue: number;
+  in_progress: number;
+  idle: number;
+  running: number;
+  initializing: number;
+  ready: number;
+  unhealthy: number;
+  present: number;
+  workers_min: number;
+  workers_max: number;
+}
+
+/** Counts an endpoint's jobs and workers. Undefined: no such endpoint. */
+export async function readHealth(sql: Sql, endpointId: string): Promise<HealthRow | undefined> {
+  const [row] = await sql<HealthRow[]>`
+    WITH held AS (
+      SELECT worker_id, count(*) AS attempts FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND expires_at > now() GROUP BY worker_id
+    ), seen AS (
+      SELECT w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS attempts
+      FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId}
+    ), workers AS (
+      SELECT count(*) FILTER (WHERE state = 'READY' AND attempts = 0) AS idle,
+        count(*) FILTER (WHERE state IN ('READY', 'DRAINING') AND attempts > 0) AS running,
+        count(*) FILTER (WHERE state = 'INITIALIZING') AS initializing,
+        count(*) FILTER (WHERE state = 'READY' AND desired = 'RUN' AND attempts < capacity) AS ready,
+        count(*) FILTER (WHERE state = 'UNHEALTHY') AS unhealthy,
+        count(*) FILTER (WHERE desired = 'RUN') AS present
+      FROM seen
+    )
+    SELECT coalesce(c.completed, 0) AS completed, coalesce(c.failed, 0) AS failed, coalesce(c.retried, 0) AS retried,
+      (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now()) AS in_queue,
+      (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS in_progress,
+      workers.*, e.workers_min, e.workers_max
+    FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id WHERE e.id = ${endpointId}`;
+  return row;
+}

@@ -1,0 +1,112 @@
+/** Jobs that ran too long, and jobs whose life is over. Bounded batches; several replicas share the work without waiting for each other. */
+import { TIME_OUT_TEXT } from '../domain/attempt-outcome.ts';
+import type { Job } from '../domain/job.ts';
+import type { Sql } from './database.ts';
+import { consequences } from './consequences.ts';
+import { jobColumns, jobFromRow } from './rows.ts';
+import type { JobRow } from './rows.ts';
+
+/** A job that a duty changed, and the machine that held its attempt. */
+export interface Ended {
+  job: Job;
+  machineId: string;
+}
+
+/** A job that is no more. */
+export interface Deleted {
+  endpointId: string;
+  jobId: string;
+  attempt: number;
+  /** The machine that was running it, when it was IN_PROGRESS. */
+  machineId: string | undefined;
+}
+
+interface DeletedRow {
+  endpoint_id: string;
+  id: string;
+  attempt: number;
+  machine_id: string | null;
+}
+
+/** Moves up to `limit` jobs whose execution deadline has passed to TIMED_OUT. */
+export async function timeOutJobs(sql: Sql, limit: number): Promise<Ended[]> {
+  const rows = await sql<(JobRow & { machine_id: string })[]>`
+    WITH due AS MATERIALIZED (
+      SELECT endpoint_id, id FROM job WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now()
+      ORDER BY execution_deadline_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+    ), moved AS (
+      UPDATE job j SET state = 'TIMED_OUT', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
+        expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
+      FROM due d WHERE j.endpoint_id = d.endpoint_id AND j.id = d.id AND j.expires_at > now()
+      RETURNING ${jobColumns(sql)}, j.machine_id, j.has_webhook, false AS counted, NULL::bytea AS output,
+        replace(${TIME_OUT_TEXT}::text, '{ms}', j.execution_timeout_ms::text) AS error
+    ) ${consequences(sql)}
+    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, started_ms, finished_ms, error, machine_id FROM moved`;
+  return rows.map((row) => ({ job: jobFromRow(row), machineId: row.machine_id }));
+}
+
+/** Milliseconds until the next execution deadline when there is one within the next `withinMs`, else undefined. */
+export async function nextDeadlineMs(sql: Sql, withinMs: number): Promise<number | undefined> {
+  const [row] = await sql<{ ms: number | null }[]>`
+    SELECT (extract(epoch FROM min(execution_deadline_at) - clock_timestamp()) * 1000)::float8 AS ms FROM job
+    WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now() + ${withinMs}::int * interval '1 ms'`;
+  return row?.ms ?? undefined;
+}
+
+/** Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. */
+export async function reapExpired(sql: Sql, limit: number): Promise<Deleted[]> {
+  return deleted(await sql<DeletedRow[]>`
+    WITH due AS MATERIALIZED (
+      SELECT endpoint_id, id FROM job WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+    ), ${removal(sql)}`);
+}
+
+/** Deletes up to `limit` queued jobs of one priority with positions in (after, upTo]. */
+export async function purgeQueued(sql: Sql, endpointId: string, lowPriority: boolean, range: { after: number; upTo: number }, limit: number) {
+  const rows = await sql<(DeletedRow & { position: number; live: boolean })[]>`
+    WITH due AS MATERIALIZED (
+      SELECT endpoint_id, id FROM job
+      WHERE endpoint_id = ${endpointId} AND low_priority = ${lowPriority} AND state = 'IN_QUEUE'
+        AND position > ${range.after} AND position <= ${range.upTo}
+      ORDER BY position LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+    ), ${removal(sql)}`;
+  return { deleted: deleted(rows), live: rows.filter((row) => row.live).length, last: Math.max(range.after, ...rows.map((row) => row.position)) };
+}
+
+/** Deletes up to `limit` jobs of an endpoint in any state. */
+export async function deleteJobsOf(sql: Sql, endpointId: string, limit: number): Promise<Deleted[]> {
+  return deleted(await sql<DeletedRow[]>`
+    WITH due AS MATERIALIZED (
+      SELECT endpoint_id, id FROM job WHERE endpoint_id = ${endpointId} ORDER BY id LIMIT ${limit}::int FOR UPDATE
+    ), ${removal(sql)}`);
+}
+
+/** Deletes up to `limit` remembered Idempotency-Keys that have expired. Number of deleted keys. */
+export async function reapIdempotencyKeys(sql: Sql, limit: number): Promise<number> {
+  const result = await sql`
+    DELETE FROM idempotency_key k USING (
+      SELECT endpoint_id, key_hash FROM idempotency_key WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+    ) AS due WHERE k.endpoint_id = due.endpoint_id AND k.key_hash = due.key_hash`;
+  return result.count;
+}
+
+/** Deletes the jobs in `due` with all that belongs to them, and returns them. */
+function removal(sql: Sql) {
+  return sql`gone AS (
+      DELETE FROM job j USING due d WHERE j.endpoint_id = d.endpoint_id AND j.id = d.id
+      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.expires_at > now() AS live, CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
+    ), inputs AS (
+      DELETE FROM job_input t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+    ), outputs AS (
+      DELETE FROM job_output t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+    ), chunks AS (
+      DELETE FROM job_chunk t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+    ), cursors AS (
+      DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+    )
+    SELECT * FROM gone`;
+}
+
+function deleted(rows: readonly DeletedRow[]): Deleted[] {
+  return rows.map((row) => ({ endpointId: row.endpoint_id, jobId: row.id, attempt: row.attempt, machineId: row.machine_id ?? undefined }));
+}

@@ -1,0 +1,67 @@
+/** Ends attempts: many outcomes in one statement, with output, webhook and counters, each guarded by its attempt number. */
+import type { Settlement } from '../domain/attempt-outcome.ts';
+import type { Job } from '../domain/job.ts';
+import type { Sql } from './database.ts';
+import { consequences } from './consequences.ts';
+import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
+import { jobColumns, jobFromRow } from './rows.ts';
+import type { JobRow } from './rows.ts';
+
+/** An outcome to record. */
+export interface OutcomeEntry {
+  endpointId: string;
+  jobId: string;
+  attempt: number;
+  settlement: Settlement;
+  output: Buffer | undefined;
+  /** Undefined for a completed job. */
+  error: string | undefined;
+}
+
+/** What an outcome did. */
+export interface Settled {
+  /** Index of the entry. */
+  place: number;
+  /** As stored, without output. */
+  job: Job;
+  /** Place in the queue, for a job that went back to it. */
+  position: number;
+}
+
+interface SettledRow extends JobRow {
+  place: number;
+  position: number;
+}
+
+/**
+ * Records outcomes; those that changed something are returned. An outcome of an attempt that is not current, or of a job that is not
+ * IN_PROGRESS or has expired, changes nothing. Entries must be in order of (endpointId, jobId), so that two statements never lock each other out.
+ */
+export async function recordOutcomes(sql: Sql, entries: readonly OutcomeEntry[]): Promise<Settled[]> {
+  const output = packBytes(entries.map((entry) => entry.output));
+  const rows = await sql<SettledRow[]>`
+    WITH moved AS (
+      UPDATE job j SET
+        state = CASE WHEN j.retries < g.requeue_below THEN 'IN_QUEUE' ELSE g.final END,
+        retries = j.retries + CASE WHEN g.counted AND j.retries < g.requeue_below THEN 1 ELSE 0 END,
+        started_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.started_at END,
+        finished_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE now() END,
+        machine_id = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.machine_id END,
+        execution_deadline_at = NULL, claim_id = NULL,
+        expires_at = CASE WHEN j.retries < g.requeue_below THEN j.expires_at
+          ELSE least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms') END
+      FROM unnest(
+        ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
+        ${textArray(entries.map((entry) => entry.jobId))}::text[], ${numberArray(entries.map((entry) => entry.attempt))}::int[],
+        ${numberArray(entries.map((entry) => entry.settlement.requeueBelow))}::int[],
+        ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
+        ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
+        ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[]
+      ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error)
+      WHERE j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND j.state = 'IN_PROGRESS' AND j.expires_at > now()
+      RETURNING ${jobColumns(sql)}, j.position, j.has_webhook, g.place, g.counted, g.error,
+        substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
+    ) ${consequences(sql)}
+    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, started_ms, finished_ms, position, place, error FROM moved`;
+  return rows.map((row) => ({ place: row.place, position: row.position, job: jobFromRow(row) }));
+}

@@ -1,0 +1,44 @@
+/** Tells failures that pass by themselves from others, and tries again. */
+import { backoffMs } from '../runtime/backoff.ts';
+import { delay } from '../runtime/clock.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+
+/** SQLSTATEs and driver codes after which the same statement may succeed: lost connections, a database that starts, deadlocks, races. */
+const TRANSIENT = new Set([
+  '40001', '40P01', '57P01', '57P02', '57P03', '53300', '55P03',
+  // An endpoint was deleted between the statement's snapshot and its counter row.
+  '23503',
+  'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT',
+]);
+
+/** Whether trying again may help. The outcome of the failed statement is unknown: it may have committed. */
+export function isTransient(error: unknown): boolean {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && (TRANSIENT.has(code) || code.startsWith('08'));
+}
+
+/** How long to go on. */
+export interface RetryOptions {
+  clock: Clock;
+  random: Random;
+  /** Give up this many milliseconds after the first try. Infinity: never. */
+  forMs: number;
+  /** Gives up when aborted. */
+  signal: AbortSignal;
+  /** Told of every failed try. */
+  onFailure?(error: unknown): void;
+}
+
+/** Runs an idempotent statement until it succeeds, fails for good, or the time is up; then the last failure is thrown. */
+export async function persist<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
+  const until = options.clock.monotonicMs() + options.forMs;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      options.onFailure?.(error);
+      if (!isTransient(error) || options.signal.aborted || options.clock.monotonicMs() >= until) throw error;
+      await delay(options.clock, backoffMs(failures, { firstMs: 10, maxMs: 500 }, options.random), options.signal);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/** Webhook calls to make: taken by pushing their due instant away, so that a replica that dies in the middle loses nothing. */
+import type { Sql } from './database.ts';
+
+/** A call to make. */
+export interface Delivery {
+  endpointId: string;
+  id: number;
+  jobId: string;
+  url: string;
+  body: Buffer;
+  /** Tries that ended without success so far. */
+  tries: number;
+  /** The endpoint's sealed secret; null = not signed. */
+  secretSealed: Buffer | null;
+}
+
+interface DeliveryRow {
+  endpoint_id: string;
+  id: number;
+  job_id: string;
+  url: string;
+  body: Buffer;
+  tries: number;
+  secret: Buffer | null;
+}
+
+/** Takes up to `limit` due calls for `holdMs`; nobody else takes them meanwhile. */
+export async function takeDue(sql: Sql, limit: number, holdMs: number): Promise<Delivery[]> {
+  const rows = await sql<DeliveryRow[]>`
+    WITH due AS MATERIALIZED (
+      SELECT endpoint_id, id FROM webhook_delivery WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+    )
+    UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
+    WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
+    RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.body, w.tries, (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret`;
+  return rows.map((row) => ({
+    endpointId: row.endpoint_id, id: row.id, jobId: row.job_id, url: row.url, body: row.body, tries: row.tries, secretSealed: row.secret,
+  }));
+}
+
+/** Forgets a call that was delivered or given up. */
+export async function forgetDelivery(sql: Sql, delivery: Delivery): Promise<void> {
+  await sql`DELETE FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
+}
+
+/** Sets the next try of a call in `delayMs`; `error` says why this one failed. Without an error nothing is counted. */
+export async function postponeDelivery(sql: Sql, delivery: Delivery, delayMs: number, error: string | undefined): Promise<void> {
+  await sql`
+    UPDATE webhook_delivery SET tries = tries + ${error === undefined ? 0 : 1}::int, last_error = coalesce(${error ?? null}::text, last_error),
+      due_at = now() + ${delayMs}::int * interval '1 ms'
+    WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
+}
+
+/** Milliseconds until the next call is due; undefined when there is none. */
+export async function nextDueMs(sql: Sql): Promise<number | undefined> {
+  const [row] = await sql<{ ms: number | null }[]>`
+    SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms FROM webhook_delivery`;
+  return row?.ms ?? undefined;
+}
