@@ -1,0 +1,78 @@
+/** Parts `drain` and `memory`: a long queue, worked off and held. */
+import { waitFor } from '../helpers/wait-for.ts';
+import type { Bench } from './bench.ts';
+import { cpuOf, cpuPer } from './bench.ts';
+import type { Figure } from './figure.ts';
+import { median } from './figure.ts';
+import { fillQueue } from './fill-queue.ts';
+import type { MachineKind } from './machine.ts';
+import { SHAPES, startMachine, workerCommand } from './machine.ts';
+import { memoryMib } from './process-usage.ts';
+import type { Stack } from './stack.ts';
+import { startStack } from './stack.ts';
+
+const DRAIN_JOBS = 50_000;
+const DRAIN_RATE_MIN = 5_000;
+const DRAIN_MS_MAX = 300_000;
+const MEMORY_JOBS = 200_000;
+const MEMORY_MIB_MAX = 300;
+
+/** Queues jobs, lets a machine join, and measures by the database's clock from the first claim to the last outcome. */
+export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Figure[]> {
+  const rates: number[] = [];
+  let cpu: Record<string, number> = {};
+  for (let round = 1; round <= bench.options.rounds; round += 1) {
+    bench.say(`drain of ${DRAIN_JOBS} queued jobs, ${kind}, round ${round}`);
+    const stack = await startStack(bench);
+    try {
+      ({ rate: rates[round - 1], cpu } = await drainOnce(stack, kind));
+    } finally {
+      await stack.stop();
+    }
+  }
+  return [{ name: `drain of ${DRAIN_JOBS.toLocaleString('en')} queued jobs`, path: kind, value: median(rates), unit: '/s', target: DRAIN_RATE_MIN, ofInserts: true, cpu }];
+}
+
+async function drainOnce(stack: Stack, kind: MachineKind): Promise<{ rate: number; cpu: Record<string, number> }> {
+  const { workers, concurrency } = SHAPES[kind];
+  const endpointId = await stack.createEndpoint(workers, concurrency, workerCommand());
+  await fillQueue(stack, endpointId, DRAIN_JOBS);
+  const processes: Record<string, number> = { core: stack.processes.core, postgres: stack.processes.postgres };
+  const before = cpuOf(processes);
+  const machine = await startMachine(stack, kind, endpointId);
+  try {
+    await waitFor(`${DRAIN_JOBS} completed jobs`, async () => {
+      const [row] = await stack.sql<{ completed: string }[]>`SELECT completed FROM endpoint_counter WHERE endpoint_id = ${endpointId}`;
+      return Number(row?.completed ?? 0) >= DRAIN_JOBS;
+    }, DRAIN_MS_MAX);
+    const cpu = cpuPer(before, processes, DRAIN_JOBS);
+    return { rate: DRAIN_JOBS / await drainSeconds(stack, endpointId), cpu };
+  } finally {
+    await machine.stop();
+  }
+}
+
+/** Also proves that every job is completed with its output. */
+async function drainSeconds(stack: Stack, endpointId: string): Promise<number> {
+  const [row] = await stack.sql<{ seconds: number; jobs: number }[]>`
+    SELECT extract(epoch FROM max(j.finished_at) - min(j.started_at))::float8 AS seconds, count(*)::int AS jobs
+    FROM job j JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
+    WHERE j.endpoint_id = ${endpointId} AND j.state = 'COMPLETED' AND o.output IS NOT NULL AND j.retries = 0`;
+  if (row!.jobs !== DRAIN_JOBS) throw new Error(`${row!.jobs} of ${DRAIN_JOBS} jobs have an output`);
+  return row!.seconds;
+}
+
+/** Memory of core while a long queue waits. */
+export async function measureMemory(bench: Bench): Promise<Figure[]> {
+  bench.say(`memory of core with ${MEMORY_JOBS} queued jobs`);
+  const stack = await startStack(bench);
+  try {
+    const endpointId = await stack.createEndpoint(0, 1, workerCommand());
+    await fillQueue(stack, endpointId, MEMORY_JOBS);
+    const { now, peak } = memoryMib(stack.processes.core);
+    const name = `memory of core with ${MEMORY_JOBS.toLocaleString('en')} queued jobs`;
+    return [{ name, path: '', value: now, unit: 'MiB', target: MEMORY_MIB_MAX }, { name: 'most memory of core while they were queued', path: '', value: peak, unit: 'MiB' }];
+  } finally {
+    await stack.stop();
+  }
+}

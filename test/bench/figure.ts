@@ -1,0 +1,68 @@
+/** What the bench measures, and how it is shown. */
+import { cpus, totalmem } from 'node:os';
+
+/** One line of the table. */
+export interface Figure {
+  /** What was done. */
+  name: string;
+  /** How the jobs reached a handler. Empty where none ran. */
+  path: '' | 'session' | 'agent';
+  value: number;
+  unit: '/s' | 'ms' | 'MiB';
+  /** What we want: at least (rates), at most (the others). */
+  target?: number;
+  /** Show it as a share of the ceilings. */
+  ofHttp?: boolean;
+  ofInserts?: boolean;
+  /** CPU microseconds per operation, by process. */
+  cpu?: Record<string, number>;
+}
+
+/** The bare ceilings of this run. 0: not measured. */
+export interface Ceilings {
+  http: number;
+  inserts: number;
+}
+
+/** Middle value; of an even number the lower middle, so that nothing is made up. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
+}
+
+/** The machine in a few words. */
+export function machineText(): string {
+  return `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
+}
+
+/** The figures as lines for a terminal. */
+export function table(figures: readonly Figure[], ceilings: Ceilings): string {
+  const share = (figure: Figure, wanted: boolean | undefined, ceiling: number): string =>
+    wanted && ceiling > 0 ? `${(100 * figure.value / ceiling).toFixed(0)} %` : '';
+  const rows = figures.map((figure) => [
+    figure.name, figure.path, show(figure.value, figure.unit), targetText(figure),
+    share(figure, figure.ofHttp, ceilings.http), share(figure, figure.ofInserts, ceilings.inserts),
+    Object.entries(figure.cpu ?? {}).map(([name, us]) => `${name} ${us.toFixed(0)}`).join(', '),
+  ]);
+  return align([['figure', 'path', 'measured', 'target', 'of bare HTTP', 'of bare inserts', 'CPU µs per operation'], ...rows]);
+}
+
+/** Whether it reaches its target. */
+export function reached(figure: Figure): boolean {
+  if (figure.target === undefined) return true;
+  return figure.unit === '/s' ? figure.value >= figure.target : figure.value <= figure.target;
+}
+
+function targetText(figure: Figure): string {
+  if (figure.target === undefined) return '';
+  return `${figure.unit === '/s' ? '≥' : '≤'} ${show(figure.target, figure.unit)} ${reached(figure) ? 'yes' : 'NO'}`;
+}
+
+function show(value: number, unit: Figure['unit']): string {
+  if (unit === '/s') return `${Math.round(value).toLocaleString('en')}/s`;
+  return unit === 'ms' ? `${value.toFixed(2)} ms` : `${Math.round(value)} MiB`;
+}
+
+function align(rows: string[][]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) => row.map((cell, column) => (column > 1 && column < 6 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ').trimEnd()).join('\n');
+}

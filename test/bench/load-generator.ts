@@ -1,0 +1,55 @@
+/** A child that sends one HTTP request over a number of connections for a while and tells how it went. */
+import { HttpConnection } from './http-connection.ts';
+import { serveParent } from './child.ts';
+
+/** What to send. */
+export interface Load {
+  /** `http://host:port/path`. */
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  connections: number;
+  seconds: number;
+  /** Text that every body must contain. */
+  expect: string;
+}
+
+/** How it went. */
+export interface LoadResult {
+  /** Answers a second. */
+  rate: number;
+  p50Ms: number;
+  p99Ms: number;
+  answers: number;
+}
+
+function requestText(load: Load): Buffer {
+  const { pathname, host } = new URL(load.url);
+  const headers = { host, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(load.body)), ...load.headers };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return Buffer.from(`POST ${pathname} HTTP/1.1\r\n${lines}\r\n${load.body}`);
+}
+
+async function run(load: Load): Promise<LoadResult> {
+  const { hostname, port } = new URL(load.url);
+  const request = requestText(load);
+  const expect = Buffer.from(load.expect);
+  const times: number[] = [];
+  let wrong: string | undefined;
+  const onAnswer = (status: number, ms: number, body: Buffer): void => {
+    times.push(ms);
+    if (status !== 200 || !body.includes(expect)) wrong ??= `${status} ${body.toString().slice(0, 300)}`;
+  };
+  const connections = Array.from({ length: load.connections }, () => new HttpConnection(hostname, Number(port), request, onAnswer));
+  const startedAt = performance.now();
+  for (const connection of connections) connection.start();
+  setTimeout(() => { for (const connection of connections) connection.stop(); }, load.seconds * 1_000);
+  await Promise.all(connections.map((connection) => connection.closed));
+  const elapsed = (performance.now() - startedAt) / 1_000;
+  if (wrong !== undefined) throw new Error(`an answer was wrong: ${wrong}`);
+  times.sort((a, b) => a - b);
+  const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
+  return { rate: times.length / elapsed, p50Ms: at(0.5), p99Ms: at(0.99), answers: times.length };
+}
+
+serveParent({}, { run });

@@ -1,0 +1,58 @@
+/** The two kinds of machine that jobs run on in the bench. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { call } from '../helpers/grpc-clients.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+import { Child } from './child.ts';
+import type { SessionWorkerOptions } from './session-worker.ts';
+import type { Stack } from './stack.ts';
+
+/** session: the session protocol alone. agent: the real agent, its bridge, and JavaScript workers. */
+export type MachineKind = 'session' | 'agent';
+
+/** Workers of an endpoint, and jobs that each holds at once. */
+export const SHAPES: Record<MachineKind, { workers: number; concurrency: number }> = {
+  // An agent's own count decides how much a worker gets; 100 is the most that an endpoint may ask for.
+  session: { workers: 4, concurrency: 500 },
+  agent: { workers: 2, concurrency: 100 },
+};
+
+/** A machine that runs. */
+export interface Machine {
+  pid: number;
+  stop(): Promise<void>;
+}
+
+const NODE = join(import.meta.dirname, '../../node_modules/.bin/node');
+
+/** Command of a worker. */
+export function workerCommand(): string[] {
+  return [NODE, '--import', join(import.meta.dirname, '../../gpu-agent/handler/register.ts'), join(import.meta.dirname, 'noop-handler.js')];
+}
+
+/** Joins a machine; `ready`: wait until the endpoint's workers are ready. */
+export async function startMachine(stack: Stack, kind: MachineKind, endpointId: string): Promise<Machine> {
+  return kind === 'session' ? startSessionWorker(stack) : startAgent(stack, endpointId);
+}
+
+async function startSessionWorker(stack: Stack): Promise<Machine> {
+  const child = await Child.start('test/bench/session-worker.ts');
+  const { workers, concurrency } = SHAPES.session;
+  const options: SessionWorkerOptions = { address: stack.coreAddress, agentKey: stack.agentKey, cpuSlots: workers, capacity: concurrency };
+  await child.ask('join', options);
+  return { pid: child.pid, stop: () => child.stop() };
+}
+
+async function startAgent(stack: Stack, endpointId: string): Promise<Machine> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
+  const child = await Child.start('gpu-agent/main.ts', {
+    SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: stack.agentKey, SLIPWAY_AGENT_DATA_DIR: folder,
+    SLIPWAY_CPU_SLOTS: String(SHAPES.agent.workers), SLIPWAY_LOG_LEVEL: 'warn',
+  });
+  await waitFor('workers of the agent', async () => {
+    const { workers } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
+    return workers!.ready + workers!.running >= SHAPES.agent.workers;
+  }, 60_000);
+  return { pid: child.pid, stop: async () => { await child.stop(); await rm(folder, { recursive: true, force: true }); } };
+}

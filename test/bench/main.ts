@@ -1,0 +1,54 @@
+/** `npm run bench`: measures and prints a table. See README.md in this folder. */
+import { measureDrain, measureMemory } from './backlog.ts';
+import type { Bench } from './bench.ts';
+import { measureCeilings } from './ceilings.ts';
+import { Child } from './child.ts';
+import { startDatabase } from './database.ts';
+import type { Ceilings, Figure } from './figure.ts';
+import { machineText, reached, table } from './figure.ts';
+import { HELP, readOptions } from './options.ts';
+import type { Options, Part } from './options.ts';
+import { measureRun, measureRunsync } from './submissions.ts';
+
+async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: Ceilings }> {
+  const wants = (part: Part): boolean => bench.options.only.includes(part);
+  const figures: Figure[] = [];
+  let ceilings: Ceilings = { http: 0, inserts: 0 };
+  if (wants('ceilings')) {
+    const measured = await measureCeilings(bench);
+    ceilings = measured.ceilings;
+    figures.push(...measured.figures);
+  }
+  if (wants('run')) figures.push(...await measureRun(bench));
+  if (wants('runsync')) figures.push(...await measureRunsync(bench, 'session'), ...await measureRunsync(bench, 'agent'));
+  if (wants('drain')) figures.push(...await measureDrain(bench, 'session'), ...await measureDrain(bench, 'agent'));
+  if (wants('memory')) figures.push(...await measureMemory(bench));
+  return { figures, ceilings };
+}
+
+async function main(options: Options): Promise<void> {
+  const say = (text: string): void => { process.stderr.write(`· ${text}\n`); };
+  const stops: (() => Promise<void>)[] = [];
+  try {
+    const database = await startDatabase();
+    stops.push(() => database.stop());
+    const load = await Child.start('test/bench/load-generator.ts');
+    stops.push(() => load.stop());
+    const { figures, ceilings } = await measureAll({ options, database, load, say });
+    if (options.json) console.log(JSON.stringify({ machine: machineText(), ceilings, figures }, null, 2));
+    else console.log(`\n${machineText()}\n\n${table(figures, ceilings)}`);
+    if (!figures.every(reached)) say('a figure misses its target (marked NO)');
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+  }
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') console.log(HELP);
+  else await main(options);
+  process.exit(0);
+} catch (error) {
+  // Children end by themselves when this process has gone.
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n`, () => process.exit(1));
+}

@@ -1,0 +1,28 @@
+/**
+ * A child that is a machine by itself: it speaks the session protocol as an agent does and completes every job at once, without a bridge,
+ * a worker process or a disk. It shows what core can do at most.
+ */
+import { ScriptedAgent } from '../helpers/scripted-agent.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+import { serveParent } from './child.ts';
+
+/** What to be. */
+export interface SessionWorkerOptions {
+  address: string;
+  agentKey: string;
+  /** Most workers. */
+  cpuSlots: number;
+  /** Jobs that a worker holds at once. */
+  capacity: number;
+}
+
+let agent: ScriptedAgent;
+
+/** Joins; resolves when it has workers. */
+async function join(options: SessionWorkerOptions): Promise<void> {
+  agent = new ScriptedAgent(options);
+  await agent.connect();
+  await waitFor('workers', () => agent.desired.length > 0, 30_000);
+}
+
+serveParent({}, { join });

@@ -1,0 +1,78 @@
+/** A fresh Slipway for one part of the bench: its own database, core and facade as processes, an account, and an endpoint. */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { call, grpcClients } from '../helpers/grpc-clients.ts';
+import type { GrpcClients } from '../helpers/grpc-clients.ts';
+import type { Bench } from './bench.ts';
+import { Child } from './child.ts';
+
+/** How long a queue may grow depends on it (compat.md 1.5). */
+const WORKERS_MAX = 1_000;
+
+/** What runs. */
+export interface Stack {
+  url: string;
+  coreAddress: string;
+  key: string;
+  agentKey: string;
+  /** Process ids, for CPU and memory. */
+  processes: { core: number; facade: number; postgres: number };
+  clients: GrpcClients;
+  /** A look into the database. */
+  sql: postgres.Sql;
+  /** Creates an endpoint that keeps at least `workers` workers with room for `concurrency` jobs each. Answers its id. */
+  createEndpoint(workers: number, concurrency: number, command: string[]): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts it. */
+export async function startStack(bench: Bench): Promise<Stack> {
+  const name = `bench_${randomBytes(4).toString('hex')}`;
+  const admin = postgres(bench.database.url, { max: 1 });
+  await admin`CREATE DATABASE ${admin(name)}`;
+  const databaseUrl = bench.database.url.replace(/\/[^/]*$/, `/${name}`);
+  const rootKey = randomBytes(24).toString('hex');
+  const stops: (() => Promise<void>)[] = [async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); }];
+  const stop = async (): Promise<void> => { for (const each of stops.toReversed()) await each(); };
+  const profiled = (program: string): string[] => (bench.options.profile === undefined ? []
+    : ['--cpu-prof', `--cpu-prof-dir=${join(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
+  try {
+    const core = await Child.start('core/main.ts', {
+      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
+      SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_LOG_LEVEL: 'warn',
+    }, profiled('core'));
+    stops.push(() => core.stop());
+    const coreAddress = core.ready.address!;
+    const facade = await Child.start('facades/main.ts', {
+      SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
+    }, profiled('facade'));
+    stops.push(() => facade.stop());
+    const clients = grpcClients(coreAddress);
+    stops.push(async () => clients.close());
+    const sql = postgres(databaseUrl, { max: 1 });
+    stops.push(() => sql.end());
+    const { accountId } = await call(clients.access, 'createAccount', { name: 'bench' }, rootKey);
+    const newKey = async (scope: KeyScope): Promise<string> =>
+      (await call(clients.keys, 'createKey', { name: 'bench', scope, endpointIds: [], accountId }, rootKey)).secret;
+    const key = await newKey(KeyScope.ALL);
+    const createEndpoint = async (workers: number, concurrency: number, command: string[]): Promise<string> => {
+      const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, imageName: 'bench', startCommand: command, serverless: true });
+      const made = await call(clients.templates, 'createTemplate', { template }, key);
+      const endpoint = Endpoint.fromPartial({ name: template.name, templateId: made.template!.id, workersMin: workers, workerConcurrency: concurrency });
+      return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key)).endpoint!.id;
+    };
+    const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
+    return { url: facade.ready.url!, coreAddress, key, agentKey: await newKey(KeyScope.AGENT), processes, clients, sql, createEndpoint, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function workingFolder(): string {
+  return process.env.INIT_CWD ?? process.cwd();
+}
