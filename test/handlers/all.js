@@ -14,7 +14,7 @@
  * exit      end the process with `code`, unless the file `unless` exists: then return {"survived": true}
  * big       return a text of `length` characters
  * size      return the number of characters of `pad`
- * s3        return what it was given as s3Config, the secret only as its SHA-256
+ * s3        return what it was given as s3Config, id and secret only as their SHA-256
  *
  * With `note`, the line "<process id>" is appended to that file before anything else.
  */
@@ -73,7 +73,7 @@ const MODES = {
   exit: leave,
   big: (input) => 'x'.repeat(input.length),
   size: (input) => ({ size: input.pad.length }),
-  s3: (_input, job) => ({ ...job.s3Config, accessSecret: digest(job.s3Config.accessSecret) }),
+  s3: (_input, { s3Config }) => ({ ...s3Config, accessId: digest(s3Config.accessId), accessSecret: digest(s3Config.accessSecret) }),
 };
 
 start({

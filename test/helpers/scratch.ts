@@ -1,5 +1,5 @@
 /** Files through which a test tells a handler when to go on, and a handler tells a test that it runs. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,8 @@ export async function scratch(t: Test) {
     path,
     /** Lets a handler that waits for this file go on. */
     open: (name: string): void => writeFileSync(path(name), ''),
+    /** Makes a folder for such files. */
+    makeFolder: (name: string): void => { mkdirSync(path(name)); },
     /** Lines of a file; none when it is not there. */
     lines,
     /** Waits for the first line that a handler leaves in this file. */

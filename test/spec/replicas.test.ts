@@ -1,0 +1,120 @@
+/** Two cores on one database, without a leader: what is done through one takes effect at the other, at once and not at the next slow look. */
+import t from 'tap';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { JobState, SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+import { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call, grpcClients } from '../helpers/grpc-clients.ts';
+import { jsHandler } from '../helpers/handlers.ts';
+import { jobRows } from '../helpers/job-rows.ts';
+import { isAlive, scratch } from '../helpers/scratch.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+/** Well above a notice between replicas, well below any slow look. */
+const SOON_MS = 500;
+
+const system = await startSystem(t, { cores: 2, agents: 1 });
+const files = await scratch(t);
+const rows = jobRows(t, system.database.url);
+const command = jsHandler('all.js');
+/** The agent's session, and so all workers, are at the first core. */
+const endpointId = await system.createEndpoint({ command, fields: { workersMin: 2 }, workersMax: 2 });
+const jobs = endpointJobs(system, endpointId);
+const far = grpcClients(system.cores[1]!.address);
+t.teardown(() => far.close());
+
+/** Submits through the core that has no worker. */
+async function submit(input: unknown, kind: SubmitKind = SubmitKind.ASYNC): Promise<string> {
+  const request = SubmitJobRequest.fromPartial({ endpointId, kind, input: Buffer.from(JSON.stringify(input)), waitMs: 60_000 });
+  return (await call(far.jobs, 'submitJob', request, system.key)).job!.id;
+}
+
+/** Median of `times` measurements in milliseconds, so that one hiccup of a busy machine decides nothing. */
+async function medianMs(times: number, measure: () => Promise<void>): Promise<number> {
+  const spans: number[] = [];
+  for (let i = 0; i < times; i += 1) {
+    const before = performance.now();
+    await measure();
+    spans.push(performance.now() - before);
+  }
+  return spans.toSorted((a, b) => a - b)[Math.floor(times / 2)]!;
+}
+
+t.test('submitted through one core, run by a worker of the other, awaited at the first: quickly', async (t) => {
+  const tookMs = await medianMs(9, async () => {
+    const jobId = await submit({ mode: 'value', value: 7 }, SubmitKind.SYNC);
+    const { job } = await call(far.jobs, 'waitJob', { endpointId, jobId, waitMs: 30_000 }, system.key);
+    t.equal(job!.state, JobState.COMPLETED);
+    t.equal(Buffer.from(job!.output!).toString(), '7');
+  });
+  t.ok(tookMs < SOON_MS, `median ${Math.round(tookMs)} ms`);
+});
+
+t.test('a chunk wakes a reader at the other core', async (t) => {
+  files.makeFolder('gate');
+  const jobId = await submit({ mode: 'stream', values: [1, 2, 3, 4, 5], gate: files.path('gate') });
+  await jobs.reached(jobId, 'IN_PROGRESS');
+  let number = 0;
+  const tookMs = await medianMs(5, async () => {
+    const reading = call(far.jobs, 'readChunks', { endpointId, jobId, waitMs: 30_000, limit: 100, cursor: undefined }, system.key);
+    files.open(`gate/${number += 1}`);
+    t.same((await reading).chunks.map(({ output }) => JSON.parse(Buffer.from(output).toString())), [number]);
+  });
+  t.ok(tookMs < SOON_MS, `median ${Math.round(tookMs)} ms`);
+  await jobs.reached(jobId, 'COMPLETED');
+});
+
+t.test('cancel crosses: the worker at the other core is stopped', async (t) => {
+  const jobId = await submit({ mode: 'block', note: files.path('blocked') });
+  const pid = Number(await files.noted('blocked'));
+  const waiting = call(system.clients.jobs, 'waitJob', { endpointId, jobId, waitMs: 30_000 }, system.key);
+  const { job } = await call(far.jobs, 'cancelJob', { endpointId, jobId }, system.key);
+  t.equal(job!.state, JobState.CANCELLED);
+  t.equal((await waiting).job!.state, JobState.CANCELLED, 'who waits at the other core is woken');
+  await waitFor('the worker to be ended', () => !isAlive(pid), 15_000);
+});
+
+t.test('retry and purge cross', async (t) => {
+  const failed = await submit({ mode: 'fail-then', file: files.path('mended'), value: 1 });
+  await jobs.reached(failed, 'FAILED');
+  files.open('mended');
+  t.equal((await call(far.jobs, 'retryJob', { endpointId, jobId: failed }, system.key)).job!.state, JobState.IN_QUEUE);
+  await jobs.reached(failed, 'COMPLETED', 20_000);
+  const parked = await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 });
+  const queued = await endpointJobs(system, parked).run({});
+  t.equal((await call(far.jobs, 'purgeQueue', { endpointId: parked }, system.key)).removed, 1);
+  t.equal((await endpointJobs(system, parked).status(queued)).status, 404);
+});
+
+t.test('a job is claimed once, whoever claims', async (t) => {
+  const agent = await system.startAgent(system.cores[1]!.address);
+  t.ok(agent);
+  const both = await system.createEndpoint({ command, fields: { workersMin: 8 }, workersMax: 8 });
+  const shared = endpointJobs(system, both);
+  await Promise.all(Array.from({ length: 200 }, (_, number) => shared.run({ mode: 'echo', number, note: files.path('claims') })));
+  await waitFor('all to be completed', async () => (await shared.health()).jobs.completed === 200, 30_000);
+  t.equal(files.lines('claims').length, 200, 'each ran once');
+  t.equal((await rows.sql`SELECT 1 FROM job WHERE endpoint_id = ${both} AND attempt <> 1`).length, 0);
+});
+
+t.test('a key revoked at one core stops at the other within 5 s', async (t) => {
+  const request = { name: 'gone soon', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId };
+  const { key, secret } = await call(system.clients.keys, 'createKey', request, system.rootKey);
+  await call(far.access, 'checkAccess', { endpointId, write: true }, secret);
+  const before = performance.now();
+  await call(system.clients.keys, 'revokeKey', { id: key!.id }, system.key);
+  await waitFor('the key to stop', () => call(far.access, 'checkAccess', { endpointId, write: true }, secret).then(() => false, () => true));
+  t.ok(performance.now() - before < 5_500);
+});
+
+t.test('when a core stops, the other goes on with its endpoints', async (t) => {
+  const queued = await endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 })).run({});
+  await system.cores[1]!.stop();
+  t.equal((await rows.job(queued))!.state, 'IN_QUEUE');
+  const answer = await waitFor('the public API to answer through the core that is left', async () => {
+    const tried = await jobs.call('POST', '/runsync', { input: { mode: 'value', value: 'still here' } });
+    return tried.status === 200 ? tried : undefined;
+  });
+  t.match(answer.json, { status: 'COMPLETED', output: 'still here' });
+});
