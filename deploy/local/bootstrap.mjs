@@ -1,0 +1,136 @@
+/**
+ * What every npm script runs first: plain JavaScript for any Node from 20 up, with nothing installed. It installs what is missing and
+ * then runs the command's TypeScript with the pinned Node. It must not import anything that npm installs, nor any TypeScript.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setInterval as everyMs } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const NODE_MAJOR_MIN = 20;
+const PROGRESS_PERIOD_MS = 5_000;
+const PASSED_ON_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const modules = join(root, 'node_modules');
+const pinnedNode = join(modules, 'node', 'bin', 'node');
+
+/** File that each command runs, and whether it needs the development packages too. */
+const COMMANDS = {
+  start: { file: 'deploy/local/start.ts', development: false },
+  test: { file: 'deploy/local/run-tests.ts', development: true },
+  'test:python': { file: 'deploy/local/make-test-pythons.ts', development: true },
+  bench: { file: 'test/bench/main.ts', development: true },
+};
+
+function fail(text, code = 1) {
+  process.stderr.write(`\n${text}\n`);
+  process.exit(code);
+}
+
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Packages of package-lock.json that node_modules lacks or has in another version. npm writes node_modules/.package-lock.json as the
+ * last step of an installation, so an interrupted one counts as nothing installed.
+ */
+function missingPackages(development) {
+  const wanted = readJson(join(root, 'package-lock.json'))?.packages;
+  if (!wanted) fail('package-lock.json is missing or damaged. Check out the project again.');
+  const installed = readJson(join(modules, '.package-lock.json'))?.packages ?? {};
+  const missing = [];
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (!path.startsWith('node_modules/')) continue;
+    // Optional packages belong to other operating systems; a link is a folder of this project.
+    if (entry.link || entry.optional || entry.devOptional || (entry.dev && !development)) continue;
+    if (installed[path]?.version !== entry.version) missing.push(path);
+  }
+  if (!existsSync(pinnedNode)) missing.push('node_modules/node');
+  return missing;
+}
+
+function ended(child) {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
+  });
+}
+
+function countFolders() {
+  try {
+    return readdirSync(modules).length;
+  } catch {
+    return 0;
+  }
+}
+
+async function showProgress(signal) {
+  let seconds = 0;
+  try {
+    for await (const _ of everyMs(PROGRESS_PERIOD_MS, undefined, { signal })) {
+      seconds += PROGRESS_PERIOD_MS / 1000;
+      process.stdout.write(`  still installing: ${countFolders()} folders after ${seconds} s\n`);
+    }
+  } catch {
+    // Aborted: the installation ended.
+  }
+}
+
+async function install(development) {
+  process.stdout.write('Installing what is missing with npm ci; the first time this takes a minute or two.\n');
+  // npm tells its scripts where it and its own Node are. That Node, because the pinned one is about to be replaced. Without npm in
+  // between the one on the PATH serves.
+  const { npm_execpath: npmFile = '', npm_node_execpath: npmNode = process.execPath } = process.env;
+  const npm = npmFile.endsWith('npm-cli.js') ? [npmNode, npmFile] : ['npm'];
+  const args = ['ci', '--loglevel=error', '--no-progress', '--no-audit', '--no-fund', ...(development ? ['--include=dev'] : [])];
+  const done = new AbortController();
+  const progress = showProgress(done.signal);
+  const code = await ended(spawn(npm[0], [...npm.slice(1), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }))
+    .catch((error) => fail(`npm could not be started (${error.message}). Install Node ${NODE_MAJOR_MIN} or newer together with npm.`));
+  done.abort();
+  await progress;
+  if (code !== 0) fail(`The installation failed (npm ci ended with code ${code}). The lines above say why; run the command again afterwards.`, code);
+  if (!existsSync(pinnedNode)) {
+    fail('The package "node" was installed without its program, because npm runs no install scripts here (setting ignore-scripts).\n'
+      + 'Run: npm rebuild --ignore-scripts=false');
+  }
+}
+
+/**
+ * Runs the command in a process group of its own, so that a signal of the terminal reaches it exactly once: through here. If this
+ * process is killed, the command notices it by the closed IPC channel.
+ */
+async function run(file, args) {
+  const path = [join(modules, '.bin'), process.env.PATH].filter(Boolean).join(delimiter);
+  const child = spawn(pinnedNode, [join(root, file), ...args], {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, PATH: path, INIT_CWD: process.env.INIT_CWD ?? process.cwd() },
+  });
+  let passedOn = false;
+  for (const signal of PASSED_ON_SIGNALS) {
+    process.on(signal, () => {
+      if (!passedOn) child.kill(signal);
+      passedOn = true;
+    });
+  }
+  return ended(child).catch((error) => fail(`${pinnedNode} cannot run here (${error.message}). Delete node_modules and try again.`));
+}
+
+const [name, ...args] = process.argv.slice(2);
+const command = COMMANDS[name];
+if (!command) fail(`Unknown command ${name ?? ''}. Known are: ${Object.keys(COMMANDS).join(', ')}.`, 2);
+if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
+  fail(`Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See https://nodejs.org.`);
+}
+if (missingPackages(command.development).length > 0) await install(command.development);
+process.exitCode = await run(command.file, args);

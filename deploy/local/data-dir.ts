@@ -1,0 +1,77 @@
+/** The data folder: where each thing in it is, and that only one launcher uses it at a time. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UsageError } from './options.ts';
+
+/** Paths inside the data folder. */
+export interface DataDir {
+  dir: string;
+  /** Keys and passwords, mode 0600. */
+  secretsFile: string;
+  /** Facts for scripts; exists only while everything is ready. */
+  localEnvFile: string;
+  /** Process id of the launcher. */
+  pidFile: string;
+  /** Output of every process, one file each. */
+  logDir: string;
+  /** The embedded PostgreSQL's data, or a link to it. */
+  postgresDir: string;
+  /** What the agent keeps on disk. */
+  agentDir: string;
+  /** Python environments of handlers. */
+  venvDir: string;
+}
+
+/** Makes the data folder when it is missing. */
+export function openDataDir(dir: string): DataDir {
+  const asRoot = process.getuid?.() === 0;
+  try {
+    // PostgreSQL refuses to run as root; its own user must be able to pass through to its data.
+    mkdirSync(dir, { recursive: true, mode: asRoot ? 0o711 : 0o700 });
+    mkdirSync(join(dir, 'logs'), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new UsageError(`The data folder ${dir} cannot be used: ${(error as Error).message}`);
+  }
+  return {
+    dir,
+    secretsFile: join(dir, 'secrets.json'),
+    localEnvFile: join(dir, 'local.env'),
+    pidFile: join(dir, 'launcher.pid'),
+    logDir: join(dir, 'logs'),
+    postgresDir: join(dir, 'postgres'),
+    agentDir: join(dir, 'agent'),
+    venvDir: join(dir, 'venvs'),
+  };
+}
+
+/** Command line of a running process; undefined when there is none with this id. */
+export function commandOf(pid: number): string | undefined {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || undefined;
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an earlier launcher left behind. */
+export type EarlierRun = 'none' | 'killed';
+
+/**
+ * Makes this process the only launcher of the folder and says whether an earlier one was killed, in which case its processes may
+ * still be ending. Throws UsageError while another launcher runs.
+ */
+export function claimDataDir(data: DataDir, launcherFile: string): EarlierRun {
+  const earlier = existsSync(data.pidFile) ? Number(readFileSync(data.pidFile, 'utf8')) : undefined;
+  if (earlier !== undefined && earlier !== process.pid && commandOf(earlier)?.includes(launcherFile)) {
+    throw new UsageError(`Slipway already runs from ${data.dir} (process ${earlier}). Stop it first, or give this one its own --data-dir and --port.`);
+  }
+  writeFileSync(data.pidFile, `${process.pid}\n`);
+  return earlier === undefined ? 'none' : 'killed';
+}
+
+/** Gives the folder back. */
+export function releaseDataDir(data: DataDir): void {
+  rmSync(data.pidFile, { force: true });
+}

@@ -1,0 +1,200 @@
+/** All of Slipway on one machine: starts every process in order, sets things up, and stops everything in reverse order. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { connectCore } from './core-client.ts';
+import type { CoreClient } from './core-client.ts';
+import { claimDataDir, openDataDir, releaseDataDir } from './data-dir.ts';
+import type { DataDir } from './data-dir.ts';
+import { prepareHandler } from './handler.ts';
+import type { Handler } from './handler.ts';
+import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
+import type { LocalFacts } from './local-env.ts';
+import { nodeProcess } from './node-process.ts';
+import type { LocalOptions } from './options.ts';
+import { UsageError } from './options.ts';
+import { freePort, portProblem } from './ports.ts';
+import { createCluster, postgresProcess, postgresUrl, stopLeftover } from './postgres.ts';
+import { findPostgres } from './postgres-program.ts';
+import { ProcessLog } from './process-log.ts';
+import type { Progress } from './progress.ts';
+import { waitForWorker } from './readiness.ts';
+import { loadSecrets, saveSecrets } from './secrets.ts';
+import type { Secrets } from './secrets.ts';
+import { ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
+import { SupervisedProcess } from './supervised-process.ts';
+import type { ProcessPlan } from './supervised-process.ts';
+
+const LAUNCHER_FILE = 'deploy/local/start.ts';
+const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
+const CORE_PORT_WISHED = 50_051;
+/** How long a killed run's processes are given to leave the port. */
+const PORT_WAIT_MS = 5_000;
+const POLL_MS = 100;
+/** How long the agent is waited for before an endpoint is made without knowing its GPUs. */
+const AGENT_JOIN_MS_MAX = 5_000;
+
+/** What the user is told at the end. */
+export interface LocalSystem extends LocalFacts {
+  handler: Handler;
+  agent: boolean;
+  data: DataDir;
+}
+
+/** What the launcher gets from outside. */
+export interface LauncherOptions {
+  options: LocalOptions;
+  root: string;
+  /** Environment that every process inherits. */
+  env: Readonly<Record<string, string | undefined>>;
+  progress: Progress;
+}
+
+/** See the file's first line. */
+export class Launcher {
+  readonly #given: LauncherOptions;
+  readonly #stopping = new AbortController();
+  /** In the order of starting; those of one entry are independent of each other. */
+  readonly #started: SupervisedProcess<unknown>[][] = [];
+  #data: DataDir | undefined;
+  #core: CoreClient | undefined;
+  #starting: Promise<unknown> = Promise.resolve();
+
+  constructor(given: LauncherOptions) {
+    this.#given = given;
+  }
+
+  /** Starts everything; resolves when a worker can take a job. Throws UsageError for what the user can mend. */
+  start(): Promise<LocalSystem> {
+    const system = this.#start();
+    this.#starting = system.catch(() => undefined);
+    return system;
+  }
+
+  /** Stops everything in order and leaves no process behind. Safe at any time and more than once. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    if (this.#data) removeLocalEnv(this.#data.localEnvFile);
+    this.#core?.close();
+    for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
+    await this.#starting;
+    if (this.#data) releaseDataDir(this.#data);
+  }
+
+  async #start(): Promise<LocalSystem> {
+    const { options, root, progress } = this.#given;
+    const data = openDataDir(options.dataDir);
+    const earlier = claimDataDir(data, LAUNCHER_FILE);
+    this.#data = data;
+    await this.#requirePort(earlier === 'killed' ? PORT_WAIT_MS : 0);
+    removeLocalEnv(data.localEnvFile);
+    const secrets = loadSecrets(data);
+    const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal };
+    const handler = await prepareHandler(options.handlerFile ?? join(root, EXAMPLE_HANDLER), root, data.venvDir, seams);
+    const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
+    const coreAddress = await this.#startCore(databaseUrl, data, secrets);
+    const core = connectCore(coreAddress, systemClock);
+    this.#core = core;
+    if (await ensureKeys(core, secrets)) saveSecrets(data, secrets);
+    const url = await this.#startFrontAndAgent(coreAddress, data, secrets);
+    const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, await this.#gpusFor(core, secrets.apiKey!));
+    const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.exampleInput };
+    await this.#waitForWorker(core, facts, handler);
+    if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
+    writeLocalEnv(data.localEnvFile, facts);
+    return { ...facts, handler, agent: options.agent, data };
+  }
+
+  async #requirePort(waitMs: number): Promise<void> {
+    const until = systemClock.monotonicMs() + waitMs;
+    for (;;) {
+      const problem = await portProblem(this.#given.options.port);
+      if (problem === undefined) return;
+      if (systemClock.monotonicMs() >= until) throw new UsageError(problem);
+      await delay(systemClock, POLL_MS, this.#stopping.signal);
+    }
+  }
+
+  async #startPostgres(data: DataDir, secrets: Secrets): Promise<string> {
+    const { progress } = this.#given;
+    const place = await findPostgres(data.postgresDir);
+    if (place.note) progress.step(place.note);
+    const log = new ProcessLog(join(data.logDir, 'postgres.log'));
+    const leftover = await stopLeftover(place.dataDir, systemClock);
+    if (leftover !== undefined) progress.step(`stopped PostgreSQL of an earlier run (process ${leftover})`);
+    const isNew = !existsSync(join(place.dataDir, 'PG_VERSION'));
+    await createCluster(place, secrets.databasePassword, log);
+    const port = await freePort();
+    await this.#run([postgresProcess(place, port, log, systemClock)]);
+    progress.step(`PostgreSQL is up on port ${port}${isNew ? ', with a new database' : ''}`);
+    return postgresUrl(port, secrets.databasePassword);
+  }
+
+  async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
+    const { root, env, progress } = this.#given;
+    const port = await portProblem(CORE_PORT_WISHED) === undefined ? CORE_PORT_WISHED : await freePort();
+    const plan = nodeProcess({
+      name: 'core', root, file: 'core/main.ts', logDir: data.logDir,
+      // Everything runs on this machine, so a webhook to it is what a developer means.
+      env: () => ({
+        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env, SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}`,
+        SLIPWAY_ROOT_KEY: secrets.rootKey, SLIPWAY_SECRET_KEY: secrets.sealKey,
+      }),
+    });
+    const [ready] = await this.#run([plan]);
+    const address = ready?.address ?? `127.0.0.1:${port}`;
+    progress.step(`core is up on ${address}`);
+    return address;
+  }
+
+  async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets): Promise<string> {
+    const { options, root, env, progress } = this.#given;
+    const facade = nodeProcess({
+      name: 'facade', root, file: 'facades/main.ts', logDir: data.logDir,
+      env: () => ({ SLIPWAY_HTTP_HOST: '127.0.0.1', ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_PORT: String(options.port) }),
+    });
+    const agent = nodeProcess({
+      name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir,
+      env: () => ({ ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: secrets.agentKey, SLIPWAY_AGENT_DATA_DIR: data.agentDir }),
+    });
+    const [ready] = await this.#run(options.agent ? [facade, agent] : [facade]);
+    const url = ready?.url ?? `http://127.0.0.1:${options.port}`;
+    progress.step(`the HTTP facade is up on ${url}${options.agent ? ', the agent has started' : ''}`);
+    return url;
+  }
+
+  async #gpusFor(core: CoreClient, key: string): Promise<string[]> {
+    // The example reads images on the CPU; a handler of the user's gets the GPUs of this machine when there are any.
+    if (this.#given.options.handlerFile === undefined || !this.#given.options.agent) return [];
+    const until = systemClock.monotonicMs() + AGENT_JOIN_MS_MAX;
+    while (systemClock.monotonicMs() < until && !this.#stopping.signal.aborted) {
+      const { machines } = await core.listMachines({}, key);
+      if (machines.some((machine) => machine.connected)) return gpuNames(core, key);
+      await delay(systemClock, POLL_MS, this.#stopping.signal);
+    }
+    return [];
+  }
+
+  async #waitForWorker(core: CoreClient, facts: LocalFacts, handler: Handler): Promise<void> {
+    const { options, progress } = this.#given;
+    if (!options.agent) return;
+    progress.step(`waiting for a worker of ${handler.name}`);
+    await waitForWorker({
+      ...facts, core, clock: systemClock, signal: this.#stopping.signal,
+      onCrash: (reason) => progress.problem(`A worker of ${handler.name} did not come up and will be started again:\n${reason}`),
+    });
+  }
+
+  /** Starts processes side by side and keeps them running. */
+  async #run<Ready>(plans: ProcessPlan<Ready>[]): Promise<Ready[]> {
+    const { progress } = this.#given;
+    this.#stopping.signal.throwIfAborted();
+    const group = plans.map((plan) => new SupervisedProcess(plan, {
+      clock: systemClock, random: systemRandom,
+      onEnded: (name, how) => progress.step(`${name} ended (${how}); starting it again`),
+      onRestarted: (name) => progress.step(`${name} is up again`),
+    }));
+    this.#started.push(group);
+    return Promise.all(group.map((process) => process.start()));
+  }
+}

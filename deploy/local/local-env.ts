@@ -1,0 +1,38 @@
+/** `.slipway/local.env`: the facts of the running system for shells and scripts. It exists only while everything is ready. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+
+/** What the file says. */
+export interface LocalFacts {
+  /** Public address, for instance http://127.0.0.1:8080. */
+  url: string;
+  apiKey: string;
+  endpointId: string;
+  /** gRPC address of core, host:port. */
+  coreAddress: string;
+  /** JSON body of a job that works. */
+  exampleInput: string;
+}
+
+/** Quotes a text for POSIX shells: nothing in it is expanded. */
+export function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Writes the file in one step, readable by its owner only. */
+export function writeLocalEnv(file: string, facts: LocalFacts): void {
+  const lines = {
+    SLIPWAY_URL: facts.url,
+    SLIPWAY_API_KEY: facts.apiKey,
+    SLIPWAY_ENDPOINT_ID: facts.endpointId,
+    SLIPWAY_CORE_ADDRESS: facts.coreAddress,
+    SLIPWAY_EXAMPLE_INPUT: facts.exampleInput,
+  };
+  const part = `${file}.part`;
+  writeFileSync(part, Object.entries(lines).map(([name, value]) => `${name}=${shellQuote(value)}\n`).join(''), { mode: 0o600 });
+  renameSync(part, file);
+}
+
+/** Removes it; harmless when there is none. */
+export function removeLocalEnv(file: string): void {
+  rmSync(file, { force: true });
+}

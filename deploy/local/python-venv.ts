@@ -1,0 +1,110 @@
+/** Python environments for handlers and tests: one for each set of requirements, made once and then reused. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { UsageError } from './options.ts';
+
+/** What an environment must hold. */
+export interface VenvOptions {
+  /** A requirements.txt and further requirements. */
+  requirements: { file?: string; more: string[] };
+  /** Folder in which environments lie, each named for a hash of its requirements. */
+  parentDir: string;
+  /** Name instead of the hash; an environment of that name with other requirements is made anew. */
+  name?: string;
+}
+
+/** What making one needs from outside. */
+export interface VenvSeams {
+  /** Says a line of progress. */
+  report(line: string): void;
+  /** Ends the work early. */
+  signal: AbortSignal;
+}
+
+const STAMP = 'slipway-requirements';
+const TAIL_LINES = 15;
+const OUTPUT_LINES_MAX = 200;
+
+/** Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do. */
+export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
+  const { file, more } = options.requirements;
+  const version = await pythonVersion(seams.signal);
+  // A requirements.txt may point to files beside it, so its folder belongs to its identity.
+  const identity = JSON.stringify([version, file && dirname(file), file && readFileSync(file, 'utf8'), more]);
+  const hash = createHash('sha256').update(identity).digest('hex').slice(0, 12);
+  const dir = join(options.parentDir, options.name ?? hash);
+  const python = join(dir, 'bin', 'python');
+  const stamp = join(dir, STAMP);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && existsSync(python)) return python;
+  rmSync(dir, { recursive: true, force: true });
+  mkdirSync(options.parentDir, { recursive: true });
+  seams.report(`making a Python environment (Python ${version}) in ${dir}`);
+  await makeEmptyVenv(dir, seams.signal);
+  await install(python, options.requirements, seams);
+  writeFileSync(stamp, hash);
+  return python;
+}
+
+/** How to get Python on this machine. */
+export function pythonInstallHint(): string {
+  if (process.platform === 'darwin') return 'brew install python  (or the installer of python.org)';
+  if (existsSync('/etc/debian_version')) return 'sudo apt-get install python3 python3-venv';
+  if (existsSync('/etc/redhat-release')) return 'sudo dnf install python3';
+  if (existsSync('/etc/arch-release')) return 'sudo pacman -S python';
+  return 'install Python 3.10 or newer with its venv module';
+}
+
+async function pythonVersion(signal: AbortSignal): Promise<string> {
+  const { code, output } = await runPython('python3', ['-c', 'import platform; print(platform.python_version())'], signal);
+  if (code !== 0) throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
+  return output.at(-1)!.trim();
+}
+
+async function makeEmptyVenv(dir: string, signal: AbortSignal): Promise<void> {
+  const { code, output } = await runPython('python3', ['-m', 'venv', dir], signal);
+  if (code === 0) return;
+  rmSync(dir, { recursive: true, force: true });
+  if (signal.aborted) throw new UsageError('Stopped while making a Python environment.');
+  throw new UsageError(`python3 cannot make an environment (python3 -m venv failed):\n${output.slice(-TAIL_LINES).join('\n')}\nInstall what is missing:\n  ${pythonInstallHint()}`);
+}
+
+async function install(python: string, { file, more }: VenvOptions['requirements'], seams: VenvSeams): Promise<void> {
+  const wanted = [...(file ? ['-r', file] : []), ...more];
+  seams.report(`installing ${[file, ...more].filter(Boolean).join(' and ')} with pip; the first time this takes a minute`);
+  const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--progress-bar', 'off', ...wanted];
+  const { code, output } = await runPython(python, args, seams.signal, (line) => {
+    const found = /^(?:Collecting|Building wheel for|Installing collected packages)[^(]*/.exec(line);
+    if (found) seams.report(`  ${found[0].trim().slice(0, 100)}`);
+  });
+  if (code === 0) return;
+  if (seams.signal.aborted) throw new UsageError('Stopped while installing Python packages.');
+  throw new UsageError(`pip could not install ${wanted.join(' ')}:\n${output.slice(-TAIL_LINES).join('\n')}`);
+}
+
+/** Runs a program in a group of its own (a Ctrl-C reaches it through the signal only) and keeps what it writes. */
+function runPython(program: string, args: string[], signal: AbortSignal, onLine?: (line: string) => void): Promise<{ code: number; output: string[] }> {
+  return new Promise((resolve) => {
+    const output: string[] = [];
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const stop = (): void => {
+      // It may have ended by itself in this very moment.
+      try { if (child.pid) process.kill(-child.pid, 'SIGTERM'); } catch { return; }
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        if (output.push(line) > OUTPUT_LINES_MAX) output.shift();
+        onLine?.(line);
+      });
+    }
+    child.once('error', (error) => resolve({ code: 127, output: [error.message] }));
+    child.once('close', (code) => {
+      signal.removeEventListener('abort', stop);
+      resolve({ code: code ?? 1, output });
+    });
+    if (signal.aborted) stop();
+  });
+}

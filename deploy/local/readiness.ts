@@ -1,0 +1,56 @@
+/** Waits until an endpoint's worker can take a job, and says why when it does not come up. */
+import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { CoreClient } from './core-client.ts';
+
+const POLL_MS = 50;
+/** How often the workers are looked at for a crash, counted in polls. */
+const CRASH_POLLS = 10;
+
+/** What is waited for. */
+export interface ReadinessOptions {
+  url: string;
+  apiKey: string;
+  endpointId: string;
+  core: CoreClient;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Called once for every worker that crashed, with the reason its agent gave. */
+  onCrash(reason: string): void;
+}
+
+/** Resolves when a worker is ready by the public health route, which goes through every process. Never rejects on a slow start. */
+export async function waitForWorker(options: ReadinessOptions): Promise<void> {
+  const seen = new Set<string>();
+  for (let poll = 1; !options.signal.aborted; poll += 1) {
+    if (await readyWorkers(options) > 0) return;
+    if (poll % CRASH_POLLS === 0) await reportCrashes(options, seen);
+    await delay(options.clock, POLL_MS, options.signal);
+  }
+}
+
+async function readyWorkers({ url, apiKey, endpointId, signal }: ReadinessOptions): Promise<number> {
+  try {
+    const response = await fetch(`${url}/v2/${endpointId}/health`, { headers: { authorization: `Bearer ${apiKey}` }, signal });
+    if (!response.ok) return 0;
+    const { workers } = await response.json() as { workers?: { ready?: number; running?: number } };
+    return (workers?.ready ?? 0) + (workers?.running ?? 0);
+  } catch {
+    // A process is being started again; the next poll will tell.
+    return 0;
+  }
+}
+
+async function reportCrashes({ core, apiKey, endpointId, onCrash }: ReadinessOptions, seen: Set<string>): Promise<void> {
+  try {
+    const { workers } = await core.listWorkers({ endpointId }, apiKey);
+    for (const worker of workers) {
+      if (worker.state !== WorkerState.UNHEALTHY || seen.has(worker.id)) continue;
+      seen.add(worker.id);
+      onCrash(worker.reason);
+    }
+  } catch {
+    return;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What a user needs before the first job: an account, keys, a template and an endpoint. Every step looks first and makes only what is
+ * missing, so a start that was interrupted anywhere is finished by the next one.
+ */
+import { dirname } from 'node:path';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { CoreClient } from './core-client.ts';
+import { distinctName } from './handler.ts';
+import type { Handler } from './handler.ts';
+import type { Secrets } from './secrets.ts';
+
+const ACCOUNT_NAME = 'local';
+/** Marks the templates made here, so that endpoints of the user's own making are left alone. */
+const TEMPLATE_README = 'Made by `npm start`; its command is kept up to date by it.';
+const WORKERS_MAX = 3;
+const IDLE_TIMEOUT_SECONDS = 60;
+
+/** Makes the account and its keys unless the stored ones work. Answers true when `secrets` has changed and must be saved. */
+export async function ensureKeys(core: CoreClient, secrets: Secrets): Promise<boolean> {
+  if (secrets.apiKey && secrets.agentKey && await keyWorks(core, secrets.apiKey)) return false;
+  const { accountId } = await core.createAccount({ name: ACCOUNT_NAME }, secrets.rootKey);
+  const createKey = async (name: string, scope: KeyScope): Promise<string> =>
+    (await core.createKey({ name, scope, endpointIds: [], accountId }, secrets.rootKey)).secret;
+  secrets.apiKey = await createKey('npm start', KeyScope.ALL);
+  secrets.agentKey = await createKey('agent of npm start', KeyScope.AGENT);
+  return true;
+}
+
+async function keyWorks(core: CoreClient, key: string): Promise<boolean> {
+  try {
+    await core.checkAccess({ endpointId: '', write: true }, key);
+    return true;
+  } catch (error) {
+    // Another database, or one that was emptied.
+    if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') return false;
+    throw error;
+  }
+}
+
+/** Names of the GPUs of the machines that are connected. */
+export async function gpuNames(core: CoreClient, key: string): Promise<string[]> {
+  const { machines } = await core.listMachines({}, key);
+  return [...new Set(machines.filter((machine) => machine.connected).flatMap((machine) => machine.machine?.gpus ?? []).map((gpu) => gpu.name))];
+}
+
+/** Makes or updates the handler's template and endpoint and keeps one worker of it running. Other handlers' workers go to zero. */
+export async function ensureEndpoint(core: CoreClient, key: string, handler: Handler, gpus: readonly string[]): Promise<string> {
+  const template = await ensureTemplate(core, key, handler);
+  const { endpoints } = await core.listEndpoints({}, key);
+  const existing = endpoints.find((endpoint) => endpoint.templateId === template.id);
+  await restOthers(core, key, endpoints, template.id);
+  if (existing) {
+    if (existing.workersMin === 0 || existing.workersMax === 0) await setWorkers(core, key, existing, 1);
+    return existing.id;
+  }
+  const endpoint = Endpoint.fromPartial({
+    name: template.name, templateId: template.id, workersMin: 1, idleTimeoutSeconds: IDLE_TIMEOUT_SECONDS, gpuIds: [...gpus],
+  });
+  const created = await core.createEndpoint({ endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key);
+  return created.endpoint!.id;
+}
+
+async function ensureTemplate(core: CoreClient, key: string, handler: Handler): Promise<Template> {
+  const { templates } = await core.listTemplates({}, key);
+  const sameName = templates.find((template) => template.name === handler.name);
+  const free = !sameName || (sameName.readme === TEMPLATE_README && sameName.startCommand.at(-1) === handler.file);
+  const name = free ? handler.name : distinctName(handler.name, handler.file);
+  const wanted = Template.fromPartial({
+    name, imageName: handler.file, startCommand: handler.command, workingDirectory: dirname(handler.file), serverless: true, readme: TEMPLATE_README,
+  });
+  const existing = templates.find((template) => template.name === name);
+  if (!existing) return (await core.createTemplate({ template: wanted }, key)).template!;
+  if (JSON.stringify(existing.startCommand) === JSON.stringify(wanted.startCommand) && existing.workingDirectory === wanted.workingDirectory) return existing;
+  const updateMask = ['image_name', 'start_command', 'working_directory', 'readme'];
+  return (await core.updateTemplate({ template: { ...wanted, id: existing.id }, updateMask }, key)).template!;
+}
+
+/** A handler that is not served in this run keeps its endpoint, but no worker waits for it. */
+async function restOthers(core: CoreClient, key: string, endpoints: readonly Endpoint[], templateId: string): Promise<void> {
+  const { templates } = await core.listTemplates({}, key);
+  const ours = new Set(templates.filter((template) => template.readme === TEMPLATE_README).map((template) => template.id));
+  for (const endpoint of endpoints) {
+    if (endpoint.templateId !== templateId && ours.has(endpoint.templateId) && endpoint.workersMin > 0) await setWorkers(core, key, endpoint, 0);
+  }
+}
+
+async function setWorkers(core: CoreClient, key: string, endpoint: Endpoint, workersMin: number): Promise<void> {
+  const changed = { ...endpoint, workersMin, workersMax: Math.max(endpoint.workersMax, WORKERS_MAX) };
+  await core.updateEndpoint({ endpoint: changed, updateMask: ['workers_min', 'workers_max'] }, key);
+}

@@ -1,0 +1,75 @@
+/** `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing. */
+import { join, relative } from 'node:path';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { Launcher } from './launcher.ts';
+import type { LocalSystem } from './launcher.ts';
+import { shellQuote } from './local-env.ts';
+import { HELP, readOptions, UsageError } from './options.ts';
+import { Progress } from './progress.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const callerDir = process.env.INIT_CWD ?? process.cwd();
+const EXIT_USAGE = 2;
+
+function summary(system: LocalSystem, seconds: string): string {
+  const shown = (path: string): string => (relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path));
+  const { url, apiKey, endpointId, exampleInput, handler, data } = system;
+  const curl = `curl -s ${url}/v2/${endpointId}/runsync -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' -d ${shellQuote(exampleInput)}`;
+  const join = `SLIPWAY_CORE_ADDRESS=${system.coreAddress} SLIPWAY_AGENT_KEY=… node_modules/.bin/node gpu-agent/main.ts`;
+  return `
+Slipway is ready after ${seconds} s.
+
+  address    ${url}   (jobs: /v2/${endpointId}/run, /runsync, /status, …; description: /v1/openapi.json)
+  API key    ${apiKey}
+  endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})
+  gRPC       ${system.coreAddress}
+  for shells ${shown(data.localEnvFile)}   logs ${shown(data.logDir)}
+${system.agent ? '' : `
+No agent runs here, so jobs wait. Start one with the agentKey of ${shown(data.secretsFile)}:
+  ${join}
+`}
+${system.agent ? 'Try it' : 'A job'}:
+
+  ${curl}
+
+Ctrl-C stops everything; the next npm start goes on where this one ended.
+`;
+}
+
+async function main(): Promise<number> {
+  const progress = new Progress(systemClock);
+  const options = readOptions(process.argv.slice(2), { root, callerDir });
+  if (options === 'help') {
+    progress.say(HELP);
+    return 0;
+  }
+  const launcher = new Launcher({ options, root, env: process.env, progress });
+  let stopping = false;
+  const stopRequested = new Promise<void>((resolve) => {
+    const request = (): void => {
+      if (!stopping) progress.say('\nStopping …');
+      stopping = true;
+      resolve();
+    };
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
+    // bootstrap.mjs was killed: nobody would ever stop this process.
+    process.on('disconnect', request);
+  });
+  try {
+    await Promise.race([stopRequested, launcher.start().then((system) => progress.say(summary(system, progress.elapsedSeconds())))]);
+    await stopRequested;
+    return 0;
+  } catch (error) {
+    if (!stopping) progress.problem(error instanceof UsageError ? error.message : String((error as Error).stack ?? error));
+    return error instanceof UsageError ? EXIT_USAGE : 1;
+  } finally {
+    await launcher.stop();
+    if (stopping) progress.step('everything has stopped');
+  }
+}
+
+// Waits for everything that main started; the exit also closes the channel to bootstrap.mjs.
+process.exit(await main().catch((error: unknown) => {
+  process.stderr.write(`\n${error instanceof UsageError ? error.message : String(error)}\n`);
+  return EXIT_USAGE;
+}));

@@ -1,0 +1,147 @@
+/**
+ * A process that must run until it is stopped: started, found ready, and started again whenever it ends by itself. Every process gets
+ * a group of its own, so that a Ctrl-C of the terminal reaches only the launcher and the order of stopping is the launcher's.
+ */
+import { closeSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import type { Clock, Random, Timer } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import type { ProcessLog } from './process-log.ts';
+
+/** Pause before a process is started again: the first is at most 250 ms, so that a killed one is back within a second or two. */
+const RESTART_PAUSE = { firstMs: 250, maxMs: 5_000 };
+/** A process that ran this long starts with a fresh count of failures. */
+const HEALTHY_MS = 10_000;
+/** After a request to stop has gone unheard this long, the process is killed. */
+const STOP_MS_MAX = 8_000;
+
+/** Which process and how. `Ready` is what it says about itself when it is ready. */
+export interface ProcessPlan<Ready> {
+  /** For the user. */
+  name: string;
+  log: ProcessLog;
+  /** Starts it with its output on the given descriptor, in a process group of its own. */
+  spawn(output: number): ChildProcess | Promise<ChildProcess>;
+  /** Resolves when it can be used. Must give up when the signal aborts, which happens when the process ends first. */
+  whenReady(child: ChildProcess, signal: AbortSignal): Promise<Ready>;
+  /** Longest time until it is ready. */
+  readyMsMax: number;
+  /** How often the first start is tried; later ones are tried for ever. Default 1. */
+  firstTries?: number;
+  /** Signal that asks it to stop. Default SIGTERM. */
+  stopSignal?: NodeJS.Signals;
+  /** Signal that ends it at once. Default SIGKILL. */
+  killSignal?: NodeJS.Signals;
+}
+
+/** What a supervised process reports. */
+export interface ProcessEvents {
+  /** It ended by itself and will be started again. */
+  onEnded(name: string, how: string): void;
+  /** It is ready again. */
+  onRestarted(name: string): void;
+}
+
+/** See the file's first lines. */
+export class SupervisedProcess<Ready> {
+  readonly #plan: ProcessPlan<Ready>;
+  readonly #seams: { clock: Clock; random: Random } & ProcessEvents;
+  readonly #stopping = new AbortController();
+  #child: ChildProcess | undefined;
+  #ended: Promise<string> = Promise.resolve('not started');
+  #failures = 0;
+  #keeper: Promise<void> = Promise.resolve();
+
+  constructor(plan: ProcessPlan<Ready>, seams: { clock: Clock; random: Random } & ProcessEvents) {
+    this.#plan = plan;
+    this.#seams = seams;
+  }
+
+  /** Starts it; resolves when it is ready, rejects with its last lines when it cannot be started. */
+  async start(): Promise<Ready> {
+    const tries = this.#plan.firstTries ?? 1;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const ready = await this.#launch();
+        this.#keeper = this.#keep();
+        return ready;
+      } catch (error) {
+        if (attempt >= tries || this.#stopping.signal.aborted) throw error;
+        await delay(this.#seams.clock, RESTART_PAUSE.firstMs, this.#stopping.signal);
+      }
+    }
+  }
+
+  /** Ends it and waits until it has ended. Safe at any time, also more than once. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#end();
+    await this.#keeper;
+    // A launch that was under way when the stop came in has a child of its own by now.
+    await this.#end();
+  }
+
+  async #launch(): Promise<Ready> {
+    const { name, log } = this.#plan;
+    const output = log.open();
+    const child = await Promise.resolve(this.#plan.spawn(output)).finally(() => closeSync(output));
+    this.#child = child;
+    const gone = new AbortController();
+    this.#ended = new Promise((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+    });
+    void this.#ended.then(() => gone.abort());
+    let timer: Timer | undefined;
+    const tooSlow = new Promise<never>((_, reject) => {
+      timer = this.#seams.clock.after(this.#plan.readyMsMax, () => reject(new Error(`was not ready after ${this.#plan.readyMsMax / 1000} s`)));
+    });
+    const died = this.#ended.then((how) => { throw new Error(`ended with ${how} before it was ready`); });
+    try {
+      if (this.#stopping.signal.aborted) throw new Error('was stopped');
+      return await Promise.race([this.#plan.whenReady(child, gone.signal), died, tooSlow]);
+    } catch (error) {
+      await this.#end();
+      throw new Error(`${name} ${(error as Error).message}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  async #keep(): Promise<void> {
+    const { clock, random, onEnded, onRestarted } = this.#seams;
+    while (!this.#stopping.signal.aborted) {
+      const startedAt = clock.monotonicMs();
+      const how = await this.#ended;
+      if (this.#stopping.signal.aborted) return;
+      this.#failures = clock.monotonicMs() - startedAt > HEALTHY_MS ? 1 : this.#failures + 1;
+      onEnded(this.#plan.name, how);
+      await this.#launchUntilReady(random);
+      if (!this.#stopping.signal.aborted) onRestarted(this.#plan.name);
+    }
+  }
+
+  async #launchUntilReady(random: Random): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await delay(this.#seams.clock, backoffMs(this.#failures, RESTART_PAUSE, random), this.#stopping.signal);
+      if (this.#stopping.signal.aborted) return;
+      try {
+        await this.#launch();
+        return;
+      } catch (error) {
+        this.#failures += 1;
+        if (!this.#stopping.signal.aborted) this.#seams.onEnded(this.#plan.name, (error as Error).message);
+      }
+    }
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    if (!child || child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(this.#plan.stopSignal ?? 'SIGTERM');
+    const timer = this.#seams.clock.after(STOP_MS_MAX, () => child.kill(this.#plan.killSignal ?? 'SIGKILL'));
+    await this.#ended;
+    timer.cancel();
+  }
+}
