@@ -1,0 +1,158 @@
+/** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
+import type { Clock, Random } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { Loop } from '../core/runtime/loop.ts';
+import { startAll, stopAll } from '../core/runtime/service.ts';
+import type { Service } from '../core/runtime/service.ts';
+import type { Hello } from '../proto/gen/slipway/v1/agent_service.ts';
+import { buildAttempts } from './attempts/build-attempts.ts';
+import type { AttemptParts } from './attempts/build-attempts.ts';
+import { Bridge } from './bridge/server.ts';
+import type { AgentConfig } from './config.ts';
+import type { MachineGpu } from './inventory/machine-gpu.ts';
+import { machineId } from './inventory/machine-id.ts';
+import { readGpus } from './inventory/read-gpus.ts';
+import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
+import { AGENT_VERSION } from './session/agent-version.ts';
+import { ConnectLoop } from './session/connect-loop.ts';
+import { Inbound } from './session/inbound.ts';
+import { LogArchive } from './workers/log-archive.ts';
+import { ProcessExecutor } from './workers/process-executor.ts';
+import { WorkerReporter } from './workers/worker-reporter.ts';
+import { WorkerStarter } from './workers/worker-starter.ts';
+
+/** A built agent. */
+export interface Agent {
+  /** Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's. */
+  start(): Promise<{ address: string; machineId: string }>;
+  /** Ends the workers, hands their results over as far as core can be reached, and stops. */
+  stop(): Promise<void>;
+}
+
+/** How often the slow checks run, in milliseconds. */
+const WATCH_PERIOD_MS = 250;
+/** How long the last outcomes may take to be acknowledged when the agent stops, in milliseconds. They are on disk anyway. */
+const FAREWELL_MS = 1_000;
+
+/** See the file's first line. `clock` and `random` are the machine's own unless given. */
+export function buildAgent(config: AgentConfig, options: { logger: Logger; clock?: Clock; random?: Random }): Agent {
+  return new BuiltAgent(config, options.logger, options.clock ?? systemClock, options.random ?? systemRandom);
+}
+
+class BuiltAgent implements Agent {
+  readonly #config: AgentConfig;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #archive: LogArchive;
+  readonly #parts: AttemptParts;
+  readonly #bridge: Bridge;
+  readonly #inbound: Inbound;
+  readonly #stopping = new AbortController();
+  readonly #services: Service[];
+  #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
+
+  constructor(config: AgentConfig, logger: Logger, clock: Clock, random: Random) {
+    this.#config = config;
+    this.#logger = logger;
+    this.#clock = clock;
+    this.#random = random;
+    this.#archive = new LogArchive(join(config.dataDir, 'logs'));
+    this.#parts = buildAttempts({ config, logger, clock, random, starter: this.#buildStarter() });
+    this.#bridge = new Bridge({ parts: { ...this.#parts, clock, random, logger, stopping: this.#stopping.signal }, port: config.bridgePort });
+    this.#inbound = new Inbound({ ...this.#parts, archive: this.#archive, logger });
+    this.#services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
+  }
+
+  async start(): Promise<{ address: string; machineId: string }> {
+    const { dataDir, virtualGpus } = this.#config;
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    // Nothing of an earlier run lives any more.
+    await rm(join(dataDir, 'scratch'), { recursive: true, force: true });
+    const id = await machineId(dataDir, this.#random);
+    const { gpus, cudaVersion } = await readGpus(this.#logger);
+    this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
+    await this.#archive.open();
+    const recovered = await this.#parts.outcomeReporter.recover();
+    await startAll(this.#services, this.#logger);
+    this.#logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
+    return { address: this.#bridge.url, machineId: id };
+  }
+
+  async stop(): Promise<void> {
+    this.#inbound.closed = true;
+    this.#stopping.abort();
+    await this.#parts.pool.stopAll();
+    await Promise.race([this.#parts.outcomeReporter.idle(), delay(this.#clock, FAREWELL_MS)]);
+    await stopAll(this.#services, this.#logger);
+    this.#parts.lease.close();
+    await this.#parts.spool.close();
+    this.#logger.info('agent stopped');
+  }
+
+  #buildStarter(): WorkerStarter {
+    const { dataDir, name, locations, hostEnv } = this.#config;
+    return new WorkerStarter({
+      executor: new ProcessExecutor(this.#clock),
+      archive: this.#archive,
+      scratchFolder: join(dataDir, 'scratch'),
+      machineName: name,
+      locations,
+      hostEnv,
+      gpus: () => this.#machine.gpus,
+      bridgeUrl: () => this.#bridge.url,
+      logger: this.#logger,
+    });
+  }
+
+  #buildWatch(): Service {
+    const { pool, stopper, watch } = this.#parts;
+    return new Loop({
+      name: 'watch',
+      periodMs: WATCH_PERIOD_MS,
+      pass: async () => {
+        pool.pass();
+        stopper.pass();
+        watch.pass();
+      },
+      clock: this.#clock,
+      random: this.#random,
+      logger: this.#logger,
+    });
+  }
+
+  #buildConnectLoop(): Service {
+    const { outbox, lease, large, chunks, outcomeReporter } = this.#parts;
+    return new ConnectLoop({
+      addresses: this.#config.coreAddresses,
+      key: this.#config.key,
+      outbox,
+      lease,
+      clock: this.#clock,
+      random: this.#random,
+      logger: this.#logger,
+      hello: () => this.#hello(),
+      onUp: (link) => {
+        large.up(link);
+        // Chunks first: an outcome must not overtake them.
+        chunks.sendAll();
+        outcomeReporter.sendAll();
+      },
+      onDown: () => large.down(),
+      onMessage: (message) => this.#inbound.receive(message),
+    });
+  }
+
+  #hello(): Hello {
+    const { name, locations, cpuSlots } = this.#config;
+    const { id, gpus, cudaVersion } = this.#machine;
+    return {
+      machine: { id, name, gpus, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion },
+      workers: this.#parts.pool.all().map((worker) => WorkerReporter.take(worker)),
+      attempts: this.#parts.table.refs(),
+    };
+  }
+}

@@ -1,0 +1,100 @@
+/** Ends attempts because core said so: alone over the worker's stop channel, else with its worker (compat.md 2.9). */
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Outbox } from '../session/outbox.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
+import type { Worker } from '../workers/worker.ts';
+import type { AttemptTable } from './attempt-table.ts';
+import { attemptKey } from './attempt.ts';
+import type { OutcomeReporter } from './outcome-reporter.ts';
+import { decideStop } from './stop-policy.ts';
+import type { StopPolicy } from './stop-policy.ts';
+
+/** After this long a worker is asked what it still holds, in milliseconds: the SDK needs a moment to cancel a task. */
+const PROBE_AFTER_MS = 500;
+
+/** See the file's first line. */
+export class AttemptStopper {
+  readonly #table: AttemptTable;
+  readonly #pool: WorkerPool;
+  readonly #reporter: OutcomeReporter;
+  readonly #outbox: Outbox;
+  readonly #clock: Clock;
+  readonly #policy: StopPolicy;
+  readonly #graceMs: number;
+
+  constructor(options: {
+    table: AttemptTable;
+    pool: WorkerPool;
+    reporter: OutcomeReporter;
+    outbox: Outbox;
+    clock: Clock;
+    policy: StopPolicy;
+    graceMs: number;
+  }) {
+    this.#table = options.table;
+    this.#pool = options.pool;
+    this.#reporter = options.reporter;
+    this.#outbox = options.outbox;
+    this.#clock = options.clock;
+    this.#policy = options.policy;
+    this.#graceMs = options.graceMs;
+  }
+
+  /** Begins to end attempts. One that no worker has seen ends at once. */
+  stop(stops: readonly AttemptStop[]): void {
+    for (const { ref } of stops) {
+      if (!ref) continue;
+      const attempt = this.#table.get(attemptKey(ref));
+      if (!attempt) {
+        // Core still counts a slot for it; nothing runs here, so nothing needs the disk.
+        if (!this.#reporter.has(attemptKey(ref))) this.#outbox.addOutcome({ ref, kind: OutcomeKind.STOPPED, output: undefined, error: '' });
+      } else if (attempt.phase !== 'handed') void this.#table.end(attempt, OutcomeKind.STOPPED);
+      else if (!attempt.stop) {
+        attempt.stop = { atMs: this.#clock.monotonicMs(), probed: false };
+        const worker = this.#pool.get(ref.workerId);
+        if (worker) this.signal(worker, ref.jobId);
+      }
+    }
+  }
+
+  /** Tells a worker to stop a job, when it can hear it. */
+  signal(worker: Worker, jobId: string): void {
+    if (!worker.traits.stopChannel) return;
+    worker.jobsToStop.add(jobId);
+    this.deliver(worker);
+  }
+
+  /** Answers a stop poll with the jobs to stop, when there is both. */
+  deliver(worker: Worker): void {
+    const poll = worker.stopPolls.values().next().value;
+    if (!poll || worker.jobsToStop.size === 0) return;
+    const jobsToStop = [...worker.jobsToStop];
+    worker.jobsToStop.clear();
+    poll.answer(Buffer.from(JSON.stringify({ jobsToStop }))).then((delivered) => {
+      if (!delivered) for (const jobId of jobsToStop) if (worker.held.has(jobId)) worker.jobsToStop.add(jobId);
+    }, () => {});
+  }
+
+  /** Looks after attempts that should have ended. Called often. */
+  pass(): void {
+    const now = this.#clock.monotonicMs();
+    for (const attempt of this.#table.all()) {
+      if (!attempt.stop) continue;
+      const worker = this.#pool.get(attempt.ref.workerId);
+      if (!worker || worker.hasEnded) continue;
+      const askedMs = now - attempt.stop.atMs;
+      if (!attempt.stop.probed && askedMs > PROBE_AFTER_MS) {
+        attempt.stop.probed = true;
+        // Its next take says what it holds by then.
+        for (const take of [...worker.takes]) if (worker.traits.tellsFreeSlots) take.poll.empty();
+      }
+      const holdsOthers = [...worker.held.values()].some((other) => !other.stop);
+      if (decideStop({ policy: this.#policy, askedMs, graceMs: this.#graceMs, holdsOthers }) === 'kill') {
+        this.#pool.kill(worker, { state: WorkerState.STOPPED, reason: `Ended because job ${attempt.ref.jobId} did not stop within ${this.#graceMs} ms.` });
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. Bounded for the whole agent: when it is
+ * full, the next chunk waits and with it the worker's POST, which slows the generator down.
+ */
+import type { AttemptChunk, ChunkAck } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { attemptKey } from './attempt.ts';
+
+/** Bytes of chunks in memory at which new ones wait. */
+const BYTES_MAX = 64 * 1024 * 1024;
+
+/** See the file's first lines. */
+export class ChunkLog {
+  readonly #byAttempt = new Map<string, AttemptChunk[]>();
+  readonly #send: (chunk: AttemptChunk) => void;
+  readonly #bytesMax: number;
+  readonly #waiting: (() => void)[] = [];
+  #bytes = 0;
+
+  constructor(options: { send: (chunk: AttemptChunk) => void; bytesMax?: number }) {
+    this.#send = options.send;
+    this.#bytesMax = options.bytesMax ?? BYTES_MAX;
+  }
+
+  /** Resolves when there is room, at once as a rule. */
+  room(): Promise<void> {
+    if (this.#bytes < this.#bytesMax) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Keeps a chunk and sends it. */
+  add(chunk: AttemptChunk): void {
+    const key = attemptKey(chunk.ref!);
+    const chunks = this.#byAttempt.get(key);
+    if (chunks) chunks.push(chunk);
+    else this.#byAttempt.set(key, [chunk]);
+    this.#bytes += chunk.output.length;
+    this.#send(chunk);
+  }
+
+  /** Chunks of an attempt that core has not stored, in order. */
+  unacknowledged(key: string): AttemptChunk[] {
+    return this.#byAttempt.get(key) ?? [];
+  }
+
+  /** Core has stored all chunks up to a number. */
+  acknowledge(ack: ChunkAck): void {
+    const key = attemptKey(ack.ref!);
+    const chunks = this.#byAttempt.get(key);
+    if (chunks) this.#keep(key, chunks, chunks.filter((chunk) => chunk.number > ack.number));
+  }
+
+  /** The attempt does not matter any more. */
+  forget(key: string): void {
+    const chunks = this.#byAttempt.get(key);
+    if (chunks) this.#keep(key, chunks, []);
+  }
+
+  /** Sends everything again, after a reconnect. */
+  sendAll(): void {
+    for (const chunks of this.#byAttempt.values()) for (const chunk of chunks) this.#send(chunk);
+  }
+
+  #keep(key: string, before: readonly AttemptChunk[], after: AttemptChunk[]): void {
+    if (after.length > 0) this.#byAttempt.set(key, after);
+    else this.#byAttempt.delete(key);
+    this.#bytes -= bytesOf(before) - bytesOf(after);
+    while (this.#bytes < this.#bytesMax && this.#waiting.length > 0) this.#waiting.shift()!();
+  }
+}
+
+function bytesOf(chunks: readonly AttemptChunk[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.output.length, 0);
+}

@@ -1,0 +1,56 @@
+/**
+ * What a worker's requests tell about the jobs it holds (compat.md 2.8, 2.9): a job that it names is confirmed; a job that it stopped
+ * naming has ended, as it was asked to or without a result that reached the agent.
+ */
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Worker } from '../workers/worker.ts';
+import type { AttemptTable } from './attempt-table.ts';
+import type { Attempt } from './attempt.ts';
+
+/** How long a job may be missing from the worker's own list before it counts as lost, in milliseconds. */
+const UNNAMED_MS_MAX = 30_000;
+/** A list may have been made a moment before the job was handed over. */
+const LIST_DELAY_MS = 2_000;
+
+/** See the file's first lines. */
+export class Evidence {
+  readonly #table: AttemptTable;
+  readonly #clock: Clock;
+
+  constructor(options: { table: AttemptTable; clock: Clock }) {
+    this.#table = options.table;
+    this.#clock = options.clock;
+  }
+
+  /** It pinged with the jobs it holds. */
+  listed(worker: Worker, jobIds: ReadonlySet<string>): void {
+    const now = this.#clock.monotonicMs();
+    for (const attempt of [...worker.held.values()]) {
+      if (jobIds.has(attempt.ref.jobId)) attempt.named(now);
+      else if (worker.traits.listsJobs) this.#missing(worker, attempt, now - Math.max(attempt.handedAtMs, attempt.namedAtMs));
+    }
+  }
+
+  /** It asks for work and says that it holds no job at all. */
+  idle(worker: Worker): void {
+    if (!worker.traits.listsJobs || !worker.traits.tellsFreeSlots) return;
+    // Its takes follow one another: what was answered to an earlier one is known to this one.
+    for (const attempt of [...worker.held.values()]) this.#gone(worker, attempt);
+  }
+
+  #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {
+    if (unnamedMs > (attempt.stop ? LIST_DELAY_MS : UNNAMED_MS_MAX)) this.#gone(worker, attempt);
+  }
+
+  #gone(worker: Worker, attempt: Attempt): void {
+    if (attempt.stop) {
+      void this.#table.end(attempt, OutcomeKind.STOPPED);
+      return;
+    }
+    const error = attempt.confirmed
+      ? `The worker ${worker.id} stopped working on the job without returning a result.`
+      : `The worker ${worker.id} was given the job and never confirmed it.`;
+    void this.#table.end(attempt, OutcomeKind.LOST, { error });
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Brings outcomes to core: onto the disk and onto the wire at the same time, again after every reconnect, until core has acknowledged
+ * them. An outcome is safe as soon as either has happened; then the worker may be answered.
+ */
+import type { AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
+import type { OutcomeSpool } from '../spool/outcome-spool.ts';
+import { attemptKey } from './attempt.ts';
+import type { ChunkLog } from './chunk-log.ts';
+
+interface Pending {
+  ref: AttemptRef;
+  /** Undefined when it is large and on disk: it is read again when it is sent. */
+  outcome: AttemptOutcome | undefined;
+  large: boolean;
+  onAcknowledged(): void;
+}
+
+/** Where outcomes go. */
+export interface OutcomeRoutes {
+  /** Puts a small one on the session. */
+  sendSmall(outcome: AttemptOutcome): void;
+  /** Asks for a large one to travel alone; it is fetched with `load`. */
+  sendLarge(key: string): void;
+}
+
+/** See the file's first lines. */
+export class OutcomeReporter {
+  readonly #spool: OutcomeSpool;
+  readonly #chunks: ChunkLog;
+  readonly #routes: OutcomeRoutes;
+  readonly #logger: Logger;
+  readonly #pending = new Map<string, Pending>();
+  readonly #waitingForIdle: (() => void)[] = [];
+
+  constructor(options: { spool: OutcomeSpool; chunks: ChunkLog; routes: OutcomeRoutes; logger: Logger }) {
+    this.#spool = options.spool;
+    this.#chunks = options.chunks;
+    this.#routes = options.routes;
+    this.#logger = options.logger;
+  }
+
+  /** Takes over what an earlier run left on disk. Call it before the first session. */
+  async recover(): Promise<number> {
+    const entries = await this.#spool.open();
+    for (const { outcome, chunks } of entries) {
+      for (const chunk of chunks) this.#chunks.add(chunk);
+      const large = isLarge(outcome);
+      this.#pending.set(attemptKey(outcome.ref!), { ref: outcome.ref!, outcome: large ? undefined : outcome, large, onAcknowledged: () => {} });
+    }
+    return entries.length;
+  }
+
+  /** Attempts whose outcome waits for its acknowledgement. */
+  refs(): AttemptRef[] {
+    return [...this.#pending.values()].map((pending) => pending.ref);
+  }
+
+  /** The attempt has an outcome that waits for its acknowledgement. */
+  has(key: string): boolean {
+    return this.#pending.has(key);
+  }
+
+  /** Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core. */
+  report(outcome: AttemptOutcome): Promise<void> {
+    const key = attemptKey(outcome.ref!);
+    return new Promise((resolve) => {
+      const pending: Pending = { ref: outcome.ref!, outcome, large: isLarge(outcome), onAcknowledged: resolve };
+      this.#pending.set(key, pending);
+      this.#send(key, pending);
+      this.#spool.add({ outcome, chunks: [...this.#chunks.unacknowledged(key)] }).then(
+        () => {
+          if (pending.large) pending.outcome = undefined;
+          resolve();
+        },
+        (error: unknown) => this.#logger.error({ err: error, jobId: outcome.ref!.jobId }, 'outcome could not be written to disk'),
+      );
+    });
+  }
+
+  /** Core has committed it, or does not care any more. */
+  acknowledge(ref: AttemptRef): void {
+    const key = attemptKey(ref);
+    const pending = this.#pending.get(key);
+    if (!pending) return;
+    this.#pending.delete(key);
+    this.#chunks.forget(key);
+    this.#spool.acknowledge(key);
+    pending.onAcknowledged();
+    if (this.#pending.size === 0) for (const wake of this.#waitingForIdle.splice(0)) wake();
+  }
+
+  /** Sends everything again, after a reconnect. Chunks must be on their way already. */
+  sendAll(): void {
+    for (const [key, pending] of this.#pending) this.#send(key, pending);
+  }
+
+  /** A large outcome with its output, or undefined when it was acknowledged. */
+  async load(key: string): Promise<AttemptOutcome | undefined> {
+    const pending = this.#pending.get(key);
+    if (!pending) return undefined;
+    return pending.outcome ?? (await this.#spool.read(key))?.outcome;
+  }
+
+  /** Resolves when nothing waits for an acknowledgement. */
+  idle(): Promise<void> {
+    if (this.#pending.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#waitingForIdle.push(resolve));
+  }
+
+  #send(key: string, pending: Pending): void {
+    if (pending.large) this.#routes.sendLarge(key);
+    else this.#routes.sendSmall(pending.outcome!);
+  }
+}
+
+function isLarge(outcome: AttemptOutcome): boolean {
+  return (outcome.output?.length ?? 0) > SIDE_STREAM_BYTES_MIN;
+}

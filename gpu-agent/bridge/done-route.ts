@@ -1,0 +1,42 @@
+/** job-done: a result, or a progress value. A known job is never answered 4xx: the SDK would lose its result (compat.md 2.6). */
+import type { FastifyInstance } from 'fastify';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Attempt } from '../attempts/attempt.ts';
+import type { Worker } from '../workers/worker.ts';
+import { interpretResult } from './interpret-result.ts';
+import type { Result, ResultBody } from './interpret-result.ts';
+import type { BridgeParts } from './server.ts';
+import { answerNobody, workerOfCall } from './worker-call.ts';
+import type { CallParams } from './worker-call.ts';
+
+/** Adds the route. */
+export function registerDone(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
+  app.post(`${prefix}/job-done/:worker/:job`, async (request, reply) => {
+    const worker = workerOfCall(parts, request);
+    if (worker === 'refused') return answerNobody(parts, reply, worker);
+    const attempt = worker === 'gone' ? undefined : worker.held.get((request.params as CallParams).job!);
+    // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
+    if (worker !== 'gone' && attempt) await accept(parts, worker, attempt, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
+    return reply.code(200).send();
+  });
+}
+
+async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
+  attempt.named(parts.clock.monotonicMs());
+  const result = interpretResult(body);
+  if (result.kind === 'ignored') {
+    parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: result.why }, 'progress value dropped');
+  } else if (result.kind === 'progress') {
+    if (!attempt.stop) parts.outbox.addProgress({ ref: attempt.ref, output: result.output });
+  } else {
+    // Before the attempt ends, so that no other job can take its place.
+    if (result.refresh) parts.pool.recycle(worker);
+    await finish(parts, attempt, result);
+  }
+}
+
+function finish(parts: BridgeParts, attempt: Attempt, result: Result & { kind: 'completed' | 'failed' }): Promise<void> {
+  if (attempt.stop) return parts.table.end(attempt, OutcomeKind.STOPPED);
+  if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, { output: result.output });
+  return parts.table.end(attempt, OutcomeKind.FAILED, { output: result.output, error: result.error });
+}

@@ -1,0 +1,41 @@
+/** Composes what a job-take answers from raw bytes: the caller's input is never parsed or written again (compat.md 2.5.4). */
+import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+
+/** What a worker is told about a job. */
+export interface JobParts {
+  /** The job's id. */
+  id: string;
+  /** JSON text of the input; `{}` is delivered as `{}`. */
+  input: Uint8Array;
+  /** Storage settings, when the caller gave any. */
+  s3Config: S3Config | undefined;
+}
+
+/** One job as JSON text: `{"id":…,"input":…,"s3Config":…}`. */
+export function composeJob(job: JobParts): Buffer {
+  return Buffer.concat(jobPieces(job));
+}
+
+/** Several jobs as a JSON array. */
+export function composeJobs(jobs: readonly JobParts[]): Buffer {
+  const pieces = jobs.flatMap((job, index) => [Buffer.from(index === 0 ? '[' : ','), ...jobPieces(job)]);
+  return Buffer.concat([...pieces, Buffer.from(']')]);
+}
+
+function jobPieces(job: JobParts): Uint8Array[] {
+  const head = Buffer.from(`{"id":${JSON.stringify(job.id)},"input":`);
+  const tail = Buffer.from(job.s3Config ? `,"s3Config":${JSON.stringify(publicS3Config(job.s3Config))}}` : '}');
+  return [head, job.input, tail];
+}
+
+// The names of spec.md 2.3; settings the caller left out stay out.
+function publicS3Config(config: S3Config): Record<string, string> {
+  const named = {
+    accessId: config.accessId,
+    accessSecret: config.accessSecret,
+    bucketName: config.bucketName,
+    endpointUrl: config.endpointUrl,
+    objectPath: config.objectPath,
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ''));
+}

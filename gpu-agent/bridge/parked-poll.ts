@@ -1,0 +1,58 @@
+/** A request that is held open until there is something to say, or for at most 20 s (compat.md 2.5.3). */
+import type { ServerResponse } from 'node:http';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+
+/** How long a poll is held before it is answered 204, in milliseconds. The shortest client limit is 30 s. */
+export const POLL_HOLD_MS = 20_000;
+
+/** See the file's first line. */
+export class ParkedPoll {
+  /** By the steady clock. */
+  readonly openedAtMs: number;
+  readonly #response: ServerResponse;
+  readonly #timer: Timer;
+  readonly #onClosed: () => void;
+  #open = true;
+
+  /** `onClosed` is called once, when it is answered or its client has left. */
+  constructor(options: { response: ServerResponse; clock: Clock; onClosed: () => void; holdMs?: number }) {
+    this.#response = options.response;
+    this.#onClosed = options.onClosed;
+    this.openedAtMs = options.clock.monotonicMs();
+    this.#timer = options.clock.after(options.holdMs ?? POLL_HOLD_MS, () => this.empty());
+    options.response.once('close', () => this.#close());
+    // A response whose client has left emits an error when it is written to; its close tells all there is to know.
+    options.response.on('error', () => {});
+  }
+
+  /** It can still be answered. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Answers 204: nothing to say. Harmless when it is closed. */
+  empty(): void {
+    if (!this.#open) return;
+    this.#close();
+    this.#response.writeHead(204).end();
+  }
+
+  /** Answers with a JSON body. Resolves to true once the operating system has all of it, to false when the client left before. */
+  answer(body: Buffer): Promise<boolean> {
+    if (!this.#open) return Promise.resolve(false);
+    this.#close();
+    return new Promise((resolve) => {
+      this.#response.once('finish', () => resolve(true));
+      this.#response.once('close', () => resolve(this.#response.writableFinished));
+      // The Python SDK wants exactly this content type (compat.md 2.5.2).
+      this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+    });
+  }
+
+  #close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#timer.cancel();
+    this.#onClosed();
+  }
+}

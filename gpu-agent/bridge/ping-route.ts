@@ -1,0 +1,25 @@
+/** ping: which jobs the worker holds, which SDK it runs, or why it cannot work (compat.md 2.8, 2.10). */
+import type { FastifyInstance } from 'fastify';
+import type { BridgeParts } from './server.ts';
+import { answerNobody, queryText, workerOfCall } from './worker-call.ts';
+
+/** Adds the route. */
+export function registerPing(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
+  app.route({
+    method: ['GET', 'POST'],
+    url: `${prefix}/ping/:worker`,
+    handler: async (request, reply) => {
+      const worker = workerOfCall(parts, request);
+      if (worker === 'refused') return answerNobody(parts, reply, worker);
+      if (worker === 'gone') return reply.code(200).send();
+      if (worker.learnVersion(queryText(request, 'runpod_version'))) parts.reporter.changed(worker);
+      if (queryText(request, 'status') === 'unhealthy') {
+        parts.pool.unhealthy(worker, `Check ${queryText(request, 'check')} failed: ${queryText(request, 'reason')}`);
+      } else {
+        const jobIds = queryText(request, 'job_id').split(',').filter((id) => id !== '');
+        parts.evidence.listed(worker, new Set(jobIds));
+      }
+      return reply.code(200).send();
+    },
+  });
+}

@@ -1,0 +1,103 @@
+/** The agent's local HTTP side that workers talk to: the routes of compat.md 2.14 on the loopback address. */
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Fastify from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Service } from '../../core/runtime/service.ts';
+import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
+import type { AttemptTable } from '../attempts/attempt-table.ts';
+import type { ChunkLog } from '../attempts/chunk-log.ts';
+import type { Evidence } from '../attempts/evidence.ts';
+import type { HandOver } from '../attempts/hand-over.ts';
+import type { Outbox } from '../session/outbox.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
+import type { WorkerReporter } from '../workers/worker-reporter.ts';
+import { registerDone } from './done-route.ts';
+import { registerPing } from './ping-route.ts';
+import { readBody } from './raw-body.ts';
+import { registerStop } from './stop-route.ts';
+import { registerStream } from './stream-route.ts';
+import { registerTake } from './take-route.ts';
+
+/** What the routes work with. */
+export interface BridgeParts {
+  pool: WorkerPool;
+  table: AttemptTable;
+  handOver: HandOver;
+  evidence: Evidence;
+  stopper: AttemptStopper;
+  chunks: ChunkLog;
+  outbox: Outbox;
+  reporter: WorkerReporter;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Aborts when the agent stops. */
+  stopping: AbortSignal;
+}
+
+/**
+ * How long an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not repeat a result whose
+ * connection the server closed in the same moment.
+ */
+const KEEP_ALIVE_MS = 3_600_000;
+const PREFIX = '/v2/:endpoint/:token';
+
+/** See the file's first line. */
+export class Bridge implements Service {
+  readonly name = 'bridge';
+  readonly #app: FastifyInstance;
+  readonly #port: number;
+  #url: string | undefined;
+
+  constructor(options: { parts: BridgeParts; port: number }) {
+    this.#port = options.port;
+    this.#app = buildApp(options.parts);
+  }
+
+  /** Its address, once it has started. */
+  get url(): string {
+    if (this.#url === undefined) throw new Error('the bridge has not started');
+    return this.#url;
+  }
+
+  async start(): Promise<void> {
+    // Loopback only: whoever can reach the bridge can return results.
+    await this.#app.listen({ host: '127.0.0.1', port: this.#port });
+    this.#url = `http://127.0.0.1:${(this.#app.server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    await this.#app.close();
+  }
+}
+
+function buildApp(parts: BridgeParts): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: 0,
+    requestTimeout: 0,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 512 },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request: FastifyRequest, payload: IncomingMessage) => readBody(payload));
+  app.addHook('onRequest', async (request) => {
+    // Only its presence matters: a type that Fastify cannot read must not cost a result.
+    if (request.method === 'POST') request.raw.headers['content-type'] = 'application/octet-stream';
+  });
+  app.setErrorHandler(async (error, request, reply) => {
+    // 5xx makes the SDK try again; a 4xx would lose a result (compat.md 2.6.3).
+    parts.logger.error({ err: error, url: request.routeOptions.url }, 'bridge request failed');
+    return reply.code(500).send();
+  });
+  registerTake(app, PREFIX, parts);
+  registerStop(app, PREFIX, parts);
+  registerPing(app, PREFIX, parts);
+  registerDone(app, PREFIX, parts);
+  registerStream(app, PREFIX, parts);
+  return app;
+}

@@ -1,0 +1,30 @@
+/** job-stop: a worker waits to hear which of its jobs it should stop (compat.md 2.9). */
+import type { FastifyInstance } from 'fastify';
+import { delay } from '../../core/runtime/clock.ts';
+import { ParkedPoll } from './parked-poll.ts';
+import type { BridgeParts } from './server.ts';
+import { answerNobody, workerOfCall } from './worker-call.ts';
+
+/** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */
+const LEAVING_PAUSE_MS = 200;
+
+/** Adds the route; a POST is taken like a GET. */
+export function registerStop(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
+  app.route({
+    method: ['GET', 'POST'],
+    url: `${prefix}/job-stop/:worker`,
+    handler: async (request, reply) => {
+      const worker = workerOfCall(parts, request);
+      if (typeof worker === 'string') return answerNobody(parts, reply, worker);
+      if (worker.terminatedAtMs !== undefined) {
+        await delay(parts.clock, LEAVING_PAUSE_MS, parts.stopping);
+        return reply.code(204).send();
+      }
+      reply.hijack();
+      const poll = new ParkedPoll({ response: reply.raw, clock: parts.clock, onClosed: () => worker.stopPolls.delete(poll) });
+      worker.stopPolls.add(poll);
+      parts.stopper.deliver(worker);
+      return reply;
+    },
+  });
+}

@@ -1,0 +1,47 @@
+/** job-stream: one yielded value. The generator waits for the answer, so it comes from memory (compat.md 2.6.3). */
+import type { FastifyInstance } from 'fastify';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { CHUNK_BYTES_MAX } from '../../proto/wire/limits.ts';
+import type { Attempt } from '../attempts/attempt.ts';
+import type { Worker } from '../workers/worker.ts';
+import { interpretChunk } from './interpret-result.ts';
+import type { ResultBody } from './interpret-result.ts';
+import type { BridgeParts } from './server.ts';
+import { splitChunk } from './split-chunk.ts';
+import { answerNobody, workerOfCall } from './worker-call.ts';
+import type { CallParams } from './worker-call.ts';
+
+/** Adds the route. */
+export function registerStream(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
+  app.post(`${prefix}/job-stream/:worker/:job`, async (request, reply) => {
+    const worker = workerOfCall(parts, request);
+    if (worker === 'refused') return answerNobody(parts, reply, worker);
+    const attempt = worker === 'gone' ? undefined : worker.held.get((request.params as CallParams).job!);
+    if (worker !== 'gone' && attempt && !attempt.stop) {
+      await append(parts, worker, attempt, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
+    }
+    return reply.code(200).send();
+  });
+}
+
+async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
+  attempt.named(parts.clock.monotonicMs());
+  const chunk = interpretChunk(body);
+  const pieces = 'why' in chunk ? chunk.why : (splitChunk(chunk.output, CHUNK_BYTES_MAX) ?? tooLarge(chunk.output.length));
+  if (typeof pieces === 'string') {
+    // Its output would have a hole: better an end with a reason.
+    parts.stopper.signal(worker, attempt.ref.jobId);
+    return parts.table.end(attempt, OutcomeKind.FAILED, { error: pieces });
+  }
+  const metrics = 'why' in chunk ? undefined : chunk.metrics;
+  for (const [index, output] of pieces.entries()) {
+    await parts.chunks.room();
+    if (attempt.phase === 'ended') return;
+    attempt.chunkNumber += 1;
+    parts.chunks.add({ ref: attempt.ref, number: attempt.chunkNumber, output, metrics: index === pieces.length - 1 ? metrics : undefined });
+  }
+}
+
+function tooLarge(bytes: number): string {
+  return `A streamed value of ${bytes} bytes is over the limit of ${CHUNK_BYTES_MAX} bytes and cannot be split: yield text or a list, or smaller values.`;
+}

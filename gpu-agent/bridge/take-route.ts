@@ -1,0 +1,50 @@
+/** job-take and job-take-batch: a worker asks for work and is held until there is some (compat.md 2.5). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Take, Worker } from '../workers/worker.ts';
+import { ParkedPoll } from './parked-poll.ts';
+import type { BridgeParts } from './server.ts';
+import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';
+
+/** Most jobs in one answer. */
+const BATCH_MAX = 1_000;
+/** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */
+const LEAVING_PAUSE_MS = 200;
+
+/** Adds both routes; a POST is taken like a GET. */
+export function registerTake(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
+  const route = (path: string, batch: boolean): void => {
+    app.route({ method: ['GET', 'POST'], url: `${prefix}/${path}/:worker`, handler: (request, reply) => take(parts, request, reply, batch) });
+  };
+  route('job-take', false);
+  route('job-take-batch', true);
+}
+
+async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyReply, batch: boolean): Promise<FastifyReply> {
+  const worker = workerOfCall(parts, request);
+  if (typeof worker === 'string') return answerNobody(parts, reply, worker);
+  if (worker.terminatedAtMs !== undefined) {
+    await delay(parts.clock, LEAVING_PAUSE_MS, parts.stopping);
+    return reply.code(204).send();
+  }
+  if (queryText(request, 'job_in_progress') === '0') parts.evidence.idle(worker);
+  // Only the SDK of this repository says it in words.
+  worker.declared = queryCount(request, 'concurrency', BATCH_MAX);
+  if (!worker.asked) parts.pool.ready(worker);
+  // A worker that tells its free slots asks in one take at a time: an older one has been given up.
+  if (worker.traits.tellsFreeSlots) for (const older of [...worker.takes]) older.poll.empty();
+  reply.hijack();
+  park(parts, worker, reply, { requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch });
+  return reply;
+}
+
+function park(parts: BridgeParts, worker: Worker, reply: FastifyReply, wish: { requested: number; batch: boolean }): void {
+  const onClosed = (): void => {
+    worker.takes.delete(open);
+    parts.reporter.capacityChanged(worker);
+  };
+  const open: Take = { poll: new ParkedPoll({ response: reply.raw, clock: parts.clock, onClosed }), ...wish };
+  worker.takes.add(open);
+  parts.handOver.offer(worker);
+  parts.reporter.capacityChanged(worker);
+}

@@ -1,0 +1,48 @@
+/** Who calls: the worker named in the address, proven by the token in it. The Authorization header may be anything (compat.md 2.3). */
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { delay } from '../../core/runtime/clock.ts';
+import { versionFromUserAgent } from '../workers/sdk-traits.ts';
+import type { Worker } from '../workers/worker.ts';
+import type { BridgeParts } from './server.ts';
+
+/** Names in the addresses of worker-env.ts. */
+export interface CallParams {
+  token: string;
+  worker: string;
+  job?: string;
+}
+
+/** Bounds of the pause before an answer that nothing can follow from, in milliseconds: some SDKs ask again at once (compat.md 2.5.2). */
+const PAUSE_MS_MIN = 1_000;
+const PAUSE_MS_MAX = 5_000;
+
+/** The calling worker, or why there is none: `gone` when it ended or never was, `refused` for a wrong token. */
+export function workerOfCall(parts: BridgeParts, request: FastifyRequest): Worker | 'gone' | 'refused' {
+  const params = request.params as CallParams;
+  const worker = parts.pool.get(params.worker);
+  if (!worker || worker.hasEnded) return 'gone';
+  const given = Buffer.from(params.token);
+  const expected = Buffer.from(worker.token);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 'refused';
+  if (worker.learnVersion(versionFromUserAgent(request.headers['user-agent']))) parts.reporter.changed(worker);
+  return worker;
+}
+
+/** Ends a call of nobody after a pause: 204 for a worker that is gone, 401 for a wrong token. */
+export async function answerNobody(parts: BridgeParts, reply: FastifyReply, who: 'gone' | 'refused'): Promise<FastifyReply> {
+  await delay(parts.clock, PAUSE_MS_MIN + parts.random.fraction() * (PAUSE_MS_MAX - PAUSE_MS_MIN), parts.stopping);
+  return reply.code(who === 'gone' ? 204 : 401).send();
+}
+
+/** A query parameter, the first of its name. */
+export function queryText(request: FastifyRequest, name: string): string {
+  const value = (request.query as Record<string, string | string[] | undefined>)[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+/** A whole number from the query within [1, max], or undefined. */
+export function queryCount(request: FastifyRequest, name: string, max: number): number | undefined {
+  const value = Number(queryText(request, name) || Number.NaN);
+  return Number.isSafeInteger(value) && value >= 1 ? Math.min(value, max) : undefined;
+}

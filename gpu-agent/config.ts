@@ -1,0 +1,74 @@
+/** The agent's configuration, from its environment. The only file of the agent that knows variable names. */
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { EnvReader } from '../core/runtime/env.ts';
+import type { StopPolicy } from './attempts/stop-policy.ts';
+import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
+import type { VirtualGpu } from './inventory/virtual-gpus.ts';
+
+/** See the file's first line. */
+export interface AgentConfig {
+  /** `host:port` of core replicas; the agent keeps a session with one of them. SLIPWAY_CORE_ADDRESS, separated by commas. */
+  coreAddresses: string[];
+  /** Key of scope AGENT. SLIPWAY_AGENT_KEY. */
+  key: string;
+  /** Folder for results that wait, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
+  dataDir: string;
+  /** Name for people. SLIPWAY_AGENT_NAME, default the host's name. */
+  name: string;
+  /** Country code and data-centre id. SLIPWAY_AGENT_LOCATIONS, separated by commas, default none. */
+  locations: string[];
+  /** GPUs to pretend to have. SLIPWAY_VIRTUAL_GPUS, for instance `NVIDIA L4:24576x2`, separated by commas, default none. */
+  virtualGpus: VirtualGpu[];
+  /** Most workers without a GPU. SLIPWAY_CPU_SLOTS, default 8. */
+  cpuSlots: number;
+  /** Port of the bridge on the loopback address. SLIPWAY_BRIDGE_PORT, default 0: any free one. */
+  bridgePort: number;
+  /** When a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
+  stopPolicy: StopPolicy;
+  /** How long a job may take to stop before that, in milliseconds. SLIPWAY_STOP_GRACE_MS, default 5000. */
+  stopGraceMs: number;
+  /** How long a worker may take to end after SIGTERM, in milliseconds. SLIPWAY_WORKER_GRACE_MS, default 5000. */
+  workerGraceMs: number;
+  /** SLIPWAY_LOG_LEVEL, default info. */
+  logLevel: string;
+  /** Variables of this host that workers may see: what programs need to run at all, and nothing that is the agent's own. */
+  hostEnv: Record<string, string>;
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+const STOP_POLICIES = ['auto', 'always', 'never'] as const;
+const HOST_VARIABLES =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|XDG_CACHE_HOME|HF_HOME|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy)$/;
+
+/** Reads it; throws ConfigError with all faults at once. */
+export function readAgentConfig(env: Readonly<Record<string, string | undefined>> = process.env): AgentConfig {
+  const reader = new EnvReader(env);
+  const coreAddresses = reader.list('SLIPWAY_CORE_ADDRESS', []);
+  if (coreAddresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS is not set');
+  const config: AgentConfig = {
+    coreAddresses,
+    key: reader.text('SLIPWAY_AGENT_KEY'),
+    dataDir: resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent')),
+    name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
+    locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
+    virtualGpus: readVirtualGpus(reader),
+    cpuSlots: reader.integer('SLIPWAY_CPU_SLOTS', 8, 0, 10_000),
+    bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
+    stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),
+    stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
+    workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),
+    logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    hostEnv: Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => HOST_VARIABLES.test(entry[0]) && entry[1] !== undefined)),
+  };
+  reader.finish();
+  return config;
+}
+
+function readVirtualGpus(reader: EnvReader): VirtualGpu[] {
+  return reader.list('SLIPWAY_VIRTUAL_GPUS', []).flatMap((text) => {
+    const gpu = parseVirtualGpu(text);
+    if (!gpu) reader.fault(`SLIPWAY_VIRTUAL_GPUS has ${JSON.stringify(text)}, but a GPU looks like NVIDIA L4:24576x2`);
+    return gpu ? [gpu] : [];
+  });
+}

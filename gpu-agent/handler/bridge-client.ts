@@ -1,0 +1,80 @@
+/** The worker protocol as seen from a worker: asks for jobs, hears of stops, posts results. */
+import { Agent, request } from 'undici';
+import type { WorkerConfig } from './config.ts';
+import { SDK_VERSION } from './job.ts';
+
+/** Tries to post a result. Posting it twice changes nothing. */
+const POSTS_MAX = 5;
+const PAUSE_MS = 200;
+/** Longer than any poll is held. */
+const POLL_TIMEOUT_MS = 90_000;
+
+/** See the file's first line. */
+export class BridgeClient {
+  readonly #config: WorkerConfig;
+  // Apart, so that results never wait behind held polls.
+  readonly #polls = new Agent({ connections: 4, headersTimeout: POLL_TIMEOUT_MS, bodyTimeout: POLL_TIMEOUT_MS });
+  readonly #posts = new Agent({ connections: 16, headersTimeout: 0, bodyTimeout: 0 });
+  readonly #headers: Record<string, string>;
+
+  constructor(config: WorkerConfig) {
+    this.#config = config;
+    this.#headers = { authorization: config.key, 'user-agent': `Slipway-Worker/${SDK_VERSION}` };
+  }
+
+  /** Asks for up to `count` jobs; held until there is one or until the platform has none for now. */
+  async take(count: number, concurrency: number, holdsJobs: boolean): Promise<Record<string, unknown>[]> {
+    const url = this.#config.takeUrl.replace('/job-take/', '/job-take-batch/');
+    const found = await this.#get(`${url}&batch_size=${count}&concurrency=${concurrency}&job_in_progress=${holdsJobs ? 1 : 0}`);
+    return Array.isArray(found) ? (found as Record<string, unknown>[]) : [];
+  }
+
+  /** Waits for jobs to stop. */
+  async stops(): Promise<string[]> {
+    const found = await this.#get(this.#config.takeUrl.replace('/job-take/', '/job-stop/'));
+    return (found as { jobsToStop?: string[] } | undefined)?.jobsToStop ?? [];
+  }
+
+  /** Shows that the worker lives, and what it holds. */
+  async ping(jobIds: readonly string[]): Promise<void> {
+    const held = jobIds.length > 0 ? `&job_id=${jobIds.join(',')}` : '';
+    await this.#get(`${this.#config.pingUrl}${held}&runpod_version=slipway-${SDK_VERSION}`);
+  }
+
+  /** Posts a result or a progress value. */
+  done(jobId: string, body: string, isStream: boolean): Promise<void> {
+    return this.#post(`${this.#config.doneUrl.replaceAll('$ID', jobId)}&isStream=${isStream}`, body);
+  }
+
+  /** Posts a yielded value. */
+  chunk(jobId: string, body: string): Promise<void> {
+    return this.#post(`${this.#config.streamUrl.replaceAll('$ID', jobId)}&isStream=false`, body);
+  }
+
+  async #get(url: string): Promise<unknown> {
+    const response = await request(url, { dispatcher: this.#polls, headers: this.#headers });
+    if (response.statusCode === 200 && response.headers['content-type'] !== undefined) return response.body.json();
+    await response.body.dump();
+    if (response.statusCode >= 400) throw new Error(`the agent answered ${response.statusCode}`);
+    return undefined;
+  }
+
+  async #post(url: string, body: string): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const response = await request(url, { method: 'POST', dispatcher: this.#posts, headers: this.#headers, body });
+        await response.body.dump();
+        if (response.statusCode < 500) return;
+        throw new Error(`the agent answered ${response.statusCode}`);
+      } catch (error) {
+        if (tries === POSTS_MAX) throw error;
+        await pause(PAUSE_MS * tries);
+      }
+    }
+  }
+}
+
+/** Resolves after `ms`. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

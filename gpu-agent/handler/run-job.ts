@@ -1,0 +1,81 @@
+/** Runs one job through the handler and posts what comes of it, with the bodies of the worker protocol. */
+import type { BridgeClient } from './bridge-client.ts';
+import type { WorkerConfig } from './config.ts';
+import { SDK_VERSION } from './job.ts';
+import type { Job, StartOptions } from './job.ts';
+
+type Result = Record<string, unknown>;
+
+/** Runs a job to its end. Resolves to true when this worker should be replaced. Rejects when the result could not be posted. */
+export async function runJob(job: Job, options: StartOptions, client: BridgeClient, config: WorkerConfig): Promise<boolean> {
+  let isStream = false;
+  let result: Result;
+  try {
+    const returned: unknown = await options.handler(job);
+    isStream = isGenerator(returned);
+    result = isStream ? await drain(returned as AsyncIterable<unknown>, job, options, client) : asResult(returned);
+  } catch (error) {
+    result = { error: JSON.stringify(describe(error, config)) };
+  }
+  if (options.refreshWorker) result.stopPod = true;
+  await client.done(job.id, encode(result, config), isStream);
+  return result.stopPod === true;
+}
+
+/** Posts each yielded value before the next one is asked for. */
+async function drain(values: AsyncIterable<unknown>, job: Job, options: StartOptions, client: BridgeClient): Promise<Result> {
+  const all: unknown[] = [];
+  try {
+    for await (const value of values) {
+      if (job.signal.aborted) break;
+      const error = (value as { error?: unknown } | null | undefined)?.error;
+      if (error) return { error: typeof error === 'string' ? error : JSON.stringify(error) };
+      if (options.returnAggregateStream) all.push(value);
+      await client.chunk(job.id, JSON.stringify({ output: value ?? null }));
+    }
+  } catch (error) {
+    return { error: `handler: ${message(error)} \ntraceback: ${error instanceof Error ? error.stack : ''}` };
+  }
+  return { output: all };
+}
+
+function asResult(returned: unknown): Result {
+  if (typeof returned !== 'object' || returned === null || Array.isArray(returned)) return { output: returned };
+  const { error, refresh_worker: refresh, ...output } = returned as Record<string, unknown>;
+  return {
+    ...(Object.keys(output).length > 0 ? { output } : {}),
+    ...(error ? { error } : {}),
+    ...(refresh ? { stopPod: true } : {}),
+  };
+}
+
+function isGenerator(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const isAsync = Symbol.asyncIterator in value;
+  const isSync = Symbol.iterator in value && typeof (value as { next?: unknown }).next === 'function';
+  return isAsync || isSync;
+}
+
+// What cannot be written as JSON (a cycle, a BigInt) is the handler's error too.
+function encode(result: Result, config: WorkerConfig): string {
+  try {
+    return JSON.stringify(result);
+  } catch (error) {
+    return JSON.stringify({ error: JSON.stringify(describe(error, config)), ...(result.stopPod ? { stopPod: true } : {}) });
+  }
+}
+
+function describe(error: unknown, config: WorkerConfig): Record<string, string> {
+  return {
+    error_type: error instanceof Error ? error.name : typeof error,
+    error_message: message(error),
+    error_traceback: error instanceof Error ? (error.stack ?? '') : '',
+    hostname: config.hostname,
+    worker_id: config.workerId,
+    slipway_version: SDK_VERSION,
+  };
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

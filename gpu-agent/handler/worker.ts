@@ -1,0 +1,119 @@
+/**
+ * The module `slipway/worker`: runs a JavaScript or TypeScript handler as a worker. It speaks the worker protocol of the Python SDK, so
+ * the same agent serves both.
+ */
+import { BridgeClient, pause } from './bridge-client.ts';
+import { readWorkerConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
+import type { Job, StartOptions } from './job.ts';
+import { runJob } from './run-job.ts';
+
+export type { Handler, Job, StartOptions } from './job.ts';
+
+const CONCURRENCY_MAX = 1_000;
+/** Pause after a failed call to the agent, in milliseconds. */
+const RETRY_MS = 1_000;
+
+let client: BridgeClient | undefined;
+
+/** Runs jobs until the worker is told to end. Resolves then; the process ends by itself. */
+export async function start<Input = unknown>(options: StartOptions<Input>): Promise<void> {
+  if (typeof options?.handler !== 'function') throw new TypeError('start needs { handler: function }');
+  const config = readWorkerConfig();
+  client ??= new BridgeClient(config);
+  await new Worker(options as StartOptions, client, config).run();
+  process.exit(0);
+}
+
+/** Shows a progress value on a running job. The last one before the result counts. Never rejects. */
+export async function progress(job: Pick<Job, 'id'>, value: unknown): Promise<void> {
+  client ??= new BridgeClient(readWorkerConfig());
+  await client.done(job.id, JSON.stringify({ status: 'IN_PROGRESS', output: value ?? null }), false)
+    .catch((error: unknown) => console.error('progress was not sent:', error));
+}
+
+class Worker {
+  readonly #options: StartOptions;
+  readonly #client: BridgeClient;
+  readonly #config: WorkerConfig;
+  readonly #running = new Map<string, { controller: AbortController; done: Promise<void> }>();
+  #concurrency = 1;
+  #leaving = false;
+  #slotFreed: (() => void) | undefined;
+
+  constructor(options: StartOptions, bridge: BridgeClient, config: WorkerConfig) {
+    this.#options = options;
+    this.#client = bridge;
+    this.#config = config;
+  }
+
+  async run(): Promise<void> {
+    process.once('SIGTERM', () => this.#leave());
+    process.once('SIGINT', () => this.#leave());
+    void this.#pingLoop();
+    void this.#stopLoop();
+    await this.#takeLoop();
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  #leave(): void {
+    this.#leaving = true;
+    this.#slotFreed?.();
+  }
+
+  async #takeLoop(): Promise<void> {
+    while (!this.#leaving) {
+      this.#resize();
+      const free = this.#concurrency - this.#running.size;
+      if (free <= 0) {
+        await new Promise<void>((resolve) => { this.#slotFreed = resolve; });
+        // Slots that are freed in the same moment are asked for together.
+        await new Promise((resolve) => setImmediate(resolve));
+        continue;
+      }
+      try {
+        for (const job of await this.#client.take(free, this.#concurrency, this.#running.size > 0)) this.#begin(job);
+      } catch (error) {
+        console.error('the agent could not be asked for jobs:', error);
+        await pause(RETRY_MS);
+      }
+    }
+  }
+
+  #resize(): void {
+    const { concurrency = 1 } = this.#options;
+    const wanted = typeof concurrency === 'function' ? concurrency(this.#concurrency) : concurrency;
+    this.#concurrency = Math.min(Math.max(Math.trunc(wanted) || 1, 1), CONCURRENCY_MAX);
+  }
+
+  #begin(fields: Record<string, unknown>): void {
+    const controller = new AbortController();
+    const job = { ...fields, signal: controller.signal } as Job;
+    const done = runJob(job, this.#options, this.#client, this.#config)
+      .then((refresh) => { if (refresh) this.#leaving = true; })
+      .catch((error: unknown) => console.error(`the result of job ${job.id} could not be returned:`, error))
+      .finally(() => {
+        this.#running.delete(job.id);
+        this.#slotFreed?.();
+      });
+    this.#running.set(job.id, { controller, done });
+  }
+
+  async #pingLoop(): Promise<void> {
+    for (;;) {
+      await this.#client.ping([...this.#running.keys()]).catch((error: unknown) => console.error('ping failed:', error));
+      await pause(this.#config.pingIntervalMs);
+    }
+  }
+
+  async #stopLoop(): Promise<void> {
+    for (;;) {
+      try {
+        for (const jobId of await this.#client.stops()) this.#running.get(jobId)?.controller.abort(new Error('the job was stopped'));
+      } catch (error) {
+        console.error('the agent could not be asked for stops:', error);
+        await pause(RETRY_MS);
+      }
+    }
+  }
+}

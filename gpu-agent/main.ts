@@ -1,0 +1,41 @@
+/** The agent's process: configuration, parts, signals. */
+import { ConfigError } from '../core/runtime/env.ts';
+import { createLogger } from '../core/runtime/logger.ts';
+import { buildAgent } from './app.ts';
+import { readAgentConfig } from './config.ts';
+import type { AgentConfig } from './config.ts';
+
+const config = readConfig();
+const logger = createLogger('agent', config.logLevel);
+const agent = buildAgent(config, { logger });
+let stopping = false;
+
+async function stop(): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  await agent.stop();
+  process.exit(0);
+}
+
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
+// The launcher died: nobody is left to stop this process.
+process.on('disconnect', stop);
+
+try {
+  const { address } = await agent.start();
+  process.send?.({ ready: true, address });
+} catch (error) {
+  logger.fatal({ err: error }, 'agent did not start');
+  process.exit(1);
+}
+
+function readConfig(): AgentConfig {
+  try {
+    return readAgentConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}

@@ -1,0 +1,60 @@
+/** What core says on the session, handed to whom it concerns, in the order of the message's fields. */
+import type { SessionResponse, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
+import type { ChunkLog } from '../attempts/chunk-log.ts';
+import type { Intake } from '../attempts/intake.ts';
+import type { OutcomeReporter } from '../attempts/outcome-reporter.ts';
+import type { LogArchive } from '../workers/log-archive.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
+import type { LargePayloads } from './large-payloads.ts';
+import type { Outbox } from './outbox.ts';
+
+/** Whom the messages concern. */
+export interface InboundParts {
+  pool: WorkerPool;
+  intake: Intake;
+  stopper: AttemptStopper;
+  outcomeReporter: OutcomeReporter;
+  chunks: ChunkLog;
+  large: LargePayloads;
+  archive: LogArchive;
+  outbox: Outbox;
+  logger: Logger;
+}
+
+/** See the file's first line. */
+export class Inbound {
+  readonly #parts: InboundParts;
+  /** The agent is stopping: nothing new is started. */
+  closed = false;
+
+  constructor(parts: InboundParts) {
+    this.#parts = parts;
+  }
+
+  /** Handles one message. */
+  receive(message: SessionResponse): void {
+    const { pool, intake, stopper, outcomeReporter, chunks, large } = this.#parts;
+    if (message.desired && !this.closed) pool.apply(message.desired);
+    if (message.assignments.length > 0) intake.assign(message.assignments);
+    if (message.stops.length > 0) stopper.stop(message.stops);
+    for (const ref of message.outcomeAcks) outcomeReporter.acknowledge(ref);
+    for (const ack of message.chunkAcks) chunks.acknowledge(ack);
+    if (message.chunkAcks.length > 0) large.pump();
+    for (const request of message.logRequests) void this.#sendLog(request);
+  }
+
+  async #sendLog(request: WorkerLogRequest): Promise<void> {
+    const { pool, archive, outbox, logger } = this.#parts;
+    const bytes = Math.min(Math.max(request.tailBytes, 0), WORKER_LOG_BYTES_MAX);
+    try {
+      const log = pool.get(request.workerId)?.log.tail(bytes) ?? (await archive.tail(request.workerId, bytes));
+      outbox.addLogReply({ requestId: request.requestId, log: log ?? Buffer.alloc(0), found: log !== undefined });
+    } catch (error) {
+      logger.warn({ err: error, workerId: request.workerId }, 'log could not be read');
+      outbox.addLogReply({ requestId: request.requestId, log: Buffer.alloc(0), found: false });
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/** Payloads over 256 KiB, each on a stream of its own beside the session: inputs on the way in, outcomes on the way out. */
+import { status } from '@grpc/grpc-js';
+import type { AttemptOutcome, AttemptRef, FetchInputResponse, ReportOutcomeRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { CoreLink } from './core-link.ts';
+
+/** Outcomes on their way at once; each is in memory meanwhile. */
+const UPLOADS_MAX = 2;
+/** Tries to get an input before its attempt is given back. */
+const FETCHES_MAX = 3;
+const PAUSE = { firstMs: 100, maxMs: 1_000 };
+
+/** What the sender asks about an outcome. */
+export interface LargeOutcomes {
+  /** The outcome with its output, or undefined when it does not matter any more. */
+  load(key: string): Promise<AttemptOutcome | undefined>;
+  /** All of its chunks are stored, so it may be. */
+  isReady(key: string): boolean;
+  acknowledge(ref: AttemptRef): void;
+}
+
+/** See the file's first line. */
+export class LargePayloads {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  #link: CoreLink | undefined;
+  #queue: string[] = [];
+  readonly #uploading = new Set<string>();
+  /** Set before the first session. */
+  outcomes!: LargeOutcomes;
+
+  constructor(options: { clock: Clock; random: Random; logger: Logger }) {
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#logger = options.logger;
+  }
+
+  /** A session is up. Outcomes are asked for again by their owner. */
+  up(link: CoreLink): void {
+    this.#link = link;
+    this.#queue = [];
+  }
+
+  /** The session is over. */
+  down(): void {
+    this.#link = undefined;
+    this.#queue = [];
+  }
+
+  /** Sends an outcome as soon as its turn comes. */
+  send(key: string): void {
+    if (!this.#link || this.#queue.includes(key)) return;
+    this.#queue.push(key);
+    this.pump();
+  }
+
+  /** Starts what can be started. Call it when chunks were acknowledged. */
+  pump(): void {
+    while (this.#link && this.#uploading.size < UPLOADS_MAX) {
+      const index = this.#queue.findIndex((key) => !this.#uploading.has(key) && this.outcomes.isReady(key));
+      if (index < 0) return;
+      const [key] = this.#queue.splice(index, 1);
+      this.#uploading.add(key!);
+      void this.#upload(key!, this.#link);
+    }
+  }
+
+  /** The input of an attempt, or `gone` when core says that the attempt is not current. */
+  async fetchInput(ref: AttemptRef): Promise<Buffer | 'gone'> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        if (!this.#link) throw new Error('there is no session');
+        return await fetchOnce(this.#link, ref);
+      } catch (error) {
+        if ((error as { code?: number }).code === status.NOT_FOUND) return 'gone';
+        if (tries === FETCHES_MAX) throw error;
+        await delay(this.#clock, backoffMs(tries, PAUSE, this.#random));
+      }
+    }
+  }
+
+  async #upload(key: string, link: CoreLink): Promise<void> {
+    let failures = 0;
+    try {
+      while (this.#link === link) {
+        const outcome = await this.outcomes.load(key);
+        if (!outcome) return;
+        try {
+          await uploadOnce(link, outcome);
+          this.outcomes.acknowledge(outcome.ref!);
+          return;
+        } catch (error) {
+          failures += 1;
+          this.#logger.warn({ err: error, jobId: outcome.ref!.jobId }, 'a large outcome did not reach core, will try again');
+          await delay(this.#clock, backoffMs(failures, PAUSE, this.#random));
+        }
+      }
+    } catch (error) {
+      this.#logger.error({ err: error, key }, 'a large outcome could not be read');
+    } finally {
+      this.#uploading.delete(key);
+      // It may have been asked for again by a newer session while this try ran.
+      this.pump();
+    }
+  }
+}
+
+function fetchOnce(link: CoreLink, ref: AttemptRef): Promise<Buffer> {
+  const { client, metadata } = link.side();
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    const call = client.fetchInput({ ref }, metadata);
+    call.on('data', (response: FetchInputResponse) => pieces.push(response.piece));
+    call.on('error', reject);
+    call.on('end', () => resolve(Buffer.concat(pieces)));
+  });
+}
+
+function uploadOnce(link: CoreLink, outcome: AttemptOutcome): Promise<void> {
+  const { client, metadata } = link.side();
+  return new Promise((resolve, reject) => {
+    const call = client.reportOutcome(metadata, (error) => (error ? reject(error) : resolve()));
+    const output = outcome.output ?? Buffer.alloc(0);
+    call.on('error', reject);
+    const messages = pieces(outcome, output);
+    const next = (): void => {
+      const { value, done } = messages.next();
+      if (done) call.end();
+      // Waiting for each piece keeps memory and the connection's window small.
+      else call.write(value, (error?: Error | null) => { if (!error) next(); });
+    };
+    next();
+  });
+}
+
+function* pieces(outcome: AttemptOutcome, output: Buffer): Generator<ReportOutcomeRequest, undefined> {
+  yield { outcome: { ...outcome, output: undefined }, piece: output.subarray(0, SIDE_STREAM_PIECE_BYTES) };
+  for (let at = SIDE_STREAM_PIECE_BYTES; at < output.length; at += SIDE_STREAM_PIECE_BYTES) {
+    yield { outcome: undefined, piece: output.subarray(at, at + SIDE_STREAM_PIECE_BYTES) };
+  }
+  return undefined;
+}

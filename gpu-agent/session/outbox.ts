@@ -1,0 +1,136 @@
+/**
+ * What waits to go to core on the session. Levels (heartbeat, workers, progress) are kept once and replaced; chunks, outcomes and log
+ * replies are queues. What gathers while the stream is busy leaves together in the next message. Bounded by what the agent holds: one
+ * entry per worker, one outcome per attempt, and the chunk log's own limit.
+ */
+import type { AttemptChunk, AttemptOutcome, AttemptProgress, WorkerLogReply, WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
+import { attemptKey } from '../attempts/attempt.ts';
+
+/** Rough size of the fixed part of an entry in bytes, for the message limit. */
+const ENTRY_BYTES = 160;
+
+/** See the file's first lines. */
+export class Outbox {
+  /** Called when something waits; the session of the day sets it. */
+  onWaiting: (() => void) | undefined;
+  #heartbeat: number | undefined;
+  /** By worker id: how many outcomes must have left before its report may. */
+  readonly #workers = new Map<string, number>();
+  readonly #progress = new Map<string, AttemptProgress>();
+  #chunks: AttemptChunk[] = [];
+  #outcomes: AttemptOutcome[] = [];
+  #logReplies: WorkerLogReply[] = [];
+  #outcomesAdded = 0;
+  #outcomesLeft = 0;
+  readonly #reportOf: (workerId: string) => WorkerReport | undefined;
+
+  constructor(reportOf: (workerId: string) => WorkerReport | undefined) {
+    this.#reportOf = reportOf;
+  }
+
+  /** Nothing waits. */
+  get isEmpty(): boolean {
+    return this.#heartbeat === undefined && this.#workers.size + this.#progress.size + this.#chunks.length + this.#outcomes.length + this.#logReplies.length === 0;
+  }
+
+  addHeartbeat(sequence: number): void {
+    this.#heartbeat = sequence;
+    this.onWaiting?.();
+  }
+
+  /**
+   * The worker changed; its report is made when the message is. `afterOutcomes`: core must read the causes of its attempts first, so
+   * the report leaves in a later message than the outcomes that wait now.
+   */
+  addWorker(workerId: string, afterOutcomes: boolean): void {
+    const barrier = afterOutcomes ? this.#outcomesAdded : 0;
+    this.#workers.set(workerId, Math.max(barrier, this.#workers.get(workerId) ?? 0));
+    this.onWaiting?.();
+  }
+
+  addProgress(progress: AttemptProgress): void {
+    this.#progress.set(attemptKey(progress.ref!), progress);
+    this.onWaiting?.();
+  }
+
+  addChunk(chunk: AttemptChunk): void {
+    this.#chunks.push(chunk);
+    this.onWaiting?.();
+  }
+
+  addOutcome(outcome: AttemptOutcome): void {
+    this.#outcomes.push(outcome);
+    this.#outcomesAdded += 1;
+    // A progress value that leaves after the outcome would only be ignored.
+    this.#progress.delete(attemptKey(outcome.ref!));
+    this.onWaiting?.();
+  }
+
+  addLogReply(reply: WorkerLogReply): void {
+    this.#logReplies.push(reply);
+    this.onWaiting?.();
+  }
+
+  /** A new session's hello tells all about workers as they are now; what changes from here on waits for the welcome. */
+  beginSession(): void {
+    this.#heartbeat = undefined;
+    this.#workers.clear();
+    this.#logReplies = [];
+  }
+
+  /** Drops chunks and outcomes: their owners send all of them again, in order. */
+  beginResend(): void {
+    this.#chunks = [];
+    this.#outcomes = [];
+    this.#outcomesLeft = this.#outcomesAdded;
+  }
+
+  /** The next message, of about 1 MiB at most, or undefined when nothing waits. */
+  take(): SessionRequest | undefined {
+    if (this.isEmpty) return undefined;
+    const message = SessionRequest.create();
+    const budget = { bytes: BATCH_MESSAGE_BYTES };
+    if (this.#heartbeat !== undefined) message.heartbeat = { sequence: this.#heartbeat };
+    this.#heartbeat = undefined;
+    message.workers = this.#takeWorkers();
+    message.chunks = takeWithin(this.#chunks, budget, (chunk) => chunk.output.length + (chunk.metrics?.length ?? 0));
+    for (const [key, progress] of this.#progress) {
+      if (!isWithin(budget, progress.output.length)) break;
+      message.progress.push(progress);
+      this.#progress.delete(key);
+    }
+    // An outcome must not overtake its chunks.
+    if (this.#chunks.length === 0) {
+      message.outcomes = takeWithin(this.#outcomes, budget, (outcome) => (outcome.output?.length ?? 0) + outcome.error.length);
+      this.#outcomesLeft += message.outcomes.length;
+      message.logReplies = takeWithin(this.#logReplies, budget, (reply) => reply.log.length);
+    }
+    return message;
+  }
+
+  #takeWorkers(): WorkerReport[] {
+    const reports: WorkerReport[] = [];
+    for (const [id, barrier] of this.#workers) {
+      if (barrier > this.#outcomesLeft) continue;
+      this.#workers.delete(id);
+      const report = this.#reportOf(id);
+      if (report) reports.push(report);
+    }
+    return reports;
+  }
+}
+
+function isWithin(budget: { bytes: number }, bytes: number): boolean {
+  if (budget.bytes <= 0) return false;
+  budget.bytes -= bytes + ENTRY_BYTES;
+  return true;
+}
+
+/** Takes from the front of a queue until the budget is used up; the last one may go over it. */
+function takeWithin<Item>(queue: Item[], budget: { bytes: number }, bytesOf: (item: Item) => number): Item[] {
+  let count = 0;
+  while (count < queue.length && isWithin(budget, bytesOf(queue[count]!))) count += 1;
+  return count === 0 ? [] : queue.splice(0, count);
+}

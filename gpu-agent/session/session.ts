@@ -1,0 +1,141 @@
+/** One connection's whole life: hello, welcome, then messages both ways until anything fails. A reconnect is a new session. */
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Lease } from './lease.ts';
+import type { Outbox } from './outbox.ts';
+
+/** How long core may take to welcome the agent, in milliseconds. */
+const WELCOME_MS_MAX = 5_000;
+/** Heartbeats unanswered for this many periods end the session: the connection is dead, whatever it says. */
+const PERIODS_SILENT_MAX = 4;
+
+/** What a session works with. */
+export interface SessionOptions {
+  stream: ClientDuplexStream<SessionRequest, SessionResponse>;
+  outbox: Outbox;
+  lease: Lease;
+  clock: Clock;
+  /** The full picture of this moment. */
+  hello: Hello;
+  /** Core has welcomed the agent: everything that was not acknowledged is sent again. */
+  onWelcome(): void;
+  /** Every later message. */
+  onMessage(message: SessionResponse): void;
+}
+
+/** Why a session ended. */
+export interface SessionEnd {
+  reason: string;
+  /** Core had welcomed it. */
+  welcomed: boolean;
+}
+
+/** See the file's first line. */
+export class Session {
+  readonly #options: SessionOptions;
+  #sequence = 0;
+  #welcomed = false;
+  #writing = false;
+  #scheduled = false;
+  #ended: SessionEnd | undefined;
+  #answeredAtMs = 0;
+  #periodMs = 0;
+  #timer: Timer | undefined;
+  #settle: ((end: SessionEnd) => void) | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /** Runs it to its end. Never rejects. */
+  run(): Promise<SessionEnd> {
+    const { stream, outbox, lease, clock, hello } = this.#options;
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      stream.on('data', (message: SessionResponse) => this.#receive(message));
+      stream.on('error', (error: Error) => this.end(error.message));
+      stream.on('end', () => this.end('core ended the session'));
+      this.#timer = clock.after(WELCOME_MS_MAX, () => this.end('core did not welcome the agent in time'));
+      lease.beginSession();
+      outbox.beginSession();
+      outbox.onWaiting = () => this.#schedule();
+      this.#write(SessionRequest.create({ hello, heartbeat: { sequence: this.#beat() } }));
+    });
+  }
+
+  /** Ends it. Harmless afterwards. */
+  end(reason: string): void {
+    if (this.#ended) return;
+    this.#ended = { reason, welcomed: this.#welcomed };
+    this.#timer?.cancel();
+    this.#options.outbox.onWaiting = undefined;
+    this.#options.stream.cancel();
+    this.#settle?.(this.#ended);
+  }
+
+  #receive(message: SessionResponse): void {
+    if (this.#ended) return;
+    if (message.welcome) this.#welcome(message.welcome.heartbeatPeriodMs, message.welcome.leaseMs);
+    else if (!this.#welcomed) return this.end('core sent something else before its welcome');
+    if (message.heartbeat) {
+      this.#answeredAtMs = this.#options.clock.monotonicMs();
+      this.#options.lease.answered(message.heartbeat.sequence);
+    }
+    this.#options.onMessage(message);
+  }
+
+  #welcome(periodMs: number, leaseMs: number): void {
+    const { lease, clock, outbox, onWelcome } = this.#options;
+    this.#timer?.cancel();
+    this.#welcomed = true;
+    this.#periodMs = periodMs;
+    this.#answeredAtMs = clock.monotonicMs();
+    lease.setLength(leaseMs);
+    // The hello was the first sign of life, and core has read it.
+    lease.answered(1);
+    outbox.beginResend();
+    onWelcome();
+    this.#tick();
+  }
+
+  #beat(): number {
+    this.#sequence += 1;
+    this.#options.lease.sent(this.#sequence);
+    return this.#sequence;
+  }
+
+  #tick(): void {
+    const { clock, outbox } = this.#options;
+    if (this.#ended) return;
+    if (clock.monotonicMs() - this.#answeredAtMs > PERIODS_SILENT_MAX * this.#periodMs) return this.end('core stopped answering');
+    outbox.addHeartbeat(this.#beat());
+    this.#timer = clock.after(this.#periodMs, () => this.#tick());
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#writing || this.#ended) return;
+    this.#scheduled = true;
+    // After the current turn, so that all that one network read brings leaves in one message.
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    if (this.#writing || this.#ended || !this.#welcomed) return;
+    const message = this.#options.outbox.take();
+    if (message) this.#write(message);
+  }
+
+  /** One message at a time: what gathers until the transport has taken it leaves in the next. */
+  #write(message: SessionRequest): void {
+    this.#writing = true;
+    this.#options.stream.write(message, () => {
+      this.#writing = false;
+      if (!this.#options.outbox.isEmpty) this.#schedule();
+    });
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Append-only files with records, one fsync for all records that arrive while the one before runs. A file is a segment: when it is
+ * long enough the next one begins, and a segment that holds nothing of use any more is deleted by its owner.
+ */
+import { mkdir, open, readFile, readdir, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Batcher } from '../../core/runtime/batcher.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { PAYLOAD_OFFSET, RecordKind, decodeRecords, encodeRecord } from './record.ts';
+import type { SpoolRecord } from './record.ts';
+
+/** Where a record's payload stands. */
+export interface Place {
+  segment: number;
+  offset: number;
+  bytes: number;
+}
+
+interface Write {
+  record: Buffer;
+  /** Must be on disk before its promise settles. */
+  durable: boolean;
+}
+
+const BATCH_RECORDS_MAX = 2_000;
+const BATCH_BYTES_MAX = 32 * 1024 * 1024;
+const WAITING_MAX = 100_000;
+
+/** See the file's first lines. */
+export class Journal {
+  readonly #folder: string;
+  readonly #segmentBytesMax: number;
+  readonly #logger: Logger;
+  readonly #batcher: Batcher<Write, Place>;
+  #handle: FileHandle | undefined;
+  #segment = 0;
+  #bytes = 0;
+
+  constructor(options: { folder: string; segmentBytesMax: number; logger: Logger }) {
+    this.#folder = options.folder;
+    this.#segmentBytesMax = options.segmentBytesMax;
+    this.#logger = options.logger;
+    this.#batcher = new Batcher({
+      name: 'spool',
+      flush: (writes) => this.#flush(writes),
+      itemsMax: BATCH_RECORDS_MAX,
+      bytesMax: BATCH_BYTES_MAX,
+      bytesOf: (write) => write.record.length,
+      waitingMax: WAITING_MAX,
+    });
+  }
+
+  /** The segment that is written to. */
+  get activeSegment(): number {
+    return this.#segment;
+  }
+
+  /** Reads what earlier runs left, oldest first, and begins a new segment. A torn end is dropped: its writer was never answered. */
+  async open(onRecord: (record: SpoolRecord, place: Place) => void): Promise<number[]> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const segments = (await readdir(this.#folder)).map(segmentOf).filter((id) => id !== undefined).sort((a, b) => a - b);
+    for (const segment of segments) {
+      const { records, torn } = decodeRecords(await readFile(this.#path(segment)));
+      for (const record of records) onRecord(record, { segment, offset: record.offset, bytes: record.payload.length });
+      if (torn > 0) this.#logger.warn({ segment, torn }, 'end of a spool segment was torn');
+    }
+    await this.#begin((segments.at(-1) ?? 0) + 1);
+    return segments;
+  }
+
+  /** Adds a record; a durable one is on disk when the promise resolves. */
+  append(kind: number, payload: Uint8Array, durable: boolean): Promise<Place> {
+    return this.#batcher.add({ record: encodeRecord(kind, payload), durable });
+  }
+
+  /** The payload at a place. */
+  async read(place: Place): Promise<Buffer> {
+    const file = await open(this.#path(place.segment));
+    try {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(place.bytes), 0, place.bytes, place.offset);
+      if (bytesRead !== place.bytes) throw new Error('a spool record is shorter than it was');
+      return buffer;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Deletes a segment that is not written to. */
+  async drop(segment: number): Promise<void> {
+    await rm(this.#path(segment), { force: true });
+  }
+
+  /** Waits for the appends under way, then closes the file. */
+  async close(): Promise<void> {
+    // Flushes run one after the other: when this record is written, all before it are.
+    if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, new Uint8Array(), false);
+    await this.#handle?.close();
+    this.#handle = undefined;
+  }
+
+  async #flush(writes: Write[]): Promise<Place[]> {
+    if (this.#bytes >= this.#segmentBytesMax) await this.#begin(this.#segment + 1);
+    if (!this.#handle) throw new Error('the spool is closed');
+    const start = this.#bytes;
+    const all = Buffer.concat(writes.map((write) => write.record));
+    try {
+      await writeAll(this.#handle, all, start);
+      if (writes.some((write) => write.durable)) await this.#handle.datasync();
+    } catch (error) {
+      // What stands at the end of this segment is unknown now: go on in a fresh one.
+      await this.#begin(this.#segment + 1).catch(() => {});
+      throw error;
+    }
+    this.#bytes = start + all.length;
+    let at = start;
+    return writes.map(({ record }) => {
+      const place = { segment: this.#segment, offset: at + PAYLOAD_OFFSET, bytes: record.length - PAYLOAD_OFFSET };
+      at += record.length;
+      return place;
+    });
+  }
+
+  async #begin(segment: number): Promise<void> {
+    const handle = await open(this.#path(segment), 'w', 0o600);
+    await this.#handle?.close();
+    this.#handle = handle;
+    this.#segment = segment;
+    this.#bytes = 0;
+    await syncFolder(this.#folder);
+  }
+
+  #path(segment: number): string {
+    return join(this.#folder, `${String(segment).padStart(10, '0')}.spool`);
+  }
+}
+
+function segmentOf(name: string): number | undefined {
+  const match = /^(\d{10})\.spool$/.exec(name);
+  return match ? Number(match[1]) : undefined;
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    written += (await handle.write(bytes, written, bytes.length - written, position + written)).bytesWritten;
+  }
+}
+
+// A new file survives a crash of the machine only when its folder was synced too.
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

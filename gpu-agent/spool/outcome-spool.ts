@@ -1,0 +1,171 @@
+/**
+ * Keeps outcomes on disk until core has acknowledged them, so that a result survives the agent. Chunks that core has not stored yet are
+ * kept beside their outcome: a job must not be COMPLETED without them.
+ */
+import type { AttemptChunk, AttemptOutcome } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { attemptKey } from '../attempts/attempt.ts';
+import { Journal } from './journal.ts';
+import type { Place } from './journal.ts';
+import { RecordKind } from './record.ts';
+import type { SpoolRecord } from './record.ts';
+
+/** An outcome and the chunks that must reach core before it. */
+export interface SpoolEntry {
+  outcome: AttemptOutcome;
+  chunks: AttemptChunk[];
+}
+
+/** A segment longer than this many bytes is followed by the next. */
+const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
+/** More old segments than this are compacted: what still matters in the oldest is written again at the end. */
+const OLD_SEGMENTS_MAX = 4;
+
+/** See the file's first lines. */
+export class OutcomeSpool {
+  readonly #journal: Journal;
+  readonly #logger: Logger;
+  /** Where each unacknowledged outcome stands. */
+  readonly #places = new Map<string, Place>();
+  /** Unacknowledged outcomes of each segment that exists. */
+  readonly #live = new Map<number, Set<string>>();
+  /** Acknowledged while their write was still under way. */
+  readonly #early = new Set<string>();
+  readonly #writing = new Set<string>();
+  #tidying: Promise<void> = Promise.resolve();
+  #tidyAsked = false;
+
+  constructor(options: { folder: string; logger: Logger; segmentBytesMax?: number }) {
+    this.#logger = options.logger;
+    this.#journal = new Journal({ folder: options.folder, segmentBytesMax: options.segmentBytesMax ?? SEGMENT_BYTES_MAX, logger: options.logger });
+  }
+
+  /** Outcomes on disk. */
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /** Opens the folder and gives back what an earlier run left unacknowledged, oldest first. */
+  async open(): Promise<SpoolEntry[]> {
+    const found = new Map<string, SpoolEntry>();
+    const segments = await this.#journal.open((record, place) => this.#recover(found, record, place));
+    for (const segment of segments) this.#know(segment);
+    this.#tidy();
+    await this.#tidying;
+    return [...found.values()];
+  }
+
+  /** Resolves once the outcome is on disk. */
+  async add(entry: SpoolEntry): Promise<void> {
+    const key = attemptKey(entry.outcome.ref!);
+    this.#writing.add(key);
+    try {
+      const place = await this.#journal.append(RecordKind.OUTCOME, encodeEntry(entry), true);
+      this.#place(key, place);
+    } finally {
+      this.#writing.delete(key);
+    }
+    if (this.#early.delete(key)) this.acknowledge(key);
+  }
+
+  /** Core has committed it, or does not care any more. */
+  acknowledge(key: string): void {
+    if (this.#writing.has(key)) {
+      this.#early.add(key);
+      return;
+    }
+    if (!this.#forget(key)) return;
+    // Only saves a later run from sending it again, so it may be lost.
+    this.#journal.append(RecordKind.ACKNOWLEDGED, Buffer.from(key), false).then(
+      () => this.#tidy(),
+      (error: unknown) => this.#logger.warn({ err: error }, 'acknowledgement was not spooled'),
+    );
+  }
+
+  /** An outcome on disk, or undefined when it was acknowledged. */
+  async read(key: string): Promise<SpoolEntry | undefined> {
+    const place = this.#places.get(key);
+    return place && decodeEntry(await this.#journal.read(place));
+  }
+
+  /** Waits for what is under way and closes the files. */
+  async close(): Promise<void> {
+    await this.#tidying;
+    await this.#journal.close();
+  }
+
+  #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: Place): void {
+    if (record.kind === RecordKind.ACKNOWLEDGED) {
+      const key = record.payload.toString();
+      found.delete(key);
+      this.#forget(key);
+      return;
+    }
+    const entry = decodeEntry(record.payload);
+    if (!entry) return;
+    const key = attemptKey(entry.outcome.ref!);
+    found.set(key, entry);
+    this.#place(key, place);
+  }
+
+  #place(key: string, place: Place): void {
+    this.#forget(key);
+    this.#places.set(key, place);
+    this.#know(place.segment).add(key);
+  }
+
+  #know(segment: number): Set<string> {
+    const live = this.#live.get(segment) ?? new Set();
+    this.#live.set(segment, live);
+    return live;
+  }
+
+  #forget(key: string): boolean {
+    const place = this.#places.get(key);
+    if (!place) return false;
+    this.#live.get(place.segment)?.delete(key);
+    return this.#places.delete(key);
+  }
+
+  #tidy(): void {
+    if (this.#tidyAsked) return;
+    this.#tidyAsked = true;
+    this.#tidying = this.#tidying.then(async () => {
+      this.#tidyAsked = false;
+      await this.#dropEmpty();
+      await this.#compact();
+    }).catch((error: unknown) => this.#logger.warn({ err: error }, 'spool was not tidied'));
+  }
+
+  async #dropEmpty(): Promise<void> {
+    this.#know(this.#journal.activeSegment);
+    for (const [segment, live] of this.#live) {
+      if (live.size > 0 || segment === this.#journal.activeSegment) continue;
+      this.#live.delete(segment);
+      await this.#journal.drop(segment);
+    }
+  }
+
+  async #compact(): Promise<void> {
+    const old = [...this.#live.keys()].filter((segment) => segment < this.#journal.activeSegment).sort((a, b) => a - b);
+    if (old.length <= OLD_SEGMENTS_MAX) return;
+    const oldest = old[0]!;
+    for (const key of [...this.#live.get(oldest)!]) {
+      const place = this.#places.get(key);
+      if (!place || place.segment !== oldest) continue;
+      const moved = await this.#journal.append(RecordKind.OUTCOME, await this.#journal.read(place), true);
+      if (this.#places.has(key)) this.#place(key, moved);
+    }
+    await this.#dropEmpty();
+  }
+}
+
+function encodeEntry(entry: SpoolEntry): Uint8Array {
+  return SessionRequest.encode(SessionRequest.create({ chunks: entry.chunks, outcomes: [entry.outcome] })).finish();
+}
+
+function decodeEntry(payload: Buffer): SpoolEntry | undefined {
+  const { chunks, outcomes } = SessionRequest.decode(payload);
+  return outcomes[0]?.ref ? { outcome: outcomes[0], chunks } : undefined;
+}

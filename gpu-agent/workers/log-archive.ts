@@ -1,0 +1,57 @@
+/** Logs of workers that ended, as files in the agent's data folder. A bounded number is kept, the oldest go first. */
+import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Logs kept. With at most 1 MiB each they take at most this many MiB. */
+const LOGS_MAX = 50;
+
+/** See the file's first line. */
+export class LogArchive {
+  readonly #folder: string;
+  /** Worker ids, the oldest first. */
+  #kept: string[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Finds the logs of earlier runs. */
+  async open(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    const names = (await readdir(this.#folder)).filter((name) => name.endsWith('.log'));
+    const aged = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })));
+    this.#kept = aged.sort((a, b) => a.at - b.at).map(({ name }) => name.slice(0, -'.log'.length));
+    await this.#prune();
+  }
+
+  /** Keeps the log of a worker that ended. */
+  async keep(workerId: string, log: Buffer): Promise<void> {
+    await writeFile(this.#path(workerId), log, { mode: 0o600 });
+    this.#kept = [...this.#kept.filter((id) => id !== workerId), workerId];
+    await this.#prune();
+  }
+
+  /** The newest `bytes` bytes of a worker's log, or undefined when there is none. */
+  async tail(workerId: string, bytes: number): Promise<Buffer | undefined> {
+    if (!this.#kept.includes(workerId)) return undefined;
+    const file = await open(this.#path(workerId)).catch(() => undefined);
+    if (!file) return undefined;
+    try {
+      const { size } = await file.stat();
+      const length = Math.min(size, bytes);
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #path(workerId: string): string {
+    return join(this.#folder, `${workerId}.log`);
+  }
+
+  async #prune(): Promise<void> {
+    const dropped = this.#kept.splice(0, Math.max(0, this.#kept.length - LOGS_MAX));
+    await Promise.all(dropped.map((id) => rm(this.#path(id), { force: true })));
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Runs a worker as a child process that leads a process group of its own. A guard in the same group blocks on a pipe that the agent
+ * holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No worker outlives its agent.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Executor, Launch, RunningWorker, WorkerExit } from './executor.ts';
+
+/**
+ * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are the worker's
+ * own. The guard ignores the signals of an orderly stop, and the worker must not hold the guard's pipe. `$$` is the group's number.
+ */
+const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
+
+/** How long to wait for the end of the output of a worker that left a process behind outside its group, in milliseconds. */
+const OUTPUT_GRACE_MS = 1_000;
+
+/** Starts workers as processes of this host. */
+export class ProcessExecutor implements Executor {
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  start(launch: Launch): RunningWorker {
+    const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', ...launch.command], {
+      cwd: launch.workingDirectory,
+      env: { ...launch.env },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    });
+    child.stdout?.on('data', launch.onOutput);
+    child.stderr?.on('data', launch.onOutput);
+    // Writing to the guard is never needed; a closed pipe is not an error.
+    child.stdio[3]?.on('error', () => {});
+    return new GroupProcess(child, this.#clock);
+  }
+}
+
+class GroupProcess implements RunningWorker {
+  readonly ended: Promise<WorkerExit>;
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess, clock: Clock) {
+    this.#child = child;
+    this.ended = new Promise((resolve) => {
+      let exit: WorkerExit | undefined;
+      let timer: Timer | undefined;
+      child.once('error', (error) => {
+        if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: error.message });
+      });
+      child.once('exit', (code, signal) => {
+        exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
+        // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left behind.
+        this.kill();
+        timer = clock.after(OUTPUT_GRACE_MS, () => {
+          child.stdout?.destroy();
+          child.stderr?.destroy();
+        });
+      });
+      child.once('close', () => {
+        timer?.cancel();
+        resolve(exit ?? { code: undefined, signal: undefined, failure: 'it never started' });
+      });
+    });
+  }
+
+  terminate(): void {
+    // Only the leader, as a container runtime does it; what it started is its own business until the group is killed.
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
+  }
+
+  kill(): void {
+    if (this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      // The group is gone.
+    }
+    this.#child.stdio[3]?.destroy();
+  }
+}

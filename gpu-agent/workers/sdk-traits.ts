@@ -1,0 +1,58 @@
+/** What a worker's SDK version tells about its habits. Facts of compat.md 2.5 to 2.12; an unknown SDK gets the cautious reading. */
+
+/** Habits that change how the agent treats a worker. */
+export interface SdkTraits {
+  /** Listens on job-stop, so one job can be ended alone. */
+  stopChannel: boolean;
+  /** Its take says how many slots are free. Older ones ask for more than they can run. */
+  tellsFreeSlots: boolean;
+  /** The list of held jobs in its pings, and job_in_progress, can be believed. */
+  listsJobs: boolean;
+  /** How long it may hold a job without any word about it before the job counts as lost, in milliseconds. */
+  silenceMsMax: number;
+}
+
+const SILENCE_MS_MAX = 45_000;
+/** Pings of these versions come from a thread that a busy C extension can hold up. */
+const SILENCE_THREAD_MS_MAX = 60_000;
+/** Marks the JavaScript SDK of this repository. */
+export const OWN_SDK_PREFIX = 'slipway-';
+
+type Version = [major: number, minor: number, patch: number];
+
+/** Traits of a version text as the worker reported it: `1.12.0`, `slipway-0.1.0`, or empty. */
+export function sdkTraits(version: string): SdkTraits {
+  if (version.startsWith(OWN_SDK_PREFIX)) {
+    // Its pings share a thread with the handler; that its process lives is proof enough.
+    return { stopChannel: true, tellsFreeSlots: true, listsJobs: true, silenceMsMax: Number.POSITIVE_INFINITY };
+  }
+  const parsed = parseVersion(version);
+  if (!parsed) return { stopChannel: false, tellsFreeSlots: false, listsJobs: false, silenceMsMax: SILENCE_MS_MAX };
+  const pingsFromThread = !isAtLeast(parsed, [1, 7, 11]);
+  return {
+    stopChannel: isAtLeast(parsed, [1, 10, 0]),
+    tellsFreeSlots: isAtLeast(parsed, [1, 7, 6]),
+    listsJobs: pingsFromThread || isAtLeast(parsed, [1, 10, 1]),
+    silenceMsMax: pingsFromThread ? SILENCE_THREAD_MS_MAX : SILENCE_MS_MAX,
+  };
+}
+
+/** The version in a User-Agent header, or an empty text: `RunPod-Python-SDK/1.12.0 (…)`, `Slipway-Worker/0.1.0`. */
+export function versionFromUserAgent(userAgent: string | undefined): string {
+  const python = /RunPod-Python-SDK\/([0-9][0-9A-Za-z.]*)/.exec(userAgent ?? '');
+  if (python) return python[1]!;
+  const own = /Slipway-Worker\/([0-9][0-9A-Za-z.]*)/.exec(userAgent ?? '');
+  return own ? OWN_SDK_PREFIX + own[1]! : '';
+}
+
+function parseVersion(text: string): Version | undefined {
+  const match = /^(\d+)\.(\d+)(?:\.(\d+))?/.exec(text);
+  return match ? [Number(match[1]), Number(match[2]), Number(match[3] ?? 0)] : undefined;
+}
+
+function isAtLeast(version: Version, wanted: Version): boolean {
+  for (let i = 0; i < 3; i += 1) {
+    if (version[i] !== wanted[i]) return version[i]! > wanted[i]!;
+  }
+  return true;
+}

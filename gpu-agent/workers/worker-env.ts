@@ -1,0 +1,108 @@
+/** The environment of a worker: compat.md 2.3 over the template's variables over a few of the host's. Pure. */
+
+/** What a worker's environment is made from. */
+export interface WorkerEnvFacts {
+  workerId: string;
+  endpointId: string;
+  /** Proves to the bridge who calls; part of every address, because the Authorization header may be foreign (compat.md 2.3). */
+  token: string;
+  /** Address of the bridge, for instance `http://127.0.0.1:9000`. */
+  bridgeUrl: string;
+  /** The machine's name, for RUNPOD_POD_HOSTNAME. */
+  machineName: string;
+  /** The machine's locations; the first names the data centre. */
+  locations: readonly string[];
+  /** The template's and the endpoint's variables. */
+  userEnv: Readonly<Record<string, string>>;
+  /** Variables of the agent's host that a worker may see. */
+  hostEnv: Readonly<Record<string, string>>;
+  /** GPUs it was given. */
+  gpus: readonly WorkerGpu[];
+  /** The account's name for its GPU. */
+  gpuTypeId: string;
+  /** Seconds it may take to ask for work. */
+  initTimeoutSeconds: number;
+  /** Processors of the host. */
+  cpuCount: number;
+}
+
+/** One GPU of a worker. */
+export interface WorkerGpu {
+  uuid: string;
+  name: string;
+  /** Declared by configuration, not by a driver. */
+  virtual: boolean;
+}
+
+/** Milliseconds between pings. Below 1000 the Python SDK loops without a pause. */
+const PING_INTERVAL_MS = 3_000;
+const PING_INTERVAL_MS_MIN = 1_000;
+/** Variables that would switch the SDK to another mode (compat.md 2.3). */
+const REMOVED = /^(RUNPOD_REALTIME_PORT|RUNPOD_REALTIME_CONCURRENCY|RUNPOD_USE_CORE|RUNPOD_CORE_PATH|RUNPOD_SLS_CORE.*|SLIPWAY_AGENT_.*|SLIPWAY_CORE_.*)$/;
+
+/** The whole environment of a worker's process. */
+export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
+  const user = Object.fromEntries(Object.entries(facts.userEnv).filter(([name]) => !REMOVED.test(name)));
+  const env = { ...facts.hostEnv, ...defaults(facts), ...user, ...gpuVariables(facts), ...identity(facts), ...addresses(facts) };
+  if (!(Number(env.RUNPOD_PING_INTERVAL) >= PING_INTERVAL_MS_MIN)) env.RUNPOD_PING_INTERVAL = String(PING_INTERVAL_MS);
+  return { ...env, ...proxyExceptions(env) };
+}
+
+/** What a template may change. */
+function defaults(facts: WorkerEnvFacts): Record<string, string> {
+  const hasRealGpu = facts.gpus.some((gpu) => !gpu.virtual);
+  return {
+    PYTHONUNBUFFERED: '1',
+    RUNPOD_PING_INTERVAL: String(PING_INTERVAL_MS),
+    // The SDK's own default writes a dozen lines for each job.
+    RUNPOD_DEBUG_LEVEL: 'INFO',
+    // One of these checks needs a public DNS server (compat.md 2.10).
+    RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true',
+    ...(hasRealGpu ? {} : { RUNPOD_SKIP_GPU_CHECK: 'true' }),
+    // Object stores on one's own network have private addresses.
+    RUNPOD_ALLOW_PRIVATE_DOWNLOAD_URLS: 'true',
+    RUNPOD_INIT_TIMEOUT: String(facts.initTimeoutSeconds),
+    RUNPOD_CPU_COUNT: String(facts.cpuCount),
+    ...(facts.locations[0] === undefined ? {} : { RUNPOD_DC_ID: facts.locations[0] }),
+  };
+}
+
+function identity(facts: WorkerEnvFacts): Record<string, string> {
+  return {
+    RUNPOD_POD_ID: facts.workerId,
+    RUNPOD_POD_HOSTNAME: `${facts.workerId}-${facts.machineName}`,
+    RUNPOD_ENDPOINT_ID: facts.endpointId,
+    RUNPOD_AI_API_KEY: facts.token,
+  };
+}
+
+/** The four templates of compat.md 2.2. `$ID` and `$RUNPOD_POD_ID` stay as they stand: the SDK replaces them. */
+function addresses(facts: WorkerEnvFacts): Record<string, string> {
+  const base = `${facts.bridgeUrl}/v2/${facts.endpointId}/${facts.token}`;
+  const query = `?gpu=${encodeURIComponent(facts.gpus[0]?.name ?? 'cpu').replaceAll('%20', '+')}`;
+  return {
+    RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/$ID${query}`,
+    RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/$RUNPOD_POD_ID/$ID${query}`,
+    RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/$RUNPOD_POD_ID/$ID${query}`,
+    RUNPOD_WEBHOOK_PING: `${base}/ping/$RUNPOD_POD_ID${query}`,
+  };
+}
+
+function gpuVariables(facts: WorkerEnvFacts): Record<string, string> {
+  const uuids = facts.gpus.filter((gpu) => !gpu.virtual).map((gpu) => gpu.uuid).join(',');
+  return {
+    RUNPOD_GPU_COUNT: String(facts.gpus.length),
+    ...(facts.gpuTypeId === '' ? {} : { RUNPOD_GPU_TYPE_ID: facts.gpuTypeId }),
+    // Empty hides every GPU: a worker must not use one that it was not given.
+    CUDA_VISIBLE_DEVICES: uuids,
+    NVIDIA_VISIBLE_DEVICES: uuids === '' ? 'void' : uuids,
+  };
+}
+
+/** The SDK's pings honour proxy variables; calls to the bridge must never leave the host. */
+function proxyExceptions(env: Readonly<Record<string, string>>): Record<string, string> {
+  const local = ['127.0.0.1', 'localhost'];
+  const listed = (env.NO_PROXY ?? env.no_proxy ?? '').split(',').filter((part) => part !== '');
+  const all = [...new Set([...listed, ...local])].join(',');
+  return { NO_PROXY: all, no_proxy: all };
+}

@@ -1,0 +1,211 @@
+/**
+ * Makes the workers of this machine what core wants them to be. Level-triggered: every list of desired workers is compared with what
+ * runs, whatever came before. A worker's id names one process for its whole life; an ended worker is never started again.
+ */
+import { randomBytes } from 'node:crypto';
+import { DesiredState } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredWorker, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { REASON_LOG_BYTES, describeExit, endReason, withLog } from './end-reason.ts';
+import type { WorkerExit } from './executor.ts';
+import type { WorkerStarter } from './worker-starter.ts';
+import { Worker } from './worker.ts';
+import type { Verdict } from './worker.ts';
+
+/** Seconds a worker may take to ask for work when its endpoint does not say (compat.md 2.3). */
+const INIT_TIMEOUT_SECONDS = 420;
+/** Ended workers whose report is remembered, at most. */
+const ENDED_MAX = 200;
+
+/** What the pool tells the rest of the agent. */
+export interface PoolListener {
+  /** Its state changed, or core must be told something about it. */
+  changed(worker: Worker): void;
+  /** It gets no more work: what waits for it goes back to core. */
+  leaving(worker: Worker): void;
+  /** Its process ended; `cause` says how, for the attempts it held. */
+  ended(worker: Worker, cause: string): void;
+}
+
+/** See the file's first lines. */
+export class WorkerPool {
+  readonly #workers = new Map<string, Worker>();
+  readonly #starter: WorkerStarter;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #terminateGraceMs: number;
+  /** Lives of workers under way. */
+  readonly #lives = new Map<string, Promise<void>>();
+  /** Set before the first worker starts. */
+  listener!: PoolListener;
+
+  constructor(options: { starter: WorkerStarter; clock: Clock; logger: Logger; terminateGraceMs: number }) {
+    this.#starter = options.starter;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#terminateGraceMs = options.terminateGraceMs;
+  }
+
+  get(workerId: string): Worker | undefined {
+    return this.#workers.get(workerId);
+  }
+
+  /** All workers, those that ended and that core has not dropped yet included. */
+  all(): Worker[] {
+    return [...this.#workers.values()];
+  }
+
+  /** Starts and stops what differs from a list of all workers that this machine should have. */
+  apply(desired: DesiredWorkers): void {
+    const wanted = new Map(desired.workers.map((worker) => [worker.workerId, worker]));
+    for (const worker of this.all()) {
+      const wish = wanted.get(worker.id);
+      if (worker.hasEnded) {
+        if (!wish) this.#workers.delete(worker.id);
+      } else if (!wish) this.#stopAtOnce(worker);
+      else if (wish.desired === DesiredState.DRAIN) this.drain(worker);
+      else if (worker.state === WorkerState.DRAINING && !worker.refresh && worker.terminatedAtMs === undefined) this.#undrain(worker);
+    }
+    for (const wish of wanted.values()) if (!this.#workers.has(wish.workerId)) this.#start(wish);
+  }
+
+  /** It has asked for work. */
+  ready(worker: Worker): void {
+    worker.asked = true;
+    if (worker.state === WorkerState.INITIALIZING) this.#set(worker, WorkerState.READY);
+  }
+
+  /** It wants to be replaced before its next job. */
+  recycle(worker: Worker): void {
+    if (worker.refresh) return;
+    worker.refresh = true;
+    this.listener.changed(worker);
+    this.drain(worker);
+  }
+
+  /** Gives it no more work and ends it when it holds no attempt. */
+  drain(worker: Worker): void {
+    if (worker.hasEnded || worker.terminatedAtMs !== undefined) return;
+    if (worker.state !== WorkerState.DRAINING) {
+      this.#set(worker, WorkerState.DRAINING);
+      this.listener.leaving(worker);
+    }
+    this.settle(worker);
+  }
+
+  /** Ends a draining worker that holds nothing. Call it whenever an attempt ended. */
+  settle(worker: Worker): void {
+    if (worker.state === WorkerState.DRAINING && worker.held.size === 0) this.terminate(worker, { state: WorkerState.STOPPED, reason: '' });
+  }
+
+  /** Asks it to end; kills it when it does not in time. */
+  terminate(worker: Worker, verdict: Verdict): void {
+    if (worker.hasEnded || worker.terminatedAtMs !== undefined) return;
+    worker.terminatedAtMs = this.#clock.monotonicMs();
+    worker.verdict ??= verdict;
+    if (worker.state !== WorkerState.DRAINING) {
+      this.#set(worker, WorkerState.DRAINING);
+      this.listener.leaving(worker);
+    }
+    worker.running?.terminate();
+    // After the signal, so that the SDK sees it before it asks again.
+    for (const take of [...worker.takes]) take.poll.empty();
+    for (const poll of [...worker.stopPolls]) poll.empty();
+  }
+
+  /** Ends it and all that it started at once. */
+  kill(worker: Worker, verdict: Verdict): void {
+    if (worker.hasEnded) return;
+    worker.verdict ??= verdict;
+    worker.terminatedAtMs ??= this.#clock.monotonicMs();
+    worker.running?.kill();
+  }
+
+  /** It said why it cannot work; it ends by itself or is ended. */
+  unhealthy(worker: Worker, reason: string): void {
+    this.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
+  }
+
+  /** Ends those that took too long to start or to stop. Called often. */
+  pass(): void {
+    const now = this.#clock.monotonicMs();
+    for (const worker of this.#workers.values()) {
+      if (worker.hasEnded) continue;
+      if (worker.terminatedAtMs !== undefined) {
+        if (now - worker.terminatedAtMs > this.#terminateGraceMs) worker.running?.kill();
+      } else if (worker.state === WorkerState.INITIALIZING) {
+        const seconds = worker.spec.initTimeoutSeconds || INIT_TIMEOUT_SECONDS;
+        if (now - worker.startedAtMs <= seconds * 1_000) continue;
+        this.kill(worker, { state: WorkerState.UNHEALTHY, reason: `The worker did not ask for work within ${seconds} s.` });
+      }
+    }
+  }
+
+  /** Ends all workers and waits for their end, at most for the usual grace. */
+  async stopAll(): Promise<void> {
+    for (const worker of this.all()) this.terminate(worker, { state: WorkerState.STOPPED, reason: 'The agent was stopped.' });
+    await Promise.all(this.#lives.values());
+  }
+
+  #start(wish: DesiredWorker): void {
+    const worker = new Worker({
+      id: wish.workerId,
+      endpointId: wish.endpointId,
+      spec: wish.spec!,
+      token: randomBytes(18).toString('base64url'),
+      nowMs: this.#clock.monotonicMs(),
+    });
+    this.#workers.set(worker.id, worker);
+    if (wish.desired === DesiredState.DRAIN) {
+      // It ran before this agent did, and nothing outlives an agent.
+      this.#set(worker, WorkerState.STOPPED);
+      return;
+    }
+    this.listener.changed(worker);
+    const life = this.#live(worker).then(() => this.#starter.cleanUp(worker)).finally(() => this.#lives.delete(worker.id));
+    this.#lives.set(worker.id, life);
+  }
+
+  async #live(worker: Worker): Promise<void> {
+    const exit = await this.#starter.run(worker).catch((error: unknown): WorkerExit => {
+      return { code: undefined, signal: undefined, failure: error instanceof Error ? error.message : String(error) };
+    });
+    worker.running = undefined;
+    worker.exitCode = exit.code;
+    const told = worker.verdict ?? (worker.refresh && exit.code === 0 ? { state: WorkerState.STOPPED, reason: '' } : undefined);
+    const tail = worker.log.tail(REASON_LOG_BYTES);
+    if (!told) worker.reason = endReason(exit, worker.asked, tail);
+    else worker.reason = told.state === WorkerState.UNHEALTHY ? withLog(told.reason, tail) : told.reason;
+    for (const take of [...worker.takes]) take.poll.empty();
+    for (const poll of [...worker.stopPolls]) poll.empty();
+    // First the causes of its attempts, then its own end: core reads them in this order.
+    worker.state = told?.state ?? WorkerState.UNHEALTHY;
+    this.listener.ended(worker, told?.reason ? told.reason : `The worker ${describeExit(exit)}.`);
+    this.listener.changed(worker);
+    this.#logger.info({ workerId: worker.id, endpointId: worker.endpointId, exit, state: worker.state }, 'worker ended');
+    this.#forgetOldest();
+  }
+
+  #stopAtOnce(worker: Worker): void {
+    const verdict = { state: WorkerState.STOPPED, reason: '' };
+    if (worker.held.size > 0) this.kill(worker, verdict);
+    else this.terminate(worker, verdict);
+  }
+
+  #undrain(worker: Worker): void {
+    this.#set(worker, worker.asked ? WorkerState.READY : WorkerState.INITIALIZING);
+  }
+
+  #set(worker: Worker, state: WorkerState): void {
+    this.#logger.debug({ workerId: worker.id, from: worker.state, to: state }, 'worker changed its state');
+    worker.state = state;
+    this.listener.changed(worker);
+  }
+
+  #forgetOldest(): void {
+    const ended = this.all().filter((worker) => worker.hasEnded);
+    for (const worker of ended.slice(0, Math.max(0, ended.length - ENDED_MAX))) this.#workers.delete(worker.id);
+  }
+}

@@ -1,0 +1,81 @@
+/** One life of a worker: its scratch folder, its environment, its process, its log, and the cleaning up. */
+import { mkdir, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import type { Executor, WorkerExit } from './executor.ts';
+import type { LogArchive } from './log-archive.ts';
+import { buildWorkerEnv } from './worker-env.ts';
+import type { Worker } from './worker.ts';
+
+/** What all workers of a machine share. */
+export interface StarterOptions {
+  executor: Executor;
+  archive: LogArchive;
+  /** Parent of the workers' own folders. */
+  scratchFolder: string;
+  machineName: string;
+  locations: readonly string[];
+  hostEnv: Readonly<Record<string, string>>;
+  gpus(): readonly MachineGpu[];
+  bridgeUrl(): string;
+  logger: Logger;
+}
+
+/** See the file's first line. */
+export class WorkerStarter {
+  readonly #options: StarterOptions;
+
+  constructor(options: StarterOptions) {
+    this.#options = options;
+  }
+
+  /** Runs a worker to its end. Rejects when it could not even be prepared. */
+  async run(worker: Worker): Promise<WorkerExit> {
+    const { executor, logger } = this.#options;
+    await mkdir(this.#scratch(worker), { recursive: true });
+    if (worker.spec.imageName !== '' && worker.spec.startCommand.length === 0) throw new Error('this agent runs commands, not images');
+    if (worker.spec.startCommand.length === 0) throw new Error('the template has no start command');
+    if (worker.verdict) return { code: undefined, signal: undefined, failure: 'it was not wanted any more' };
+    worker.running = executor.start({
+      workerId: worker.id,
+      command: worker.spec.startCommand,
+      workingDirectory: worker.spec.workingDirectory || this.#scratch(worker),
+      env: this.#env(worker),
+      onOutput: (bytes) => worker.log.write(bytes),
+    });
+    logger.info({ workerId: worker.id, endpointId: worker.endpointId, version: worker.spec.version }, 'worker started');
+    return worker.running.ended;
+  }
+
+  /** Keeps its log and removes its scratch folder. Never rejects. */
+  async cleanUp(worker: Worker): Promise<void> {
+    const { archive, logger } = this.#options;
+    await archive.keep(worker.id, worker.log.tail(worker.log.size)).catch((error: unknown) => logger.warn({ err: error }, 'log was not kept'));
+    await rm(this.#scratch(worker), { recursive: true, force: true })
+      .catch((error: unknown) => logger.warn({ err: error }, 'scratch folder was not removed'));
+  }
+
+  #scratch(worker: Worker): string {
+    return join(this.#options.scratchFolder, worker.id);
+  }
+
+  #env(worker: Worker): Record<string, string> {
+    const { machineName, locations, hostEnv, gpus, bridgeUrl } = this.#options;
+    return buildWorkerEnv({
+      workerId: worker.id,
+      endpointId: worker.endpointId,
+      token: worker.token,
+      bridgeUrl: bridgeUrl(),
+      machineName,
+      locations,
+      userEnv: worker.spec.env,
+      hostEnv,
+      gpus: gpus().filter((gpu) => worker.spec.gpuUuids.includes(gpu.uuid)),
+      gpuTypeId: worker.spec.gpuTypeId,
+      initTimeoutSeconds: worker.spec.initTimeoutSeconds || 420,
+      cpuCount: availableParallelism(),
+    });
+  }
+}
