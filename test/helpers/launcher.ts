@@ -1,0 +1,66 @@
+/** `npm start` as a child: the launcher that it runs once everything is installed. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { descendants } from './process-table.ts';
+import type { ProcessEntry } from './process-table.ts';
+import { waitFor } from './wait-for.ts';
+
+const root = join(import.meta.dirname, '../..');
+const node = join(root, 'node_modules/.bin/node');
+
+/** The facts of local.env by name, read as a shell reads them. */
+export function readFacts(file: string): Record<string, string> {
+  const script = `set -a; . "$1"; exec "$2" -e 'console.log(JSON.stringify(process.env))'`;
+  return JSON.parse(execFileSync('/bin/sh', ['-c', script, 'sh', file, node], { encoding: 'utf8', env: {} })) as Record<string, string>;
+}
+
+/** One run of the launcher. */
+export class Launcher {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<number | NodeJS.Signals>;
+  /** All that it wrote. */
+  text = '';
+
+  /** Starts it; the test's end ends it. */
+  constructor(t: Test, ...args: string[]) {
+    this.#child = spawn(node, [join(root, 'deploy/local/start.ts'), ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.#child.stdout!, this.#child.stderr!]) stream.on('data', (part: Buffer) => { this.text += part.toString(); });
+    this.#ended = new Promise((resolve) => { this.#child.once('close', (code, signal) => resolve(code ?? signal!)); });
+    t.teardown(async () => {
+      if (!t.passing()) t.comment(this.text);
+      await this.end('SIGTERM');
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  /** Resolves when it says that it is ready; answers the seconds it took by its own count. */
+  async ready(timeoutMs = 60_000): Promise<number> {
+    const [, seconds] = await waitFor('npm start to be ready', () => {
+      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.text}`);
+      return /Slipway is ready after ([\d.]+) s/.exec(this.text);
+    }, timeoutMs);
+    return Number(seconds);
+  }
+
+  /** It and all its processes. */
+  processes(): ProcessEntry[] {
+    return descendants(this.pid);
+  }
+
+  /** Sends a signal and waits for the end; answers the exit code or the signal that ended it. */
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals> {
+    this.#child.kill(signal);
+    return this.#ended;
+  }
+
+  /** Waits for an end of its own. */
+  exit(): Promise<number | NodeJS.Signals> {
+    return this.#ended;
+  }
+}

@@ -1,0 +1,104 @@
+/** A whole Slipway in processes of its own, as in real life, each of which a test can kill: PostgreSQL, cores, a facade, agents. */
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import type { Test } from 'tap';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { nodeProcess } from '../../deploy/local/node-process.ts';
+import type { ReadyMessage } from '../../deploy/local/node-process.ts';
+import { freePort } from '../../deploy/local/ports.ts';
+import { findPostgres } from '../../deploy/local/postgres-program.ts';
+import { createCluster, postgresProcess, postgresUrl } from '../../deploy/local/postgres.ts';
+import { ProcessLog } from '../../deploy/local/process-log.ts';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Child } from './child.ts';
+import { createEndpoint } from './create-endpoint.ts';
+import type { EndpointOptions } from './create-endpoint.ts';
+import { call, grpcClients } from './grpc-clients.ts';
+import { openFolder } from './open-folder.ts';
+import { publicRequest } from './public-api.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** What to start. */
+export interface ProcessOptions {
+  /** Core replicas. Default 1. */
+  cores?: number;
+  /** Agents. Default 1. Each knows all cores. */
+  agents?: number;
+}
+
+export type Processes = Awaited<ReturnType<typeof startProcesses>>;
+
+/** Starts everything and ends it with the test. Every process keeps its port and its data when it is started again. */
+export async function startProcesses(t: Test, options: ProcessOptions = {}) {
+  const folder = await openFolder(t);
+  const children: Child<unknown>[] = [];
+  t.teardown(async () => {
+    if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
+    for (const child of children.toReversed()) await child.stop();
+  });
+  const launch = async <Ready>(child: Child<Ready>): Promise<Child<Ready>> => {
+    children.push(child);
+    await child.start();
+    return child;
+  };
+
+  const { child: database, url: databaseUrl } = await postgresChild(folder);
+  await launch(database);
+  const run = (name: string, file: string, env: Record<string, string>): Promise<Child<ReadyMessage>> =>
+    launch(new Child(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env }) })));
+
+  const rootKey = randomBytes(24).toString('hex');
+  const secretKey = randomBytes(32).toString('hex');
+  const addresses: string[] = [];
+  const cores: Child<ReadyMessage>[] = [];
+  for (let i = 0; i < (options.cores ?? 1); i += 1) {
+    addresses.push(`127.0.0.1:${await freePort()}`);
+    cores.push(await run(`core-${i + 1}`, 'core/main.ts', {
+      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: addresses[i]!, SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey,
+      SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
+    }));
+  }
+  const clients = grpcClients(addresses[0]!);
+  t.teardown(() => clients.close());
+  const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
+  const newKey = async (scope: KeyScope): Promise<string> =>
+    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds: [], accountId }, rootKey)).secret;
+  const [key, agentKey] = [await newKey(KeyScope.ALL), await newKey(KeyScope.AGENT)];
+
+  const port = await freePort();
+  const everyCore = addresses.join(',');
+  const facade = await run('facade', 'facades/main.ts', {
+    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: String(port),
+  });
+  const agents: Child<ReadyMessage>[] = [];
+  for (let i = 0; i < (options.agents ?? 1); i += 1) {
+    const dataDir = join(folder, `agent-${i + 1}`);
+    await mkdir(dataDir);
+    agents.push(await run(`agent-${i + 1}`, 'gpu-agent/main.ts', {
+      SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
+      SLIPWAY_CPU_SLOTS: '4',
+    }));
+  }
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+  t.teardown(() => sql.end({ timeout: 1 }));
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    /** Ends with the test; its path is free for signs. */
+    folder,
+    url, key, clients, sql, database, cores, facade, agents,
+    request: publicRequest(url, key),
+    createEndpoint: (given: EndpointOptions) => createEndpoint(clients, key, given),
+  };
+}
+
+async function postgresChild(folder: string): Promise<{ child: Child<void>; url: string }> {
+  const password = randomBytes(12).toString('hex');
+  const place = await findPostgres(join(folder, 'postgres'));
+  const log = new ProcessLog(join(folder, 'postgres.log'));
+  await createCluster(place, password, log);
+  const port = await freePort();
+  return { child: new Child(postgresProcess(place, port, log, systemClock)), url: postgresUrl(port, password) };
+}

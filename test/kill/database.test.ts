@@ -1,0 +1,15 @@
+/** kill -9 of PostgreSQL while 200 jobs are in flight and clients go on submitting. */
+import t from 'tap';
+import { startProcesses } from '../helpers/processes.ts';
+import { checkRecovery, land, takeOff } from './flight.ts';
+
+t.test('PostgreSQL', async (t) => {
+  const slipway = await startProcesses(t);
+  const flight = await takeOff(t, slipway);
+  const more = flight.submit(60);
+  await slipway.database.kill();
+  await slipway.database.start();
+  await more;
+  await land(t, flight);
+  await checkRecovery(t, slipway, slipway.database.startedAtMs, { withinMs: 10_000 });
+});

@@ -1,0 +1,153 @@
+/** 200 jobs in flight while a process is killed, and what must hold when they have landed (design.md 11). */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/handlers.ts';
+import type { Processes } from '../helpers/processes.ts';
+import { processTable } from '../helpers/process-table.ts';
+import type { PublicJson } from '../helpers/public-api.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+import { webhookReceiver } from '../helpers/webhook-receiver.ts';
+
+const IN_FLIGHT = 200;
+/** Some end before the kill. */
+const SUBMITTED = IN_FLIGHT + 20;
+const CONNECTIONS = 20;
+const WORK_MS_MIN = 50;
+const WORK_MS_MAX = 200;
+const LANDED_MS_MAX = 40_000;
+
+interface Output {
+  number: number;
+  mark: string;
+}
+
+export type Flight = Awaited<ReturnType<typeof takeOff>>;
+
+/** Submits the jobs, lets them go all at once and resolves when the first have ended and at least 200 have not. */
+export async function takeOff(t: Test, slipway: Processes, workers = 1) {
+  const [gate, notes] = [join(slipway.folder, 'gate'), join(slipway.folder, 'notes')];
+  const receiver = await webhookReceiver(t);
+  const id = await slipway.createEndpoint({ command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers });
+  const jobs = endpointJobs(slipway, id);
+  const acknowledged = new Map<number, string>();
+
+  /** Submits as a careful client does: again with the same Idempotency-Key until it is acknowledged. Only then the job counts. */
+  const submitOne = async (number: number): Promise<void> => {
+    const ms = WORK_MS_MIN + Math.floor(Math.random() * (WORK_MS_MAX - WORK_MS_MIN));
+    const body = { input: { number, ms, gate, notes }, webhook: receiver.url(`job-${number}`) };
+    acknowledged.set(number, await waitFor(`job ${number} to be accepted`, async () => {
+      const answer = await slipway.request('POST', `/v2/${id}/run`, body, { 'idempotency-key': `job-${number}` });
+      if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+      return answer.json.id;
+    }, LANDED_MS_MAX));
+  };
+  const submit = async (count: number): Promise<void> => {
+    const from = acknowledged.size;
+    await inLanes(Array.from({ length: count }, (_, index) => from + index), submitOne);
+  };
+  const countEnded = async (): Promise<number> => {
+    const [row] = await slipway.sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND finished_at IS NOT NULL`;
+    return row!.n;
+  };
+
+  await submit(SUBMITTED);
+  await writeFile(gate, '');
+  const ended = await waitFor('the first jobs to end', countEnded);
+  t.ok(SUBMITTED - ended >= IN_FLIGHT, `${SUBMITTED - ended} jobs are in flight`);
+  return { jobs, submit, acknowledged, countEnded, readNotes: async () => parseNotes(await readFile(notes, 'utf8')), receiver };
+}
+
+/** Waits for the end of all acknowledged jobs and checks each of them. `others` jobs of the endpoint were submitted besides them. */
+export async function land(t: Test, flight: Flight, others = 0): Promise<void> {
+  const { jobs, acknowledged } = flight;
+  await waitFor('all jobs to end', async () => {
+    const ended = await flight.countEnded();
+    if (ended < acknowledged.size + others) throw new Error(`${ended} of ${acknowledged.size} have ended`);
+    return true;
+  }, LANDED_MS_MAX);
+  const records = new Map<number, PublicJson>();
+  await inLanes([...acknowledged], async ([number, id]) => { records.set(number, await waitFor('its record', () => jobs.look(id))); });
+  const notes = await flight.readNotes();
+  const wrong = [...records].filter(([number, job]) => {
+    const output = job.output as Output | undefined;
+    const ran = notes.some((note) => note.id === job.id && note.mark === output?.mark);
+    return job.status !== 'COMPLETED' || output?.number !== number || !ran;
+  });
+  t.same(wrong, [], `all ${records.size} jobs are COMPLETED, each with the output of a run of its own`);
+  const { jobs: counts } = await waitFor('the counts', () => jobs.health());
+  t.match(counts, { completed: acknowledged.size + others, failed: 0, inProgress: 0, inQueue: 0 }, 'each has one outcome');
+  t.comment(`${counts.retried} attempts were lost and put back`);
+  await checkWebhooks(t, flight, records);
+  checkLeftovers(t, notes);
+}
+
+/** The outcome that a webhook told must be the one that stays. A call may come twice, but never with another outcome. */
+async function checkWebhooks(t: Test, flight: Flight, records: Map<number, PublicJson>): Promise<void> {
+  const different: string[] = [];
+  for (const [number, job] of records) {
+    await flight.receiver.received(`job-${number}`);
+    for (const { body } of flight.receiver.calls(`job-${number}`)) {
+      const told = JSON.parse(body) as { id: string; output?: Output };
+      if (told.id !== job.id || told.output?.mark !== (job.output as Output).mark) different.push(body);
+    }
+  }
+  t.same(different, [], 'every webhook told the outcome that stays');
+}
+
+/** Workers whose agent or machine was lost must not go on in the background. */
+function checkLeftovers(t: Test, notes: Note[]): void {
+  const pids = new Set(notes.map((note) => note.pid));
+  const alive = processTable().filter((entry) => pids.has(entry.pid) && entry.command.includes('in-flight.js'));
+  const last = new Set(notes.slice(-CONNECTIONS).map((note) => note.pid));
+  t.same(alive.filter((entry) => !last.has(entry.pid)), [], 'no former worker still runs');
+}
+
+/**
+ * Milliseconds from an instant to the first job that was completed after it; `fresh` leaves out attempts that began before, so that a
+ * result which was on its way does not count.
+ */
+export async function recoveryMs(slipway: Processes, sinceMs: number, fresh: boolean): Promise<number> {
+  const [row] = await slipway.sql<{ ms: number | null }[]>`
+    SELECT extract(epoch FROM min(finished_at))::float8 * 1000 - ${sinceMs}::float8 AS ms FROM job
+    WHERE state = 'COMPLETED' AND finished_at > to_timestamp(${sinceMs}::float8 / 1000)
+      AND (NOT ${fresh} OR started_at > to_timestamp(${sinceMs}::float8 / 1000))`;
+  return row?.ms ?? Infinity;
+}
+
+/** Checks and tells how long it took. */
+export async function checkRecovery(t: Test, slipway: Processes, sinceMs: number, { withinMs, fresh = false }: { withinMs: number; fresh?: boolean }) {
+  const ms = await recoveryMs(slipway, sinceMs, fresh);
+  t.comment(`recovery: the first job was completed ${Math.round(ms)} ms after the ${fresh ? 'kill' : 'restart'}`);
+  t.ok(ms <= withinMs, `the first job is completed within ${withinMs} ms`);
+}
+
+/** Checks how long after a kill all jobs that were there had ended, and tells it. */
+export async function checkDrained(t: Test, slipway: Processes, sinceMs: number, withinMs: number): Promise<void> {
+  const [row] = await slipway.sql<{ ms: number }[]>`
+    SELECT extract(epoch FROM max(finished_at))::float8 * 1000 - ${sinceMs}::float8 AS ms FROM job
+    WHERE submitted_at < to_timestamp(${sinceMs}::float8 / 1000)`;
+  t.comment(`recovery: all jobs that were there at the kill had ended ${Math.round(row!.ms)} ms after it`);
+  t.ok(row!.ms <= withinMs, `all jobs that were there end within ${withinMs} ms`);
+}
+
+interface Note {
+  id: string;
+  mark: string;
+  pid: number;
+}
+
+function parseNotes(text: string): Note[] {
+  return text.split('\n').slice(0, -1).map((line) => {
+    const [id, mark, pid] = line.split(' ');
+    return { id: id!, mark: mark!, pid: Number(pid) };
+  });
+}
+
+async function inLanes<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  }));
+}
