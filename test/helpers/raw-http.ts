@@ -1,0 +1,98 @@
+/** HTTP as bytes on a socket, for what no client would send. */
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+
+/** What to send. */
+export interface RawRequest {
+  /** Bytes in the order of sending. */
+  pieces: (string | Uint8Array)[];
+  /** Milliseconds between two pieces. Default 0: all at once. */
+  pauseMs?: number;
+}
+
+/** What came back. */
+export interface RawAnswer {
+  /** 0 when the connection ended without an answer. */
+  status: number;
+  headers: Map<string, string>;
+  text: string;
+  /** The body as JSON; undefined when it is none. */
+  json: Record<string, unknown> | undefined;
+}
+
+/** Sends and returns the first whole answer, or what there is when the connection ends. */
+export async function exchange(url: string, { pieces, pauseMs = 0 }: RawRequest): Promise<RawAnswer> {
+  const socket = open(url);
+  try {
+    const answer = receive(socket);
+    await Promise.race([send(socket, pieces, pauseMs), answer]);
+    return await answer;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Sends and goes away without waiting for an answer; resolves when the connection is closed. */
+export async function sendAndLeave(url: string, { pieces, pauseMs = 0 }: RawRequest): Promise<void> {
+  const socket = open(url);
+  await send(socket, pieces, pauseMs);
+  const closed = new Promise((resolve) => { socket.once('close', resolve); });
+  socket.destroy();
+  await closed;
+}
+
+/** Text of a request with a correct content-length; headers override those that belong to it. */
+export function requestText(method: string, path: string, headers: Record<string, string>, body: Uint8Array): Buffer {
+  const all: Record<string, string> = { host: 'slipway', connection: 'close', 'content-length': String(body.length), ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), body]);
+}
+
+function open(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+  socket.on('error', () => undefined);
+  return socket;
+}
+
+async function send(socket: Socket, pieces: (string | Uint8Array)[], pauseMs: number): Promise<void> {
+  for (const [index, piece] of pieces.entries()) {
+    if (index > 0 && pauseMs > 0) await new Promise((resolve) => { setTimeout(resolve, pauseMs); });
+    if (socket.destroyed) return;
+    await new Promise((resolve) => { socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece, resolve); });
+  }
+}
+
+function receive(socket: Socket): Promise<RawAnswer> {
+  return new Promise((resolve) => {
+    let bytes = Buffer.alloc(0);
+    socket.on('data', (piece: Buffer) => {
+      bytes = Buffer.concat([bytes, piece]);
+      const answer = parse(bytes);
+      if (answer) resolve(answer);
+    });
+    socket.once('close', () => resolve(parse(bytes) ?? { status: 0, headers: new Map(), text: '', json: undefined }));
+  });
+}
+
+/** The answer when it is whole; interim answers (100 Continue) are passed over. */
+function parse(bytes: Buffer): RawAnswer | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
+  const status = Number(first!.split(' ')[1]);
+  if (status < 200) return parse(bytes.subarray(end + 4));
+  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const body = bytes.subarray(end + 4);
+  if (body.length < Number(headers.get('content-length') ?? 0)) return undefined;
+  const text = body.toString();
+  return { status, headers, text, json: asJson(text) };
+}
+
+function asJson(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
