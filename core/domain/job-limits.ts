@@ -1,0 +1,20 @@
+/** Sizes of what callers hand in and workers hand back (spec.md 8). The wire has the same numbers; a test compares them. */
+import type { SubmitKind } from './retention.ts';
+
+const MIB = 1024 * 1024;
+
+/** Largest input in bytes, by kind of submission. */
+export const PAYLOAD_BYTES_MAX: Record<SubmitKind, number> = { ASYNC: 10 * MIB, SYNC: 20 * MIB };
+/** Deepest nesting of an input. */
+export const INPUT_DEPTH_MAX = 256;
+/** Longest Idempotency-Key in characters. */
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+/** Longest wait of a caller in milliseconds. */
+export const WAIT_MS_MAX = 300_000;
+/** Longest error text of a job that is stored, in characters. */
+export const ERROR_LENGTH_MAX = 262_144;
+/** Inputs up to this many bytes travel with their assignment. */
+export const INLINE_INPUT_BYTES_MAX = 256 * 1024;
+/** Chunks in one answer to a reader, and the bytes after which an answer ends. */
+export const READ_CHUNKS_MAX = 1_000;
+export const READ_CHUNKS_BYTES_MAX = 8 * MIB;

@@ -1,0 +1,76 @@
+/** Claims queued jobs for free slots. */
+import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { TaskGroup } from '../runtime/task-group.ts';
+import { claimQueued, findClaims } from '../store/claim-store.ts';
+import type { Claim } from '../store/claim-store.ts';
+import type { Database } from '../store/database.ts';
+import { persist } from '../store/transient.ts';
+import type { ClaimPlan, QueueCursors } from './queue-cursors.ts';
+import type { QueueGate } from './queue-gate.ts';
+import type { ClaimedJob, Slot } from './slots.ts';
+
+/** What claiming needs. */
+export interface ClaimJobsOptions {
+  database: Database;
+  cursors: QueueCursors;
+  gate: QueueGate;
+  tasks: TaskGroup;
+  clock: Clock;
+  random: Random;
+}
+
+/** Most jobs of one claim; longer lists of slots take several. */
+export const CLAIM_ITEMS_MAX = 500;
+
+/** See the file's first line. */
+export class ClaimJobs {
+  readonly #options: ClaimJobsOptions;
+
+  constructor(options: ClaimJobsOptions) {
+    this.#options = options;
+  }
+
+  /** See AttemptCalls.claim. While the database is away it waits for it: the slots are not free before it is known what they hold. */
+  async claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]> {
+    const claimed: ClaimedJob[] = [];
+    for (let from = 0; from < slots.length; from += CLAIM_ITEMS_MAX) {
+      const some = slots.slice(from, from + CLAIM_ITEMS_MAX);
+      const plan = this.#options.cursors.plan(endpointId);
+      if (!plan) break;
+      const claims = await this.#claimByPlan(endpointId, some, plan);
+      claimed.push(...claims.map((claim) => claim.job));
+      if (claims.length < some.length) break;
+    }
+    return claimed;
+  }
+
+  async #claimByPlan(endpointId: string, slots: readonly Slot[], plan: ClaimPlan): Promise<Claim[]> {
+    const { cursors, gate, clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    let claims: Claim[] = [];
+    let asked = 0;
+    try {
+      claims = await this.#persist(endpointId, slots, plan);
+      asked = slots.length;
+      return claims;
+    } finally {
+      cursors.learn(endpointId, plan, { asked, claims, tookMs: clock.monotonicMs() - startedAtMs });
+      gate.changed(endpointId, -claims.length);
+    }
+  }
+
+  async #persist(endpointId: string, slots: readonly Slot[], plan: ClaimPlan): Promise<Claim[]> {
+    const { database, clock, random, tasks } = this.#options;
+    const { afterNormal, afterLow } = plan;
+    const claimId = random.uuid();
+    let unknown = false;
+    const attempt = async (): Promise<Claim[]> => {
+      // A try whose answer got lost may have committed.
+      const earlier = unknown ? await findClaims(database.hot, endpointId, claimId, INLINE_INPUT_BYTES_MAX) : [];
+      if (earlier.length > 0) return earlier;
+      return await claimQueued(database.hot, { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX });
+    };
+    return await persist(attempt, { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: () => { unknown = true; } });
+  }
+}

@@ -1,0 +1,76 @@
+/** Reads jobs: many keys in one statement, large outputs one by one. */
+import { DomainError } from '../domain/errors.ts';
+import { isJobId } from '../domain/job-id.ts';
+import { checkRemainingLife } from '../domain/job-policy.ts';
+import type { Job } from '../domain/job.ts';
+import { Batcher } from '../runtime/batcher.ts';
+import type { Database } from '../store/database.ts';
+import { readJobs, readWholeJob, setRemainingLife } from '../store/job-store.ts';
+import type { JobKey } from './job-events.ts';
+
+interface Wish {
+  key: JobKey;
+  omitOutput: boolean;
+}
+
+/** A job of a batch; `outputLeftOut`: it must be read alone. */
+interface Found {
+  job: Job;
+  outputLeftOut: boolean;
+}
+
+/** Outputs up to this many bytes are read in the batch, so that a batch stays under 13 MB. */
+const BATCH_OUTPUT_BYTES_MAX = 64 * 1024;
+const BATCH_ITEMS_MAX = 200;
+const BATCHES_AT_ONCE = 3;
+const WHOLE_AT_ONCE = 4;
+const WAITING_MAX = 50_000;
+
+/** The refusal of a job that is not there, whatever the reason. */
+export function jobNotFound(jobId: string): DomainError {
+  return new DomainError('JOB_NOT_FOUND', `There is no job ${JSON.stringify(jobId.slice(0, 64))} on this endpoint: it was never submitted, was purged or has expired.`);
+}
+
+/** See the file's first line. */
+export class ReadJob {
+  readonly #database: Database;
+  readonly #batcher: Batcher<Wish, Found>;
+  readonly #whole: Batcher<JobKey, Job>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#batcher = new Batcher<Wish, Found>({
+      name: 'reads', flush: (wishes) => this.#readBatch(wishes), itemsMax: BATCH_ITEMS_MAX, waitingMax: WAITING_MAX, flushesMax: BATCHES_AT_ONCE,
+    });
+    this.#whole = new Batcher<JobKey, Job>({
+      name: 'large reads', flush: ([key]) => this.#readWhole(key!), itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: WHOLE_AT_ONCE,
+    });
+  }
+
+  /** The job as it stands. JOB_NOT_FOUND. */
+  async read(key: JobKey, options: { omitOutput: boolean }): Promise<Job> {
+    if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    const found = await this.#batcher.add({ key, omitOutput: options.omitOutput });
+    return found.outputLeftOut && !options.omitOutput ? await this.#whole.add(key) : found.job;
+  }
+
+  /** Sets the remaining life first when `ttlMs` is not 0. JOB_NOT_FOUND; INVALID_REQUEST: bad ttl. */
+  async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number }): Promise<Job> {
+    if (options.ttlMs !== 0) {
+      checkRemainingLife(options.ttlMs);
+      if (!isJobId(key.jobId) || !(await setRemainingLife(this.#database.hot, key, options.ttlMs))) throw jobNotFound(key.jobId);
+    }
+    return await this.read(key, options);
+  }
+
+  async #readBatch(wishes: readonly Wish[]): Promise<(Found | Error)[]> {
+    const bytesMax = wishes.map((wish) => (wish.omitOutput ? -1 : BATCH_OUTPUT_BYTES_MAX));
+    const rows = await readJobs(this.#database.hot, wishes.map((wish) => wish.key), bytesMax);
+    const found = new Map(rows.map((row) => [row.place, row]));
+    return wishes.map((wish, place) => found.get(place) ?? jobNotFound(wish.key.jobId));
+  }
+
+  async #readWhole(key: JobKey): Promise<(Job | Error)[]> {
+    return [await readWholeJob(this.#database.hot, key) ?? jobNotFound(key.jobId)];
+  }
+}

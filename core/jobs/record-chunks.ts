@@ -1,0 +1,82 @@
+/** Stores streamed output in batches, in order, and knows what of an attempt is still on its way. */
+import { Batcher } from '../runtime/batcher.ts';
+import { ByteBudget } from '../runtime/byte-budget.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { TaskGroup } from '../runtime/task-group.ts';
+import { appendChunks } from '../store/chunk-store.ts';
+import type { Database } from '../store/database.ts';
+import { persist } from '../store/transient.ts';
+import type { JobEvents, JobKey } from './job-events.ts';
+import type { AttemptChunk } from './job-engine.ts';
+import type { AttemptKey } from './slots.ts';
+
+/** What recording chunks needs. */
+export interface RecordChunksOptions {
+  database: Database;
+  events: JobEvents;
+  tasks: TaskGroup;
+  clock: Clock;
+  random: Random;
+}
+
+const BATCH_ITEMS_MAX = 1_000;
+const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+const WAITING_MAX = 50_000;
+const WAITING_BYTES_MAX = 128 * 1024 * 1024;
+
+/** See the file's first line. */
+export class RecordChunks {
+  readonly #options: RecordChunksOptions;
+  readonly #batcher: Batcher<AttemptChunk, void>;
+  readonly #budget = new ByteBudget('chunks', WAITING_BYTES_MAX);
+  /** Latest chunk of each attempt that is not stored yet. */
+  readonly #pending = new Map<string, Promise<void>>();
+
+  constructor(options: RecordChunksOptions) {
+    this.#options = options;
+    this.#batcher = new Batcher<AttemptChunk, void>({
+      name: 'chunks',
+      flush: (chunks) => this.#flush(chunks),
+      itemsMax: BATCH_ITEMS_MAX,
+      bytesMax: BATCH_BYTES_MAX,
+      bytesOf: bytesOf,
+      waitingMax: WAITING_MAX,
+    });
+  }
+
+  /** See AttemptCalls.appendChunk. OverloadError: too much waits already; say it again later. */
+  append(chunk: AttemptChunk): Promise<void> {
+    const name = nameOf(chunk);
+    const stored = this.#budget.hold(bytesOf(chunk), () => this.#batcher.add(chunk));
+    this.#pending.set(name, stored);
+    const forget = (): void => { if (this.#pending.get(name) === stored) this.#pending.delete(name); };
+    stored.then(forget, forget);
+    return stored;
+  }
+
+  /** Resolves when all chunks of an attempt that were given before are stored or have failed; undefined: there are none. */
+  pending(key: AttemptKey): Promise<void> | undefined {
+    return this.#pending.get(nameOf(key))?.catch(() => {});
+  }
+
+  async #flush(chunks: readonly AttemptChunk[]): Promise<undefined[]> {
+    const { database, events, clock, random, tasks } = this.#options;
+    const sorted = chunks.toSorted((a, b) => compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId) || a.number - b.number);
+    await persist(() => appendChunks(database.hot, sorted), { clock, random, forMs: Infinity, signal: tasks.signal });
+    const keys = new Map<string, JobKey>(sorted.map((chunk) => [`${chunk.endpointId}/${chunk.jobId}`, { endpointId: chunk.endpointId, jobId: chunk.jobId }]));
+    events.emit('chunks', [...keys.values()]);
+    return chunks.map(() => undefined);
+  }
+}
+
+function bytesOf(chunk: AttemptChunk): number {
+  return chunk.output.length + (chunk.metrics?.length ?? 0);
+}
+
+function nameOf(key: AttemptKey): string {
+  return `${key.endpointId}/${key.jobId}/${key.attempt}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

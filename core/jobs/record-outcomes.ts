@@ -1,0 +1,152 @@
+/** Records how attempts ended. Nothing given up: as long as this process lives and the database comes back, every outcome is recorded. */
+import { lossText, settle } from '../domain/attempt-outcome.ts';
+import type { RetryRules } from '../domain/attempt-outcome.ts';
+import { DomainError } from '../domain/errors.ts';
+import { ERROR_LENGTH_MAX } from '../domain/job-limits.ts';
+import type { Job } from '../domain/job.ts';
+import { Batcher } from '../runtime/batcher.ts';
+import { ByteBudget } from '../runtime/byte-budget.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { TaskGroup } from '../runtime/task-group.ts';
+import type { Database } from '../store/database.ts';
+import { recordOutcomes } from '../store/outcome-store.ts';
+import type { OutcomeEntry, Settled } from '../store/outcome-store.ts';
+import { isTransient, persist } from '../store/transient.ts';
+import type { EndpointFactsCache } from './endpoint-facts.ts';
+import type { JobEvents } from './job-events.ts';
+import type { AttemptOutcome } from './job-engine.ts';
+import type { QueueCursors } from './queue-cursors.ts';
+import type { QueueGate } from './queue-gate.ts';
+
+/** What recording needs. */
+export interface RecordOutcomesOptions {
+  database: Database;
+  facts: EndpointFactsCache;
+  cursors: QueueCursors;
+  gate: QueueGate;
+  events: JobEvents;
+  tasks: TaskGroup;
+  /** Hears of every job that became final, with its output, before anybody else. */
+  onFinal(job: Job): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+type Verdict = 'recorded' | 'stale';
+
+const BATCH_ITEMS_MAX = 500;
+const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+const WAITING_MAX = 50_000;
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+/** Rules of an endpoint that was deleted: its jobs are being deleted too. */
+const NO_RETRIES: RetryRules = { retryLimit: 0, retryHandlerErrors: false };
+
+/** See the file's first line. */
+export class RecordOutcomes {
+  readonly #options: RecordOutcomesOptions;
+  readonly #batcher: Batcher<OutcomeEntry, Verdict>;
+  readonly #budget = new ByteBudget('outcomes', WAITING_BYTES_MAX);
+
+  constructor(options: RecordOutcomesOptions) {
+    this.#options = options;
+    this.#batcher = new Batcher<OutcomeEntry, Verdict>({
+      name: 'outcomes',
+      flush: (entries) => this.#flush(entries),
+      itemsMax: BATCH_ITEMS_MAX,
+      bytesMax: BATCH_BYTES_MAX,
+      bytesOf: (entry) => entry.output?.length ?? 0,
+      waitingMax: WAITING_MAX,
+    });
+  }
+
+  /** See AttemptCalls.recordOutcome. OverloadError: too much waits already; say it again later. */
+  async record(outcome: AttemptOutcome): Promise<Verdict> {
+    const known = this.#rules(outcome.endpointId);
+    const rules = known instanceof Promise ? await known : known;
+    const entry = entryOf(outcome, rules);
+    return await this.#budget.hold(entry.output?.length ?? 0, () => this.#batcher.add(entry));
+  }
+
+  #rules(endpointId: string): RetryRules | Promise<RetryRules> {
+    const { facts, clock, random, tasks } = this.#options;
+    const known = facts.get(endpointId);
+    if (!(known instanceof Promise)) return known;
+    const read = async (): Promise<RetryRules> => await facts.get(endpointId);
+    return known.catch(() => persist(read, { clock, random, forMs: Infinity, signal: tasks.signal })).catch((error: unknown) => {
+      if (error instanceof DomainError) return NO_RETRIES;
+      throw error;
+    });
+  }
+
+  async #flush(entries: readonly OutcomeEntry[]): Promise<(Verdict | Error)[]> {
+    const sorted = entries.toSorted((a, b) => compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId));
+    const recorded = new Set<OutcomeEntry>();
+    const failed = new Map<OutcomeEntry, Error>();
+    for (const part of await this.#persist(sorted, failed)) recorded.add(sorted[part.place]!);
+    return entries.map((entry) => failed.get(entry) ?? (recorded.has(entry) ? 'recorded' : 'stale'));
+  }
+
+  /** One statement for all; one for each when the database refuses the batch, so that one bad outcome does not hold up the others. */
+  async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<Settled[]> {
+    const { database, clock, random, tasks, logger } = this.#options;
+    const options = { clock, random, forMs: Infinity, signal: tasks.signal };
+    try {
+      const settled = await persist(() => recordOutcomes(database.hot, sorted), options);
+      this.#announce(sorted, settled);
+      return settled;
+    } catch (error) {
+      if (isTransient(error) || sorted.length === 1) throw error;
+      logger.error({ err: error, outcomes: sorted.length }, 'a batch of outcomes was refused, recording them one by one');
+    }
+    const all: Settled[] = [];
+    for (const [place, entry] of sorted.entries()) {
+      try {
+        const [settled] = await this.#persist([entry], failed);
+        if (settled) all.push({ ...settled, place });
+      } catch (error) {
+        logger.error({ err: error, endpointId: entry.endpointId, jobId: entry.jobId }, 'an outcome was refused');
+        failed.set(entry, error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+    return all;
+  }
+
+  #announce(entries: readonly OutcomeEntry[], settled: readonly Settled[]): void {
+    const { cursors, gate, events, onFinal } = this.#options;
+    const final: Job[] = [];
+    const queued = new Set<string>();
+    for (const { place, job, position } of settled) {
+      if (job.state === 'IN_QUEUE') {
+        cursors.queued(job.endpointId, position, 1);
+        gate.changed(job.endpointId, 1);
+        queued.add(job.endpointId);
+        continue;
+      }
+      const whole = { ...job, output: entries[place]!.output };
+      final.push(whole);
+      onFinal(whole);
+    }
+    events.emit('settled', final.map((job) => ({ endpointId: job.endpointId, jobId: job.id })));
+    events.emit('queued', [...queued]);
+  }
+}
+
+function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
+  const { endpointId, jobId, attempt, kind, output } = outcome;
+  const reported = kind === 'COMPLETED' || kind === 'FAILED';
+  const text = kind === 'LOST' || kind === 'STOPPED' ? lossText(outcome.error, kind) : outcome.error || 'the handler failed without saying why';
+  return {
+    endpointId,
+    jobId,
+    attempt,
+    settlement: settle(kind, rules),
+    output: reported ? output : undefined,
+    error: kind === 'COMPLETED' ? undefined : text.slice(0, ERROR_LENGTH_MAX),
+  };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

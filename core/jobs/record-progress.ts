@@ -1,0 +1,83 @@
+/** Shows progress values. Only the latest of an attempt counts, so older ones are dropped before they cost anything. */
+import { delay } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { TaskGroup } from '../runtime/task-group.ts';
+import { showProgress } from '../store/chunk-store.ts';
+import type { ProgressEntry } from '../store/chunk-store.ts';
+import type { Database } from '../store/database.ts';
+import type { AttemptKey } from './slots.ts';
+
+/** What showing progress needs. */
+export interface RecordProgressOptions {
+  database: Database;
+  tasks: TaskGroup;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Values in one statement, and how many and how large may wait; further ones are dropped. */
+const BATCH_ITEMS_MAX = 200;
+const WAITING_MAX = 10_000;
+const WAITING_BYTES_MAX = 32 * 1024 * 1024;
+/** Pause between two statements in milliseconds: nobody reads progress faster. */
+const PAUSE_MS = 50;
+
+/** See the file's first line. */
+export class RecordProgress {
+  readonly #options: RecordProgressOptions;
+  readonly #waiting = new Map<string, ProgressEntry>();
+  #bytes = 0;
+  #running = false;
+
+  constructor(options: RecordProgressOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the latest value of an attempt. */
+  show(key: AttemptKey, output: Buffer): void {
+    this.forget(key);
+    if (this.#waiting.size >= WAITING_MAX || this.#bytes + output.length > WAITING_BYTES_MAX) return;
+    const { endpointId, jobId, attempt } = key;
+    this.#waiting.set(nameOf(key), { endpointId, jobId, attempt, output });
+    this.#bytes += output.length;
+    if (this.#running) return;
+    this.#running = true;
+    this.#options.tasks.own(this.#run(), (error) => this.#options.logger.warn({ err: error }, 'progress was not shown'));
+  }
+
+  /** Drops what waits for an attempt that has ended. */
+  forget(key: AttemptKey): void {
+    const earlier = this.#waiting.get(nameOf(key));
+    if (!earlier) return;
+    this.#waiting.delete(nameOf(key));
+    this.#bytes -= earlier.output.length;
+  }
+
+  async #run(): Promise<void> {
+    const { database, clock, tasks } = this.#options;
+    try {
+      while (this.#waiting.size > 0 && !tasks.signal.aborted) {
+        await showProgress(database.hot, this.#take());
+        await delay(clock, PAUSE_MS, tasks.signal);
+      }
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /** The oldest waiting values, at most one for a job, in order of their jobs. */
+  #take(): ProgressEntry[] {
+    const taken = new Map<string, ProgressEntry>();
+    for (const entry of this.#waiting.values()) {
+      if (taken.size >= BATCH_ITEMS_MAX) break;
+      taken.set(`${entry.endpointId}/${entry.jobId}`, entry);
+      this.forget(entry);
+    }
+    return [...taken.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+  }
+}
+
+function nameOf(key: AttemptKey): string {
+  return `${key.endpointId}/${key.jobId}/${key.attempt}`;
+}

@@ -1,0 +1,149 @@
+/** Stores many submissions at once and gives those a worker for which one is free: one commit instead of two. */
+import { DomainError } from '../domain/errors.ts';
+import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
+import type { Job } from '../domain/job.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { TaskGroup } from '../runtime/task-group.ts';
+import type { Database } from '../store/database.ts';
+import { insertJobs, readStoredJobs } from '../store/insert-store.ts';
+import type { NewJob, StoredJob } from '../store/insert-store.ts';
+import { isTransient, persist } from '../store/transient.ts';
+import type { JobEvents } from './job-events.ts';
+import type { QueueCursors } from './queue-cursors.ts';
+import type { QueueGate } from './queue-gate.ts';
+import type { ClaimedJob, Slot, SlotSource } from './slots.ts';
+
+/** What storing needs. */
+export interface SubmitBatchOptions {
+  database: Database;
+  events: JobEvents;
+  slots: SlotSource;
+  cursors: QueueCursors;
+  gate: QueueGate;
+  tasks: TaskGroup;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+interface Placed {
+  job: NewJob;
+  slot: Slot | undefined;
+}
+
+/** Callers hear UNAVAILABLE after this many milliseconds without a database. */
+const PATIENCE_MS = 3_000;
+
+/** See the file's first line. */
+export class SubmitBatch {
+  readonly #options: SubmitBatchOptions;
+
+  constructor(options: SubmitBatchOptions) {
+    this.#options = options;
+  }
+
+  /** Stores jobs; answers each as stored. One whose id exists already is answered with the job of that id. */
+  async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
+    const { random, clock, tasks } = this.#options;
+    const placed = this.#place(jobs);
+    const claimId = random.uuid();
+    let stored: Map<string, StoredJob>;
+    try {
+      stored = await persist(() => this.#insert(placed, claimId), { clock, random, forMs: PATIENCE_MS, signal: tasks.signal });
+    } catch (error) {
+      this.#abandon(placed, claimId, error);
+      throw error;
+    }
+    this.#announce(placed, stored, claimId);
+    return jobs.map((job) => stored.get(nameOf(job))?.job ?? new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'));
+  }
+
+  /** Tells the rest of the replica about a job that was queued by itself. */
+  announceQueued(stored: StoredJob): void {
+    this.#announce([], new Map([[nameOf(stored.job), stored]]), '');
+  }
+
+  /** Each id once; free workers for endpoints in whose queue nobody waits. */
+  #place(jobs: readonly NewJob[]): Placed[] {
+    const { slots, cursors } = this.#options;
+    const byEndpoint = new Map<string, Map<string, NewJob>>();
+    for (const job of jobs) {
+      let wanted = byEndpoint.get(job.endpointId);
+      if (!wanted) byEndpoint.set(job.endpointId, wanted = new Map());
+      if (!wanted.has(job.id)) wanted.set(job.id, job);
+    }
+    const placed: Placed[] = [];
+    for (const [endpointId, wanted] of byEndpoint) {
+      const free = cursors.maybeQueued(endpointId) ? [] : slots.take(endpointId, wanted.size);
+      for (const job of wanted.values()) placed.push({ job, slot: free.shift() });
+      slots.give(free);
+    }
+    return placed;
+  }
+
+  async #insert(placed: readonly Placed[], claimId: string): Promise<Map<string, StoredJob>> {
+    const { hot } = this.#options.database;
+    const stored = new Map<string, StoredJob>();
+    for (const job of await insertJobs(hot, placed, claimId)) stored.set(nameOf(job.job), job);
+    const missing = placed.filter(({ job }) => !stored.has(nameOf(job)));
+    // Rare: the same id again, or our own rows when the answer to an earlier try got lost.
+    if (missing.length > 0) for (const job of await readStoredJobs(hot, missing.map(({ job }) => job))) stored.set(nameOf(job.job), job);
+    return stored;
+  }
+
+  #announce(placed: readonly Placed[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
+    const { slots } = this.#options;
+    const claimed: ClaimedJob[] = [];
+    const unused: Slot[] = [];
+    for (const { job, slot } of placed) {
+      if (!slot) continue;
+      const found = stored.get(nameOf(job));
+      if (found?.claimId === claimId && found.job.workerId === slot.workerId) claimed.push(claimedJob(job, slot));
+      else unused.push(slot);
+    }
+    if (unused.length > 0) slots.give(unused);
+    if (claimed.length > 0) slots.assign(claimed);
+    this.#announceQueued(stored.values());
+  }
+
+  #announceQueued(stored: Iterable<StoredJob>): void {
+    const { cursors, gate, events } = this.#options;
+    const queued = new Map<string, { position: number; count: number }>();
+    for (const { job, position } of stored) {
+      if (job.state !== 'IN_QUEUE') continue;
+      const known = queued.get(job.endpointId);
+      queued.set(job.endpointId, { position: Math.min(position, known?.position ?? position), count: (known?.count ?? 0) + 1 });
+    }
+    for (const [endpointId, { position, count }] of queued) {
+      cursors.queued(endpointId, position, count);
+      gate.changed(endpointId, count);
+    }
+    events.emit('queued', [...queued.keys()]);
+  }
+
+  /** Nobody knows whether the rows are there. Slots are free again only when that is known, for a claim without its worker would wait for ever. */
+  #abandon(placed: readonly Placed[], claimId: string, error: unknown): void {
+    const { slots, database, clock, random, tasks, logger } = this.#options;
+    const withSlot = placed.filter(({ slot }) => slot !== undefined);
+    if (withSlot.length === 0) return;
+    if (!isTransient(error)) return slots.give(withSlot.map(({ slot }) => slot!));
+    const resolve = async (): Promise<void> => {
+      const read = (): Promise<StoredJob[]> => readStoredJobs(database.hot, withSlot.map(({ job }) => job));
+      const rows = await persist(read, { clock, random, forMs: Infinity, signal: tasks.signal });
+      this.#announce(withSlot, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
+    };
+    tasks.own(resolve(), (failure) => logger.warn({ err: failure }, 'claims of a failed insert are unknown'));
+  }
+}
+
+function nameOf(job: { endpointId: string; id: string }): string {
+  return `${job.endpointId}/${job.id}`;
+}
+
+function claimedJob(job: NewJob, slot: Slot): ClaimedJob {
+  return {
+    endpointId: job.endpointId, jobId: job.id, attempt: 1, workerId: slot.workerId, machineId: slot.machineId,
+    input: job.input.length <= INLINE_INPUT_BYTES_MAX ? job.input : undefined, inputSize: job.input.length, s3ConfigSealed: job.s3ConfigSealed,
+  };
+}

@@ -1,0 +1,89 @@
+/** Accepts jobs: checked, given an id, stored in batches; the caller hears of it after the commit. */
+import { DomainError } from '../domain/errors.ts';
+import type { Job } from '../domain/job.ts';
+import { Batcher } from '../runtime/batcher.ts';
+import { ByteBudget } from '../runtime/byte-budget.ts';
+import type { Random } from '../runtime/clock.ts';
+import type { Database } from '../store/database.ts';
+import { insertKeyedJob } from '../store/idempotency-store.ts';
+import type { NewJob } from '../store/insert-store.ts';
+import type { EndpointFactsCache } from './endpoint-facts.ts';
+import type { Submission } from './job-engine.ts';
+import { hashSubmission, prepareJob } from './prepare-job.ts';
+import type { KeyHashes, PrepareOptions } from './prepare-job.ts';
+import type { QueueGate } from './queue-gate.ts';
+import type { ReadJob } from './read-job.ts';
+import type { SubmitBatch } from './submit-batch.ts';
+
+/** What submitting needs. */
+export interface SubmitJobOptions extends PrepareOptions {
+  database: Database;
+  facts: EndpointFactsCache;
+  gate: QueueGate;
+  batch: SubmitBatch;
+  reads: ReadJob;
+  random: Random;
+}
+
+/** A checked submission that is not stored yet. */
+export interface PreparedJob {
+  job: NewJob;
+  /** Undefined: it carries no Idempotency-Key. */
+  hashes: KeyHashes | undefined;
+}
+
+/** Jobs and bytes of one insert, inserts at once, jobs and bytes that may wait. */
+const BATCH_ITEMS_MAX = 500;
+const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+const BATCHES_AT_ONCE = 2;
+const WAITING_MAX = 20_000;
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+
+/** See the file's first line. */
+export class SubmitJob {
+  readonly #options: SubmitJobOptions;
+  readonly #batcher: Batcher<NewJob, Job>;
+  readonly #budget = new ByteBudget('submissions', WAITING_BYTES_MAX);
+
+  constructor(options: SubmitJobOptions) {
+    this.#options = options;
+    this.#batcher = new Batcher<NewJob, Job>({
+      name: 'submissions',
+      flush: (jobs) => options.batch.store(jobs),
+      itemsMax: BATCH_ITEMS_MAX,
+      bytesMax: BATCH_BYTES_MAX,
+      bytesOf: (job) => job.input.length,
+      waitingMax: WAITING_MAX,
+      flushesMax: BATCHES_AT_ONCE,
+    });
+  }
+
+  /** Checks a submission. All its refusals come from here. */
+  async prepare(submission: Submission): Promise<PreparedJob> {
+    const { facts, gate } = this.#options;
+    const known = facts.get(submission.endpointId);
+    const endpoint = known instanceof Promise ? await known : known;
+    const job = prepareJob(submission, endpoint, this.#options);
+    const hashes = submission.idempotencyKey === '' ? undefined : hashSubmission(submission);
+    const admitted = gate.admit(endpoint);
+    if (admitted) await admitted;
+    return { job, hashes };
+  }
+
+  /** Stores a prepared job; resolves with it, or with the one that its id or key made earlier, after the commit. */
+  store(prepared: PreparedJob): Promise<Job> {
+    const { job, hashes } = prepared;
+    return this.#budget.hold(job.input.length, () => (hashes ? this.#storeKeyed(job, hashes) : this.#batcher.add(job)));
+  }
+
+  async #storeKeyed(job: NewJob, hashes: KeyHashes): Promise<Job> {
+    const { database, batch, random, reads } = this.#options;
+    const result = await insertKeyedJob(database.sql, { job, ...hashes }, random.uuid());
+    if (result.is === 'reused') {
+      throw new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Use a new key for a new job.');
+    }
+    if (result.is === 'existing') return await reads.read({ endpointId: job.endpointId, jobId: result.jobId }, { omitOutput: true });
+    batch.announceQueued(result.stored);
+    return result.stored.job;
+  }
+}

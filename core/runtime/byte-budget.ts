@@ -1,0 +1,26 @@
+/** Bounds the bytes that wait somewhere. */
+import { OverloadError } from './batcher.ts';
+
+/** See the file's first line. */
+export class ByteBudget {
+  readonly #name: string;
+  readonly #max: number;
+  #used = 0;
+
+  /** `max` in bytes. */
+  constructor(name: string, max: number) {
+    this.#name = name;
+    this.#max = max;
+  }
+
+  /** Holds `bytes` while `work` runs. OverloadError: the budget is spent. A single holder may be larger than the budget. */
+  async hold<Result>(bytes: number, work: () => Promise<Result>): Promise<Result> {
+    if (this.#used > 0 && this.#used + bytes > this.#max) throw new OverloadError(this.#name);
+    this.#used += bytes;
+    try {
+      return await work();
+    } finally {
+      this.#used -= bytes;
+    }
+  }
+}
