@@ -82,17 +82,40 @@ t.test('functions are short', async (t) => {
   }
 });
 
+t.test('every type is written', async (t) => {
+  for (const file of sources) {
+    const tree = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
+    const visit = (node: ts.Node): void => {
+      const line = tree.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+      if (node.kind === ts.SyntaxKind.AnyKeyword) t.fail(`${file}:${line} has any: write the type, or unknown and a check`);
+      ts.forEachChild(node, visit);
+    };
+    visit(tree);
+  }
+});
+
 /** What must not stand in the code: pattern, where it is allowed, what to do instead. */
 const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
-  [/process\.env/, /(^|\/)config\.ts$|^test\/|^deploy\/local\/|^gpu-agent\/handler\/|^examples\//, 'read it in the config.ts of the process and hand it in'],
-  [/\bDate\.now\b|new Date\(\)|\bperformance\.now\b/, /^core\/runtime\/clock\.ts$|^test\/|^gpu-agent\/handler\/|^examples\//, 'use the Clock that is handed in'],
-  [/\bset(Timeout|Interval)\(/, /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|helpers|handlers)\//, 'use Clock.after, delay or Loop; tests wait for a condition'],
+  [
+    /process\.env/,
+    /(^|\/)config\.ts$|^test\/|^deploy\/local\/|^gpu-agent\/handler\/|^examples\//,
+    'read it in the config.ts of the process and hand it in',
+  ],
+  [
+    /\bDate\.now\b|new Date\(\)|\bperformance\.now\b/,
+    /^core\/runtime\/clock\.ts$|^test\/|^gpu-agent\/handler\/|^examples\//,
+    'use the Clock that is handed in',
+  ],
+  [
+    /\bset(Timeout|Interval)\(/,
+    /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|helpers|handlers)\//,
+    'use Clock.after, delay or Loop; tests wait for a condition',
+  ],
   [/\bMath\.random\b/, /^examples\/|^test\//, 'use the Random that is handed in'],
   [/\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\//, 'use the logger that is handed in'],
-  [/:\s*any\b|<any>|\bas any\b/, /^$/, 'write the type, or unknown and a check'],
   [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
   [/\b(TODO|FIXME|XXX|HACK)\b/, /^$/, 'do it now or write it into an issue'],
-  [/\.(only|skip)\(/, /^test\/.*\.ts$/, 'run every test'],
+  [/\b(t|test|it|describe)\.(only|skip)\(/, /^test\/.*\.ts$/, 'run every test'],
 ];
 
 t.test('banned words', async (t) => {

@@ -92,7 +92,7 @@ export class ScriptedAgent {
 
   /** Reports workers as being able to hold `capacity` attempts. */
   ready(workers: readonly { workerId: string; endpointId: string }[], capacity = this.#options.capacity ?? 1): void {
-    this.send({ workers: workers.map(({ workerId, endpointId }) => ({ workerId, endpointId, state: WorkerState.READY, capacity, reason: '', sdkVersion: '', refresh: false })) });
+    this.send({ workers: workers.map(({ workerId, endpointId }) => ({ workerId, endpointId, state: WorkerState.READY, capacity })) });
   }
 
   /** Breaks the connection without a word. */
@@ -136,6 +136,6 @@ export class ScriptedAgent {
   #report(stopped: string[], workers: DesiredWorker[]): void {
     if (stopped.length === 0) return;
     const endpointOf = (workerId: string): string => workers.find((worker) => worker.workerId === workerId)?.endpointId ?? '';
-    this.send({ workers: stopped.map((workerId) => ({ workerId, endpointId: endpointOf(workerId), state: WorkerState.STOPPED, capacity: 0, reason: '', sdkVersion: '', refresh: false })) });
+    this.send({ workers: stopped.map((workerId) => ({ workerId, endpointId: endpointOf(workerId), state: WorkerState.STOPPED })) });
   }
 }
