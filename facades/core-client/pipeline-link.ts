@@ -170,18 +170,18 @@ export class PipelineLink implements Service {
     return new Promise((resolve) => {
       const { owner, client, logger } = this.#options;
       const stream = client.pipeline();
-      let cause: unknown;
+      let cause = 'ended by core';
       let ended = false;
       const end = (): void => {
         if (ended) return;
         ended = true;
-        if (!this.#stopping.signal.aborted) logger.warn({ err: cause, link: this.name }, 'pipeline lost, will connect again');
+        if (!this.#stopping.signal.aborted) logger.warn({ cause, link: this.name }, 'pipeline lost, will connect again');
         owner.linkDown(this, this.#drop());
         resolve();
       };
       stream.on('data', (response: PipelineResponse) => this.#receive(response));
       stream.on('error', (error) => {
-        cause = error;
+        cause = error.message;
         end();
       });
       stream.on('end', () => {

@@ -39,7 +39,7 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const { endpointId } = request.params as { endpointId: string };
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
     await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write });
-    if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    if (!isId(endpointId)) throw noEndpoint();
     await limit(parts.rateLimit, request, reply, { endpointId, operation: rule.operation });
   };
 }
@@ -63,8 +63,13 @@ async function admit(access: AccessCache, request: FastifyRequest, { apiKey, end
   if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
   const looked = access.look(apiKey, endpointId, write);
   const verdict = looked instanceof Promise ? await looked : looked;
-  if (verdict instanceof CoreError) throw verdict;
+  if (verdict instanceof CoreError) throw verdict.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : verdict;
   request.caller = { apiKey, accountId: verdict.accountId, workersRunning: verdict.workersRunning };
+}
+
+/** One text for endpoints that do not exist and for those of other accounts. */
+function noEndpoint(): CoreError {
+  return new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
 }
 
 async function limit(

@@ -46,7 +46,8 @@ export function answerError(error: CoreError, request: FastifyRequest, reply: Fa
 }
 
 function logFault(error: CoreError, request: FastifyRequest, logger: Logger): void {
-  if (error.reason === 'UNAVAILABLE') logger.warn({ err: error, method: request.method, path: pathOf(request) }, 'core not reachable');
+  // The pipeline reports the outage itself, once; a line for every request of it would bury that.
+  if (error.reason === 'UNAVAILABLE') logger.debug({ method: request.method, path: pathOf(request) }, 'core not reachable');
   else if (error.httpStatus >= 500) logger.error({ err: error, method: request.method, path: pathOf(request) }, 'request failed');
 }
 

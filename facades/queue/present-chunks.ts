@@ -26,8 +26,7 @@ export function presentChunks(page: ReadChunksResponse, shape: StreamShape): Buf
     pieces.push(presentChunk(chunk));
   }
   if (shape === 'array') return Buffer.concat([Buffer.from('['), ...pieces, Buffer.from(']')]);
-  const error = page.error === undefined ? '' : `,"error":${JSON.stringify(page.error)}`;
-  return Buffer.concat([Buffer.from(`{"status":"${streamStatus(page)}"${error},"stream":[`), ...pieces, Buffer.from(']}')]);
+  return Buffer.concat([Buffer.from(`{"status":"${streamStatus(page)}","stream":[`), ...pieces, Buffer.from(']}')]);
 }
 
 /** Status told with a page. A final one only with the last page: the JavaScript client stops reading at it. */

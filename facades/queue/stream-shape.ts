@@ -11,16 +11,19 @@ export interface StreamShapeSigns {
   format: unknown;
   /** The operator's setting. */
   setting: StreamShapeSetting;
+  /** HTTP method. Only SDKs use POST here. */
+  method: string;
   /** Content type that the request claims to have. All SDKs send a JSON one even without a body; plain curl sends none. */
   contentType: string;
 }
 
 /** The request's own word wins, then the operator's, then what kind of client it looks like. Throws INVALID_REQUEST. */
-export function chooseStreamShape({ format, setting, contentType }: StreamShapeSigns): StreamShape {
+export function chooseStreamShape({ format, setting, method, contentType }: StreamShapeSigns): StreamShape {
   if (format === 'array' || format === 'object') return format;
   if (format !== undefined && format !== '') throw new CoreError('INVALID_REQUEST', '"format" must be array or object.');
   if (setting === 'seed') return 'array';
   if (setting === 'sdk') return 'object';
+  if (method === 'POST') return 'object';
   return /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType.trim()) ? 'object' : 'array';
 }
 

@@ -18,7 +18,8 @@ export function stream(parts: QueueParts): QueueHandler {
   return async (request, reply) => {
     if (wantsEvents(request.headers.accept)) return events(request, reply);
     const format = (request.query as Record<string, unknown>)['format'];
-    const shape = chooseStreamShape({ format, setting: parts.config.streamShape, contentType: request.sentContentType });
+    const { method, sentContentType: contentType } = request;
+    const shape = chooseStreamShape({ format, setting: parts.config.streamShape, method, contentType });
     const waitMs = streamWaitMs(request.query);
     const call = parts.jobs.chunks(request.caller.apiKey, {
       endpointId: endpointIdOf(request), jobId: jobIdOf(request), cursor: undefined, waitMs, limit: CHUNKS_PER_READ,

@@ -1,0 +1,105 @@
+/** Bodies over a real connection: any content type, limits with and without a length, slow and broken bodies. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { fastify } from 'fastify';
+import t from 'tap';
+import type { Test } from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { handleErrors, queueErrorShape } from '../../../facades/plugins/error-handler.ts';
+import { bodyBytes, readRawBodies } from '../../../facades/plugins/raw-body.ts';
+import { addRequestState } from '../../../facades/plugins/request-state.ts';
+
+const MAX = 1_000;
+
+async function setup(t: Test, patience = { idleMs: 10_000, totalMs: 10_000 }) {
+  const app = fastify();
+  addRequestState(app);
+  readRawBodies(app, patience, systemClock);
+  handleErrors(app, queueErrorShape, createLogger('test', 'silent'));
+  const onRequest = async (request: { bodyBytesMax: number; headers: Record<string, unknown> }): Promise<void> => {
+    request.bodyBytesMax = MAX;
+    if (request.headers['authorization'] === 'no') throw Object.assign(new Error('no key'), { statusCode: 401 });
+  };
+  app.post('/', { onRequest }, async (request) => ({ size: bodyBytes(request.body).length, type: request.sentContentType }));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => app.close());
+  const { port } = app.server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/`, port };
+}
+
+/** Sends raw bytes and returns what comes back until the connection ends or `until` shows up. */
+async function exchange(t: Test, port: number, send: (socket: Socket) => void, until: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  let text = '';
+  const seen = new Promise<void>((resolve) => {
+    socket.on('data', (piece) => {
+      text += piece.toString();
+      if (text.includes(until)) resolve();
+    });
+    socket.on('close', () => resolve());
+  });
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  send(socket);
+  await seen;
+  return text;
+}
+
+t.test('any content type, also one that is none', async (t) => {
+  const { url } = await setup(t);
+  for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', 'multipart/form-data']) {
+    const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body: '{"input":{}}' });
+    t.same(await response.json(), { size: 12, type }, type);
+  }
+});
+
+t.test('no body under a JSON content type', async (t) => {
+  const { url } = await setup(t);
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' } });
+  t.same(await response.json(), { size: 0, type: 'application/json' });
+});
+
+t.test('the limit: with and without content-length, and the connection lives on', async (t) => {
+  const { url, port } = await setup(t);
+  const fits = await fetch(url, { method: 'POST', body: 'x'.repeat(MAX) });
+  t.match(await fits.json(), { size: MAX });
+  const long = await fetch(url, { method: 'POST', body: 'x'.repeat(MAX + 1) });
+  t.equal(long.status, 400);
+  t.match(await long.json(), { code: 'payload_too_large' });
+  const piece = 'x'.repeat(600);
+  const chunked = await exchange(t, port, (socket) => {
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+    for (let i = 0; i < 3; i += 1) socket.write(`${piece.length.toString(16)}\r\n${piece}\r\n`);
+    socket.write('0\r\n\r\nPOST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}');
+  }, '"size":2');
+  t.match(chunked, /400 Bad Request[^]*payload_too_large[^]*200 OK[^]*"size":2/, 'the next request on the same connection is served');
+});
+
+t.test('a large body is refused while the client is still sending, and it sees the answer', async (t) => {
+  const { url } = await setup(t);
+  const response = await fetch(url, { method: 'POST', body: 'x'.repeat(20_000_000) });
+  t.equal(response.status, 400);
+  t.match(await response.json(), { code: 'payload_too_large' });
+});
+
+t.test('a body that stops arriving', async (t) => {
+  const { port } = await setup(t, { idleMs: 50, totalMs: 10_000 });
+  const answer = await exchange(t, port, (socket) => socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'), '\u0000');
+  t.match(answer, /400 Bad Request[^]*connection: close[^]*No part of the body arrived/i);
+});
+
+t.test('a client that asks before it sends', async (t) => {
+  const { port } = await setup(t);
+  const head = 'POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n';
+  const wanted = await exchange(t, port, (socket) => {
+    socket.write(`${head}\r\n`);
+    socket.once('data', () => socket.write('{}'));
+  }, '"size":2');
+  t.match(wanted, /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
+  const unwanted = await exchange(t, port, (socket) => socket.write(`${head}authorization: no\r\n\r\n`), '\u0000');
+  t.match(unwanted, /^HTTP\/1.1 400 Bad Request/, 'refused without being told to go on');
+  t.match(unwanted, /connection: close/i);
+});
