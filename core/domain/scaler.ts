@@ -74,7 +74,7 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
 /** ceil((queued + running) / scalerValue) (compat.md 7.2). */
 export const requestCountScaler: Scaler = (sample, settings) => {
   const jobs = sample.queued + sample.running;
-  return { workers: Math.ceil(jobs / settings.scalerValue), reason: `${jobs} jobs, ${settings.scalerValue} a worker` };
+  return { workers: Math.ceil(jobs / settings.scalerValue), reason: jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs` };
 };
 
 /** The scaler that the owner chose. Another one can stand in its place. */

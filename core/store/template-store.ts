@@ -46,6 +46,7 @@ export class TemplateStore {
       const [current] = await tx.select().from(template).where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
       if (!current) return undefined;
       const { settings, replacesWorkers } = change(current);
+      // The unique constraint stays the judge of two renames at the same moment.
       const [other] = await tx.select({ id: template.id }).from(template).where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
       if (other && other.id !== id) return 'taken';
       const [row] = await tx.update(template).set(settings).where(eq(template.id, id)).returning();

@@ -1,0 +1,48 @@
+/** Creates an API key. */
+import { endpointNotFound, unauthorized } from '../domain/access.ts';
+import type { Caller, Scope } from '../domain/access.ts';
+import { DomainError } from '../domain/errors.ts';
+import { checkName, checkTexts, invalid } from '../domain/endpoint.ts';
+import type { AccountStore } from '../store/account-store.ts';
+import type { ApiKey, ApiKeyStore } from '../store/api-key-store.ts';
+import type { EndpointStore } from '../store/endpoint-store.ts';
+import { base62, hashKey, newKeyText } from './key-text.ts';
+
+const ID_LENGTH = 20;
+
+/** What to create. */
+export interface KeyWish {
+  name: string;
+  scope: Exclude<Scope, 'ROOT'>;
+  /** Only these endpoints; empty: all of the account. */
+  endpointIds: string[];
+  /** Whose key it is; empty: the caller's. */
+  accountId: string;
+}
+
+/** What it works with. */
+export interface KeyContext {
+  keys: ApiKeyStore;
+  accounts: AccountStore;
+  endpoints: EndpointStore;
+}
+
+/**
+ * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for machines, and only a key
+ * that may do everything in its account makes others: UNAUTHORIZED. NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
+ */
+export async function createKey({ keys, accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish): Promise<{ key: ApiKey; secret: string }> {
+  const root = caller.scope === 'ROOT';
+  if (!root && (caller.scope !== 'ALL' || caller.endpointIds.length > 0)) throw unauthorized();
+  if (!root && (wish.scope === 'AGENT' || (wish.accountId !== '' && wish.accountId !== caller.accountId))) throw unauthorized();
+  checkName('name', wish.name);
+  checkTexts('endpoint_ids', wish.endpointIds);
+  const accountId = wish.accountId || caller.accountId;
+  if (accountId === '') throw invalid('account_id is required with the root key: whose key shall it be?');
+  if (root && !(await accounts.exists(accountId))) throw new DomainError('NOT_FOUND', `There is no account ${JSON.stringify(accountId.slice(0, 64))}.`);
+  const own = new Set(wish.endpointIds.length === 0 ? [] : (await endpoints.byIds(wish.endpointIds)).filter((e) => e.accountId === accountId).map((e) => e.id));
+  for (const id of wish.endpointIds) if (!own.has(id)) throw endpointNotFound(id);
+  const secret = newKeyText(wish.scope);
+  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name: wish.name, scope: wish.scope, endpointIds: wish.endpointIds }, hashKey(secret));
+  return { key, secret };
+}

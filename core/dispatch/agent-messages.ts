@@ -1,0 +1,139 @@
+/** Attempts, workers and machines between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
+import { DesiredState, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type {
+  AttemptOutcome as OutcomeMessage, AttemptRef, Assignment, DesiredWorker, WorkerReport,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
+import { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
+import type { OutcomeKind as Kind } from '../domain/attempt-outcome.ts';
+import { checkName, checkText, checkTexts, invalid } from '../domain/endpoint.ts';
+import { sameCard } from '../domain/gpu-pools.ts';
+import type { WorkerState as State } from '../domain/worker.ts';
+import type { AttemptOutcome } from '../jobs/job-engine.ts';
+import type { AttemptKey, ClaimedJob } from '../jobs/slots.ts';
+import type { MachineFacts } from '../store/machine-store.ts';
+import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/worker-store.ts';
+import type { HeldAttempt } from './slot-pool.ts';
+
+const GPUS_MAX = 256;
+const CPU_SLOTS_MAX = 10_000;
+/** Longest reason of a worker that is stored, in characters (agent_service.proto: 4 KiB). */
+const REASON_LENGTH_MAX = 4_096;
+/** Most attempts a worker may ask for at once. */
+const CAPACITY_MAX = 10_000;
+const INIT_TIMEOUT_SECONDS = 420;
+
+const STATES: Record<WorkerState, State | undefined> = {
+  [WorkerState.UNSPECIFIED]: undefined,
+  [WorkerState.INITIALIZING]: 'INITIALIZING',
+  [WorkerState.READY]: 'READY',
+  [WorkerState.DRAINING]: 'DRAINING',
+  [WorkerState.UNHEALTHY]: 'UNHEALTHY',
+  [WorkerState.STOPPED]: 'STOPPED',
+};
+
+const KINDS: Record<OutcomeKind, Kind | undefined> = {
+  [OutcomeKind.UNSPECIFIED]: undefined,
+  [OutcomeKind.COMPLETED]: 'COMPLETED',
+  [OutcomeKind.FAILED]: 'FAILED',
+  [OutcomeKind.LOST]: 'LOST',
+  [OutcomeKind.RETURNED]: 'RETURNED',
+  [OutcomeKind.STOPPED]: 'STOPPED',
+};
+
+/** What a hello says about its machine, checked. */
+export function machineFromMessage(machine: Machine | undefined): MachineFacts {
+  if (!machine || !/^[a-z0-9]{12}$/.test(machine.id)) throw invalid('hello.machine.id must be 12 lowercase letters and digits');
+  checkName('hello.machine.name', machine.name);
+  checkTexts('hello.machine.locations', machine.locations);
+  checkText('hello.machine.agent_version', machine.agentVersion);
+  checkText('hello.machine.cuda_version', machine.cudaVersion);
+  if (machine.gpus.length > GPUS_MAX) throw invalid(`hello.machine.gpus has ${machine.gpus.length} entries, but may have ${GPUS_MAX}`);
+  if (machine.cpuSlots < 0 || machine.cpuSlots > CPU_SLOTS_MAX) throw invalid(`hello.machine.cpu_slots must be from 0 to ${CPU_SLOTS_MAX}`);
+  for (const gpu of machine.gpus) {
+    checkName('hello.machine.gpus.uuid', gpu.uuid);
+    checkName('hello.machine.gpus.name', gpu.name);
+    checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
+  }
+  const { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion } = machine;
+  return { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion };
+}
+
+/** An attempt's name; undefined when the message names none. */
+export function keyFromRef(ref: AttemptRef | undefined): AttemptKey | undefined {
+  if (!ref || ref.endpointId === '' || ref.jobId === '' || ref.attempt < 1) return undefined;
+  return { endpointId: ref.endpointId, jobId: ref.jobId, attempt: ref.attempt };
+}
+
+/** An attempt's name with its holder. */
+export function refOf({ endpointId, jobId, attempt, workerId }: AttemptKey & { workerId: string }): AttemptRef {
+  return { endpointId, jobId, attempt, workerId };
+}
+
+/** Attempts that a hello lists. */
+export function heldFromRefs(refs: readonly AttemptRef[], machineId: string): HeldAttempt[] {
+  return refs.flatMap((ref) => {
+    const key = keyFromRef(ref);
+    return key ? [{ ...key, workerId: ref.workerId, machineId }] : [];
+  });
+}
+
+/** An outcome; undefined when the message makes no sense, which is ignored. */
+export function outcomeFromMessage(message: OutcomeMessage): AttemptOutcome | undefined {
+  const key = keyFromRef(message.ref);
+  const kind = KINDS[message.kind];
+  return key && kind && { ...key, kind, output: message.output, error: message.error };
+}
+
+/** What a report says; undefined when its state is none. */
+export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
+  const state = STATES[report.state];
+  if (!state) return undefined;
+  return {
+    workerId: report.workerId,
+    state,
+    capacity: Math.min(Math.max(report.capacity, 0), CAPACITY_MAX),
+    reason: storable(report.reason).slice(-REASON_LENGTH_MAX),
+    exitCode: report.exitCode ?? null,
+    sdkVersion: storable(report.sdkVersion).slice(0, 64),
+  };
+}
+
+/** A claimed job for its agent. `s3Config` are the opened message bytes. */
+export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Assignment {
+  return { ref: refOf(job), input: job.input, inputSize: job.inputSize, s3Config: s3Config && S3Config.decode(s3Config) };
+}
+
+/** What core wants of a worker. */
+export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
+  return row.desired === 'RUN' ? DesiredState.RUN : DesiredState.DRAIN;
+}
+
+/** A worker for its agent. */
+export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow): DesiredWorker {
+  const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
+  return {
+    workerId: row.id,
+    endpointId: row.endpointId,
+    desired: desiredStateOf(row),
+    spec: {
+      startCommand: spec.startCommand,
+      workingDirectory: spec.workingDirectory,
+      // A template with a command runs as a process; its image name is then only text for people.
+      imageName: spec.startCommand.length > 0 ? '' : spec.imageName,
+      entrypoint: spec.entrypoint,
+      env: { ...spec.templateEnv, ...spec.endpointEnv },
+      gpuUuids: spec.gpuUuids,
+      concurrency: spec.concurrency,
+      version: spec.version,
+      initTimeoutSeconds: INIT_TIMEOUT_SECONDS,
+      gpuTypeId: gpu ? sameCard(gpu.name) : '',
+    },
+  };
+}
+
+/** What a worker wrote may hold anything; PostgreSQL stores no NUL. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}

@@ -1,0 +1,94 @@
+/**
+ * Compares, every two seconds, the attempts that the job table counts on this replica's machines for with those that the sessions hold. They
+ * differ after a claim whose answer was lost (the database restarted), a claim of a session that was fenced, or an assignment that its
+ * session could not send. Only a difference that two looks in a row have seen counts, because claims and outcomes are on their way all
+ * the time. This is not a rescue by elapsed time: the holder itself says that it does not hold the attempt.
+ */
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Service } from '../runtime/service.ts';
+import type { CurrentAttempt, WorkerStore } from '../store/worker-store.ts';
+import type { Session } from './session.ts';
+import type { SessionTable } from './session-table.ts';
+import { attemptId } from './slot-pool.ts';
+import type { SlotPool } from './slot-pool.ts';
+
+const PERIOD_MS = 2_000;
+
+/** What it needs. */
+export interface AttemptAuditOptions {
+  table: SessionTable;
+  pool: SlotPool;
+  workers: Pick<WorkerStore, 'currentAttempts'>;
+  attempts: Pick<AttemptCalls, 'recordOutcome'>;
+  /** Attempts whose outcome has arrived and is not written yet. */
+  arriving: ReadonlySet<string>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first lines. */
+export class AttemptAudit implements Service {
+  readonly name = 'attempt audit';
+  readonly #options: AttemptAuditOptions;
+  readonly #loop: Loop;
+  /** What the look before found: attempt and session. */
+  #suspects = new Set<string>();
+
+  constructor(options: AttemptAuditOptions) {
+    this.#options = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.auditOnce(), ...options });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** One look at all open sessions. */
+  async auditOnce(): Promise<void> {
+    const sessions = this.#options.table.all().filter((session) => session.isOpen);
+    if (sessions.length === 0) return;
+    const current = await this.#options.workers.currentAttempts(sessions.map((session) => session.machineId));
+    const byMachine = Map.groupBy(current, (attempt) => attempt.machineId);
+    const suspects = new Set<string>();
+    for (const session of sessions) {
+      const attempts = byMachine.get(session.machineId) ?? [];
+      await this.#giveBack(session, attempts, suspects);
+      this.#stopStale(session, new Set(attempts.map(attemptId)), suspects);
+    }
+    this.#suspects = suspects;
+  }
+
+  /** Attempts that nobody holds go back into the queue; no worker has seen them. */
+  async #giveBack(session: Session, attempts: readonly CurrentAttempt[], suspects: Set<string>): Promise<void> {
+    const { pool, arriving, logger } = this.#options;
+    for (const attempt of attempts) {
+      const id = attemptId(attempt);
+      if (pool.holds(attempt) || arriving.has(id)) continue;
+      suspects.add(`${session.id} ${id}`);
+      if (!this.#suspects.has(`${session.id} ${id}`)) continue;
+      const { endpointId, jobId, workerId } = attempt;
+      logger.warn({ endpointId, jobId, workerId, attempt: attempt.attempt }, 'a claimed job had not reached its worker and goes back');
+      await this.#options.attempts.recordOutcome({ endpointId, jobId, attempt: attempt.attempt, kind: 'RETURNED', output: undefined, error: '' });
+    }
+  }
+
+  /** Attempts that are held and not current are told to end, again and again until the agent says that they have. */
+  #stopStale(session: Session, current: ReadonlySet<string>, suspects: Set<string>): void {
+    for (const workerId of session.workerIds()) {
+      for (const attempt of this.#options.pool.heldBy(workerId)) {
+        const id = attemptId(attempt);
+        if (current.has(id)) continue;
+        suspects.add(`${session.id} ${id}`);
+        if (this.#suspects.has(`${session.id} ${id}`)) session.stopAttempt(attempt, 'its job is final, gone or runs elsewhere');
+      }
+    }
+  }
+}

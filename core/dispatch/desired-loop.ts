@@ -1,0 +1,93 @@
+/**
+ * Tells agents which workers their machines should have: the full set, whenever it differs from what was sent last. Woken by changes; every
+ * two seconds it compares by itself.
+ */
+import type { JobEvents } from '../jobs/job-events.ts';
+import type { DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Service } from '../runtime/service.ts';
+import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
+import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
+import type { Session } from './session.ts';
+import type { SessionTable } from './session-table.ts';
+
+const PERIOD_MS = 2_000;
+
+/** What it needs. */
+export interface DesiredLoopOptions {
+  table: SessionTable;
+  workers: WorkerStore;
+  events: JobEvents;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+interface Sent {
+  /** What was sent last, to see whether something changed. */
+  picture: string;
+  /** How each worker was to be started; that never changes for one worker. */
+  messages: Map<string, DesiredWorker>;
+}
+
+/** See the file's first lines. */
+export class DesiredLoop implements Service {
+  readonly name = 'desired workers';
+  readonly #options: DesiredLoopOptions;
+  readonly #loop: Loop;
+  readonly #sent = new WeakMap<Session, Sent>();
+  #tail: Promise<void> = Promise.resolve();
+  #off: () => void = () => undefined;
+
+  constructor(options: DesiredLoopOptions) {
+    this.#options = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.push(options.table.all()), ...options });
+  }
+
+  async start(): Promise<void> {
+    const { events, table } = this.#options;
+    this.#off = events.on('desired', (machineIds) => {
+      if (machineIds.some((id) => table.get(id))) this.#loop.wake();
+    });
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#off();
+    await this.#loop.stop();
+  }
+
+  /** Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one. */
+  push(sessions: readonly Session[]): Promise<void> {
+    const turn = this.#tail.then(() => this.#push(sessions));
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #push(sessions: readonly Session[]): Promise<void> {
+    if (sessions.length === 0) return;
+    const rows = await this.#options.workers.desiredOf(sessions.map((session) => session.machineId));
+    const byMachine = Map.groupBy(rows, (row) => row.machineId);
+    for (const session of sessions) await this.#pushOne(session, byMachine.get(session.machineId) ?? []);
+  }
+
+  async #pushOne(session: Session, rows: readonly DesiredWorkerRow[]): Promise<void> {
+    const picture = rows.map((row) => `${row.id}=${row.desired}`).join();
+    const before = this.#sent.get(session);
+    if (before?.picture === picture) return;
+    const fresh = rows.filter((row) => !before?.messages.has(row.id)).map((row) => row.id);
+    const specs = new Map((fresh.length === 0 ? [] : await this.#options.workers.specsOf(fresh)).map((spec) => [spec.id, spec]));
+    const messages = new Map<string, DesiredWorker>();
+    for (const row of rows) {
+      const spec = specs.get(row.id);
+      const known = before?.messages.get(row.id);
+      // A worker without both was deleted between the two reads: the next pass leaves it out.
+      if (spec) messages.set(row.id, desiredToMessage(row, spec));
+      else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row) });
+    }
+    this.#sent.set(session, { picture, messages });
+    session.desire(rows, [...messages.values()]);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Brings queued jobs to free slots. Woken by queued jobs and by freed slots; once a second it looks at every endpoint with room by itself,
+ * because a notice may be lost. At most one claim per endpoint is in flight, so that what happens meanwhile leaves with the next one:
+ * under load one statement carries many slots, at low load a job waits for nobody.
+ */
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { JobEvents } from '../jobs/job-events.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Service } from '../runtime/service.ts';
+import type { SlotPool } from './slot-pool.ts';
+
+/** Longest time that an endpoint with room is not looked at, in milliseconds. */
+const PERIOD_MS = 1_000;
+/** Most slots in one claim. */
+const CLAIM_SLOTS_MAX = 500;
+/** Most claims in flight, each for another endpoint; the pool of connections is shared with everybody else. */
+const CLAIMS_MAX = 4;
+const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
+
+/** What it needs. */
+export interface DispatchLoopOptions {
+  pool: SlotPool;
+  attempts: Pick<AttemptCalls, 'claim'>;
+  events: JobEvents;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first lines. */
+export class DispatchLoop implements Service {
+  readonly name = 'dispatch';
+  readonly #options: DispatchLoopOptions;
+  readonly #sweep: Loop;
+  /** Endpoints to look at. */
+  readonly #pending = new Set<string>();
+  readonly #claiming = new Set<string>();
+  /** Endpoints that wait after a failed claim. */
+  readonly #paused = new Set<string>();
+  #failures = 0;
+  #running = 0;
+  #scheduled = false;
+  #stopped = true;
+  #idle: (() => void) | undefined;
+  #off: () => void = () => undefined;
+
+  constructor(options: DispatchLoopOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#sweep = new Loop({ name: 'dispatch sweep', periodMs: PERIOD_MS, pass: async () => this.#sweepOnce(), clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false;
+    this.#off = this.#options.events.on('queued', (endpointIds) => { for (const id of endpointIds) this.wake(id); });
+    await this.#sweep.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#off();
+    await this.#sweep.stop();
+    if (this.#running > 0) await new Promise<void>((resolve) => { this.#idle = resolve; });
+  }
+
+  /** Asks for a look at an endpoint. Many calls before the look count as one. */
+  wake(endpointId: string): void {
+    if (this.#stopped || this.#paused.has(endpointId)) return;
+    this.#pending.add(endpointId);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // After the current turn, so that all slots freed by one message are claimed for together.
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#pump();
+    });
+  }
+
+  #sweepOnce(): void {
+    for (const endpointId of this.#options.pool.endpointsWithRoom()) this.wake(endpointId);
+  }
+
+  #pump(): void {
+    for (const endpointId of this.#pending) {
+      if (this.#stopped || this.#running >= CLAIMS_MAX) return;
+      if (this.#claiming.has(endpointId)) continue;
+      this.#pending.delete(endpointId);
+      this.#running += 1;
+      this.#claiming.add(endpointId);
+      this.#claim(endpointId).finally(() => this.#claimed(endpointId));
+    }
+  }
+
+  #claimed(endpointId: string): void {
+    this.#running -= 1;
+    this.#claiming.delete(endpointId);
+    if (this.#running === 0) this.#idle?.();
+    if (this.#pending.size > 0) this.#pump();
+  }
+
+  /** Never rejects. Slots are either assigned or given back. */
+  async #claim(endpointId: string): Promise<void> {
+    const { pool, attempts } = this.#options;
+    const slots = pool.take(endpointId, CLAIM_SLOTS_MAX);
+    if (slots.length === 0) return;
+    try {
+      const jobs = await attempts.claim(endpointId, slots);
+      this.#failures = 0;
+      const unused = unusedSlots(slots, jobs);
+      pool.assign(jobs);
+      pool.give(unused);
+      // A full claim means that there may be more, and room may have come meanwhile.
+      if (unused.length === 0) this.#pending.add(endpointId);
+    } catch (error) {
+      pool.give(slots);
+      this.#pause(endpointId, error);
+    }
+  }
+
+  #pause(endpointId: string, error: unknown): void {
+    const { clock, random, logger } = this.#options;
+    this.#failures += 1;
+    this.#paused.add(endpointId);
+    if (!this.#stopped) logger.warn({ err: error, endpointId }, 'claim failed, will try again');
+    clock.after(backoffMs(this.#failures, FAILURE_PAUSE, random), () => {
+      this.#paused.delete(endpointId);
+      this.wake(endpointId);
+    });
+  }
+}
+
+/** Slots that got no job. A worker may stand on several slots. */
+function unusedSlots<T extends { workerId: string }>(slots: readonly T[], jobs: readonly { workerId: string }[]): T[] {
+  const used = new Map<string, number>();
+  for (const { workerId } of jobs) used.set(workerId, (used.get(workerId) ?? 0) + 1);
+  return slots.filter(({ workerId }) => {
+    const left = used.get(workerId) ?? 0;
+    if (left > 0) used.set(workerId, left - 1);
+    return left === 0;
+  });
+}

@@ -1,0 +1,31 @@
+/**
+ * Extends the leases of the machines whose sessions this replica holds: all heartbeats that arrive together are one statement. A heartbeat is
+ * answered only when its extension is committed, so an agent never believes in a lease that the database does not know.
+ */
+import { Batcher } from '../runtime/batcher.ts';
+import type { MachineSession, MachineStore } from '../store/machine-store.ts';
+
+const MACHINES_MAX = 1_000;
+const WAITING_MAX = 100_000;
+
+/** See the file's first lines. */
+export class LeaseKeeper {
+  readonly #batcher: Batcher<MachineSession, boolean>;
+
+  constructor(machines: Pick<MachineStore, 'extend'>) {
+    this.#batcher = new Batcher({
+      name: 'lease extensions',
+      itemsMax: MACHINES_MAX,
+      waitingMax: WAITING_MAX,
+      async flush(sessions) {
+        const extended = await machines.extend(sessions);
+        return sessions.map(({ machineId }) => extended.has(machineId));
+      },
+    });
+  }
+
+  /** Extends a lease. False: another session speaks for the machine now. Rejects when the database cannot be reached. */
+  extend(session: MachineSession): Promise<boolean> {
+    return this.#batcher.add(session);
+  }
+}

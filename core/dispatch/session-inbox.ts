@@ -1,0 +1,131 @@
+/**
+ * What an agent reports about attempts, on its way into the engine. A slot is free as soon as its attempt's end has arrived; the
+ * acknowledgement follows the commit. A failed write is tried again while the session lives, because the agent sends once and then waits.
+ * The number of writes in flight is bounded: beyond it the stream is not read.
+ */
+import type { AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptCalls, AttemptOutcome } from '../jobs/job-engine.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import { delay } from '../runtime/clock.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { keyFromRef, outcomeFromMessage, refOf } from './agent-messages.ts';
+import type { SessionOutbox } from './session-outbox.ts';
+import { attemptId } from './slot-pool.ts';
+import type { SlotPool } from './slot-pool.ts';
+
+/** Writes in flight beyond which the stream is not read, and below which it is read again. */
+const IN_FLIGHT_MAX = 10_000;
+const BYTES_IN_FLIGHT_MAX = 64 * 1024 * 1024;
+const RETRY = { firstMs: 100, maxMs: 2_000 };
+
+/** What it needs. */
+export interface SessionInboxOptions {
+  attempts: AttemptCalls;
+  pool: SlotPool;
+  outbox: SessionOutbox;
+  /** Attempts whose outcome has arrived and is not written yet. */
+  arriving: Set<string>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** A worker finished an attempt with an answer of its own. */
+  onProven(workerId: string): void;
+  /** Called when the stream should no longer be read, and when it may be read again. */
+  onPressure(high: boolean): void;
+}
+
+/** See the file's first lines. */
+export class SessionInbox {
+  readonly #options: SessionInboxOptions;
+  readonly #ended = new AbortController();
+  /** Chunks on their way by attempt, so that an end is not written before them and acknowledgements have no gaps. */
+  readonly #chunkTails = new Map<string, Promise<void>>();
+  #inFlight = 0;
+  #bytesInFlight = 0;
+  #high = false;
+
+  constructor(options: SessionInboxOptions) {
+    this.#options = options;
+  }
+
+  /** The session is over: nothing is tried again. What is in flight may still be written, which harms nobody. */
+  close(): void {
+    this.#ended.abort();
+  }
+
+  /** Pieces of streamed output. */
+  chunks(messages: readonly ChunkMessage[]): void {
+    for (const { ref, number, output, metrics } of messages) {
+      const key = keyFromRef(ref);
+      if (!key || number < 1) continue;
+      const id = attemptId(key);
+      const before = this.#chunkTails.get(id);
+      const write = this.#write(output.length + (metrics?.length ?? 0), () => this.#options.attempts.appendChunk({ ...key, number, output, metrics }));
+      const tail = Promise.all([before, write]).then(() => {
+        if (this.#chunkTails.get(id) === tail) this.#chunkTails.delete(id);
+        if (!this.#ended.signal.aborted) this.#options.outbox.ackChunk(key, ref!, number);
+      });
+      this.#chunkTails.set(id, tail);
+    }
+  }
+
+  /** Latest progress values. */
+  progress(messages: readonly AttemptProgress[]): void {
+    for (const { ref, output } of messages) {
+      const key = keyFromRef(ref);
+      if (key) this.#options.attempts.recordProgress(key, output);
+    }
+  }
+
+  /** Attempts that ended. */
+  outcomes(messages: readonly OutcomeMessage[]): void {
+    for (const message of messages) {
+      const outcome = outcomeFromMessage(message);
+      if (!outcome) continue;
+      this.#options.pool.release(outcome);
+      const workerId = message.ref!.workerId;
+      if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onProven(workerId);
+      void this.#record(outcome, workerId);
+    }
+  }
+
+  /** Never rejects. */
+  async #record(outcome: AttemptOutcome, workerId: string): Promise<void> {
+    const id = attemptId(outcome);
+    this.#options.arriving.add(id);
+    await this.#chunkTails.get(id);
+    await this.#write(outcome.output?.length ?? 0, () => this.#options.attempts.recordOutcome(outcome));
+    this.#options.arriving.delete(id);
+    if (!this.#ended.signal.aborted) this.#options.outbox.ackOutcome(refOf({ ...outcome, workerId }));
+  }
+
+  /** Writes until it succeeds or the session is over. Never rejects. */
+  async #write(bytes: number, write: () => Promise<unknown>): Promise<void> {
+    this.#count(1, bytes);
+    try {
+      for (let failures = 1; !this.#ended.signal.aborted; failures += 1) {
+        try {
+          await write();
+          return;
+        } catch (error) {
+          const { clock, random, logger } = this.#options;
+          logger.warn({ err: error }, 'a report of an agent was not written, will try again');
+          await delay(clock, backoffMs(failures, RETRY, random), this.#ended.signal);
+        }
+      }
+    } finally {
+      this.#count(-1, -bytes);
+    }
+  }
+
+  #count(writes: number, bytes: number): void {
+    this.#inFlight += writes;
+    this.#bytesInFlight += bytes;
+    const high = this.#inFlight > IN_FLIGHT_MAX || this.#bytesInFlight > BYTES_IN_FLIGHT_MAX;
+    const low = this.#inFlight < IN_FLIGHT_MAX / 2 && this.#bytesInFlight < BYTES_IN_FLIGHT_MAX / 2;
+    if (this.#high ? !low : !high) return;
+    this.#high = !this.#high;
+    this.#options.onPressure(this.#high);
+  }
+}

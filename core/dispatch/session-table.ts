@@ -1,0 +1,91 @@
+/** The live sessions of this replica by machine, and what reaches them from the rest of core. */
+import type { JobEvents } from '../jobs/job-events.ts';
+import { SILENCE_MS_MAX } from '../domain/lease.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Service } from '../runtime/service.ts';
+import type { Session } from './session.ts';
+
+/** How often silent sessions are looked for, in milliseconds. */
+const PERIOD_MS = 1_000;
+
+/** What it needs. */
+export interface SessionTableOptions {
+  events: JobEvents;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first line. */
+export class SessionTable implements Service {
+  readonly name = 'sessions';
+  readonly #options: SessionTableOptions;
+  readonly #sessions = new Map<string, Session>();
+  /** Work that goes on after a session's end. */
+  readonly #endings = new Set<Promise<void>>();
+  readonly #loop: Loop;
+  #off: () => void = () => undefined;
+  #closed = false;
+
+  constructor(options: SessionTableOptions) {
+    this.#options = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => this.#closeSilent(), ...options });
+  }
+
+  async start(): Promise<void> {
+    this.#off = this.#options.events.on('stop', (stops) => {
+      for (const { machineId, reason, ...key } of stops) this.#sessions.get(machineId)?.stopAttempt(key, reason);
+    });
+    await this.#loop.start();
+  }
+
+  /** Ends all sessions normally; their agents come back to another replica or to the next process. */
+  async stop(): Promise<void> {
+    this.#closed = true;
+    this.#off();
+    for (const session of this.#sessions.values()) session.close('core is shutting down');
+    await this.#loop.stop();
+    while (this.#endings.size > 0) await Promise.all(this.#endings);
+  }
+
+  /** No new sessions are wanted. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Puts a session in its machine's place and ends the one before. */
+  enter(session: Session): void {
+    const before = this.#sessions.get(session.machineId);
+    this.#sessions.set(session.machineId, session);
+    before?.close('the agent opened a newer session');
+  }
+
+  /** Takes a session out, unless a newer one has its place. True: it was there. */
+  leave(session: Session): boolean {
+    if (this.#sessions.get(session.machineId) !== session) return false;
+    return this.#sessions.delete(session.machineId);
+  }
+
+  /** Lets `stop` wait for something that a session still does. It must not reject. */
+  own(ending: Promise<void>): void {
+    this.#endings.add(ending);
+    void ending.finally(() => this.#endings.delete(ending));
+  }
+
+  /** The session of a machine. */
+  get(machineId: string): Session | undefined {
+    return this.#sessions.get(machineId);
+  }
+
+  /** All sessions. */
+  all(): Session[] {
+    return [...this.#sessions.values()];
+  }
+
+  #closeSilent(): void {
+    const silentSince = this.#options.clock.monotonicMs() - SILENCE_MS_MAX;
+    for (const session of this.#sessions.values()) if (session.heardAtMs < silentSince) session.close('the agent has fallen silent');
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The workers of one session: what the agent reports, what is desired, and what follows for the pool. A worker takes attempts only while it
+ * is READY, desired to RUN and does not ask to be replaced.
+ */
+import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { DesiredWorkerRow, WorkerFacts } from '../store/worker-store.ts';
+import { factsFromReport } from './agent-messages.ts';
+import { attemptId } from './slot-pool.ts';
+import type { AssignmentSink, HeldAttempt, SlotPool } from './slot-pool.ts';
+import type { WorkerReports } from './worker-reports.ts';
+
+/**
+ * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally says so at once; a result
+ * that is on its way must not be overtaken by the news that its worker is gone.
+ */
+const LAST_WORDS_MS = 2_000;
+/** Most workers that one machine may report. */
+const WORKERS_MAX = 10_000;
+
+/** What it needs. */
+export interface SessionWorkersOptions {
+  machineId: string;
+  pool: SlotPool;
+  reports: WorkerReports;
+  attempts: Pick<AttemptCalls, 'loseAttempts'>;
+  /** Attempts whose outcome has arrived and is not written yet. */
+  arriving: ReadonlySet<string>;
+  /** A worker asks to be replaced. */
+  onRefresh(workerId: string, machineId: string): void;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface SessionWorker {
+  facts: WorkerFacts;
+  refresh: boolean;
+  proven: boolean;
+  /** It has ended; its attempts are lost when this fires. */
+  lastWords: Timer | undefined;
+}
+
+/** See the file's first lines. */
+export class SessionWorkers {
+  readonly #options: SessionWorkersOptions;
+  readonly #sink: AssignmentSink;
+  readonly #workers = new Map<string, SessionWorker>();
+  #desired = new Map<string, 'RUN' | 'DRAIN'>();
+
+  constructor(sink: AssignmentSink, options: SessionWorkersOptions) {
+    this.#sink = sink;
+    this.#options = options;
+  }
+
+  /** The full picture of a hello: workers, and the attempts that the agent holds. */
+  begin(reports: readonly WorkerReport[], held: readonly HeldAttempt[]): void {
+    const endpointOf = new Map(reports.map((report) => [report.workerId, report.endpointId]));
+    for (const attempt of held) if (!endpointOf.has(attempt.workerId)) endpointOf.set(attempt.workerId, attempt.endpointId);
+    for (const [workerId, endpointId] of endpointOf) {
+      const { pool, machineId } = this.#options;
+      pool.attach({ workerId, endpointId, machineId }, this.#sink, held.filter((attempt) => attempt.workerId === workerId));
+    }
+    this.report(reports, new Set(endpointOf.keys()));
+  }
+
+  /** Workers that changed. `attached`: those that stand in the pool already. */
+  report(reports: readonly WorkerReport[], attached?: ReadonlySet<string>): void {
+    for (const report of reports) {
+      const facts = factsFromReport(report);
+      const known = this.#workers.get(report.workerId);
+      if (!facts || (!known && this.#workers.size >= WORKERS_MAX)) continue;
+      const { pool, machineId } = this.#options;
+      if (!known && !attached?.has(report.workerId)) {
+        pool.attach({ workerId: report.workerId, endpointId: report.endpointId, machineId }, this.#sink, []);
+      }
+      const worker = known ?? { facts, refresh: false, proven: false, lastWords: undefined };
+      this.#workers.set(report.workerId, worker);
+      this.#observe(worker, facts, report.refresh, known === undefined);
+    }
+  }
+
+  /** What the machine should have. */
+  desire(rows: readonly DesiredWorkerRow[]): void {
+    this.#desired = new Map(rows.map((row) => [row.id, row.desired]));
+    for (const worker of this.#workers.values()) this.#offer(worker);
+  }
+
+  /** A worker finished an attempt. */
+  proven(workerId: string): void {
+    const worker = this.#workers.get(workerId);
+    if (!worker) return;
+    if (worker.proven) this.#options.reports.used(workerId);
+    else this.#options.reports.proven(workerId);
+    worker.proven = true;
+  }
+
+  /** The session is over: its workers leave the pool. */
+  end(): void {
+    for (const [workerId, worker] of this.#workers) {
+      worker.lastWords?.cancel();
+      this.#options.pool.detach(workerId, this.#sink);
+    }
+  }
+
+  /** Workers that the session knows. */
+  ids(): string[] {
+    return [...this.#workers.keys()];
+  }
+
+  #observe(worker: SessionWorker, facts: WorkerFacts, refresh: boolean, fresh: boolean): void {
+    const { reports, machineId, onRefresh } = this.#options;
+    const before = worker.facts;
+    const same = !fresh && before.state === facts.state && before.reason === facts.reason && before.sdkVersion === facts.sdkVersion;
+    worker.facts = facts;
+    if (!same) reports.changed(machineId, facts);
+    else if (before.capacity !== facts.capacity) reports.capacityChanged(machineId, facts);
+    if (refresh && !worker.refresh) onRefresh(facts.workerId, machineId);
+    worker.refresh = refresh;
+    this.#offer(worker);
+    if (facts.state === 'STOPPED' || facts.state === 'UNHEALTHY') this.#ended(worker);
+  }
+
+  #offer({ facts, refresh }: SessionWorker): void {
+    const open = facts.state === 'READY' && !refresh && this.#desired.get(facts.workerId) === 'RUN';
+    this.#options.pool.update(facts.workerId, { capacity: facts.capacity, open });
+  }
+
+  #ended(worker: SessionWorker): void {
+    worker.lastWords ??= this.#options.clock.after(LAST_WORDS_MS, () => { void this.#lose(worker); });
+  }
+
+  /** Never rejects. What fails here is found by the next look at the machine's attempts. */
+  async #lose({ facts: { workerId, reason } }: SessionWorker): Promise<void> {
+    const { pool, attempts, arriving, machineId, logger } = this.#options;
+    const left = pool.heldBy(workerId);
+    const kept = left.filter((attempt) => arriving.has(attemptId(attempt)));
+    try {
+      if (left.length > kept.length) await attempts.loseAttempts({ machineId, workerId }, kept, reason || 'its worker ended');
+    } catch (error) {
+      logger.warn({ err: error, machineId, workerId }, 'attempts of an ended worker were not written as lost');
+    }
+    for (const attempt of left) if (!kept.includes(attempt)) pool.release(attempt);
+    if (kept.length === 0) pool.detach(workerId, this.#sink);
+    this.#workers.delete(workerId);
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * One connection of an agent, from its hello to its end. Any failure in any part ends all of it, and the agent comes back with a new session
+ * and the full picture. What an agent sends is handled in the order in which it arrived.
+ */
+import type { Hello, SessionRequest, WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { DomainError } from '../domain/errors.ts';
+import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { AttemptKey, ClaimedJob } from '../jobs/slots.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { MachineStore } from '../store/machine-store.ts';
+import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
+import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
+import type { DesiredLoop } from './desired-loop.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import { SessionInbox } from './session-inbox.ts';
+import { SessionOutbox } from './session-outbox.ts';
+import type { OutgoingStream } from './session-outbox.ts';
+import type { SessionTable } from './session-table.ts';
+import { SessionWorkers } from './session-workers.ts';
+import { attemptId } from './slot-pool.ts';
+import type { AssignmentSink, HeldAttempt, SlotPool } from './slot-pool.ts';
+import type { WorkerReports } from './worker-reports.ts';
+
+/** The stream as a session needs it. */
+export interface SessionStream extends OutgoingStream {
+  /** Messages stop coming, and come again. */
+  pause(): void;
+  resume(): void;
+  /** Ends it; with an error when the agent is to see one. */
+  end(error?: unknown): void;
+}
+
+/** What all sessions of a replica share. */
+export interface SessionContext {
+  table: SessionTable;
+  pool: SlotPool;
+  machines: MachineStore;
+  workers: WorkerStore;
+  attempts: AttemptCalls;
+  leases: LeaseKeeper;
+  reports: WorkerReports;
+  desired: DesiredLoop;
+  /** Attempts whose outcome has arrived and is not written yet. */
+  arriving: Set<string>;
+  /** Where other replicas reach this one. */
+  replicaAddress(): string;
+  onRefresh(workerId: string, machineId: string): void;
+  onLogReply(reply: WorkerLogReply): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first lines. */
+export class Session implements AssignmentSink {
+  readonly id: string;
+  readonly #context: SessionContext;
+  readonly #stream: SessionStream;
+  readonly #permitted: () => Promise<void>;
+  readonly #outbox: SessionOutbox;
+  readonly #inbox: SessionInbox;
+  #workers: SessionWorkers | undefined;
+  #machineId = '';
+  #heardAtMs: number;
+  /** Attempts that were declared lost at the hello: a claim that was on its way then must not be sent. */
+  #lost = new Set<string>();
+  #beating: number | undefined;
+  #joined: Promise<void> | undefined;
+  #state: 'new' | 'open' | 'closed' = 'new';
+
+  /** `permitted` says whether the agent's key still works; it is asked with every heartbeat. */
+  constructor(stream: SessionStream, permitted: () => Promise<void>, context: SessionContext) {
+    this.id = context.random.id(16);
+    this.#context = context;
+    this.#stream = stream;
+    this.#permitted = permitted;
+    this.#heardAtMs = context.clock.monotonicMs();
+    this.#outbox = new SessionOutbox(stream);
+    this.#inbox = new SessionInbox({
+      ...context, outbox: this.#outbox,
+      onProven: (workerId) => this.#workers?.proven(workerId),
+      onPressure: (high) => (high ? stream.pause() : stream.resume()),
+    });
+  }
+
+  /** The machine it speaks for; empty before the hello. */
+  get machineId(): string {
+    return this.#machineId;
+  }
+
+  /** Its hello was accepted and it has not ended. */
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** When its last message arrived, on the steady clock. */
+  get heardAtMs(): number {
+    return this.#heardAtMs;
+  }
+
+  /** A message of the agent. The first must carry a hello. */
+  receive(message: SessionRequest): void {
+    this.#heardAtMs = this.#context.clock.monotonicMs();
+    if (this.#state === 'open') return this.#handle(message);
+    if (this.#state === 'closed' || this.#joined) return;
+    this.#stream.pause();
+    this.#joined = this.#join(message.hello)
+      .then(() => {
+        if (this.#state === 'open') this.#handle({ ...message, hello: undefined });
+        this.#stream.resume();
+      })
+      .catch((error: unknown) => this.#refuse(error));
+    this.#context.table.own(this.#joined);
+  }
+
+  /** Ends it normally: what waits is sent, its workers leave the pool, its machine's lease runs on. */
+  close(reason: string): void {
+    if (this.#state === 'closed') return;
+    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id, reason }, 'session ended');
+    this.#outbox.close();
+    this.#end();
+    this.#stream.end();
+  }
+
+  /** The stream has gone, for whatever reason. */
+  gone(): void {
+    if (this.#state === 'closed') return;
+    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id }, 'session broke');
+    this.#end();
+  }
+
+  assign(jobs: readonly ClaimedJob[]): void {
+    const assignments = jobs.flatMap((job) => {
+      this.#context.reports.used(job.workerId);
+      if (!this.#lost.has(attemptId(job))) return this.#assignment(job) ?? [];
+      this.#context.pool.release(job);
+      return [];
+    });
+    this.#outbox.assign(assignments);
+  }
+
+  /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
+  stopAttempt(key: AttemptKey, reason: string): void {
+    this.#outbox.stop(refOf({ ...key, workerId: this.#context.pool.workerOf(key) ?? '' }), reason);
+  }
+
+  /** Sends the full set of desired workers. */
+  desire(rows: readonly DesiredWorkerRow[], message: Parameters<SessionOutbox['desired']>[0]): void {
+    if (this.#state !== 'open') return;
+    this.#outbox.desired(message);
+    this.#workers?.desire(rows);
+  }
+
+  /** Asks for a worker's log; the answer arrives at `onLogReply`. */
+  requestLog(requestId: number, workerId: string, tailBytes: number): void {
+    this.#outbox.requestLog({ requestId, workerId, tailBytes });
+  }
+
+  /** Workers that it reported. */
+  workerIds(): string[] {
+    return this.#workers?.ids() ?? [];
+  }
+
+  async #join(hello: Hello | undefined): Promise<void> {
+    const { table, machines, workers, attempts, desired, logger, replicaAddress } = this.#context;
+    const machine = machineFromMessage(hello?.machine);
+    this.#machineId = machine.id;
+    // From here on an earlier session on this replica claims nothing more, and one elsewhere is fenced by the row.
+    table.enter(this);
+    await machines.join(machine, this.id, replicaAddress());
+    const held = heldFromRefs(hello!.attempts, machine.id);
+    const current = await workers.currentAttempts([machine.id]);
+    const heldIds = new Set(held.map(attemptId));
+    this.#lost = new Set(current.map(attemptId).filter((id) => !heldIds.has(id)));
+    const lost = this.#lost.size === 0 ? 0 : await attempts.loseAttempts({ machineId: machine.id }, held, 'its agent came back without it');
+    await workers.endUnlisted(machine.id, hello!.workers.map((report) => report.workerId));
+    if (this.#state === 'closed' || table.closed) return this.close('core is shutting down');
+    this.#open(hello!, held, new Set(current.map(attemptId)));
+    logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost }, 'session opened');
+    await desired.push([this]);
+  }
+
+  #open(hello: Hello, held: readonly HeldAttempt[], current: ReadonlySet<string>): void {
+    this.#state = 'open';
+    this.#workers = new SessionWorkers(this, { ...this.#context, machineId: this.#machineId });
+    this.#outbox.welcome({ sessionId: this.id, heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS });
+    this.#workers.begin(hello.workers, held);
+    for (const attempt of held) {
+      if (!current.has(attemptId(attempt))) this.stopAttempt(attempt, 'another attempt took its place, or its job is final');
+    }
+  }
+
+  #handle(message: SessionRequest): void {
+    if (message.heartbeat) this.#beat(message.heartbeat.sequence);
+    this.#workers?.report(message.workers);
+    this.#inbox.chunks(message.chunks);
+    this.#inbox.progress(message.progress);
+    this.#inbox.outcomes(message.outcomes);
+    for (const reply of message.logReplies) this.#context.onLogReply(reply);
+  }
+
+  /** While an extension is in flight only the latest heartbeat waits. */
+  #beat(sequence: number): void {
+    const flying = this.#beating !== undefined;
+    this.#beating = sequence;
+    if (!flying) this.#context.table.own(this.#extend(sequence));
+  }
+
+  /** Never rejects. An extension that fails is not answered; the agent's next heartbeat tries again. */
+  async #extend(sequence: number): Promise<void> {
+    const { leases, logger } = this.#context;
+    try {
+      await this.#permitted();
+      const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id });
+      if (!extended) this.close('another session speaks for the machine');
+      else this.#outbox.heartbeat(sequence);
+    } catch (error) {
+      if (error instanceof DomainError && error.reason === 'UNAUTHORIZED') this.#refuse(error);
+      else logger.warn({ err: error, machineId: this.#machineId }, 'a lease was not extended');
+    }
+    const latest = this.#beating!;
+    this.#beating = undefined;
+    if (latest !== sequence && this.#state === 'open') this.#beat(latest);
+  }
+
+  #assignment(job: ClaimedJob) {
+    const { attempts, pool, logger } = this.#context;
+    try {
+      return assignmentOf(job, attempts.openS3Config(job));
+    } catch (error) {
+      logger.error({ err: error, endpointId: job.endpointId, jobId: job.jobId }, 's3Config does not open');
+      pool.release(job);
+      const { endpointId, jobId, attempt } = job;
+      const reason = 'its s3Config cannot be read any more; submit the job again';
+      this.#context.table.own(attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'FAILED', output: undefined, error: reason })
+        .then(() => undefined, (cause: unknown) => logger.warn({ err: cause, jobId }, 'an outcome was not written')));
+      return undefined;
+    }
+  }
+
+  #refuse(error: unknown): void {
+    if (this.#state === 'closed') return;
+    this.#context.logger.warn({ err: error, machineId: this.#machineId }, 'session refused');
+    this.#end();
+    this.#stream.end(error);
+  }
+
+  #end(): void {
+    const opened = this.#machineId !== '';
+    this.#state = 'closed';
+    this.#inbox.close();
+    this.#workers?.end();
+    const { table, machines, logger } = this.#context;
+    if (!opened || !table.leave(this)) return;
+    table.own(machines.leave({ machineId: this.#machineId, sessionId: this.id })
+      .catch((error: unknown) => logger.debug({ err: error, machineId: this.#machineId }, 'the end of a session was not written')));
+  }
+}

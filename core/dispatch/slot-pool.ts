@@ -1,0 +1,224 @@
+/**
+ * Room on the workers whose sessions this replica holds, by core's own count: capacity as the agent reports it, less the attempts that were
+ * given to the worker and have not ended, less slots that are out for a claim. Taking and giving cost the same however many workers there
+ * are. Kept in memory only: it is rebuilt from what agents say in their hellos.
+ */
+import type { AttemptKey, ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
+
+/** Where a worker's assignments go. */
+export interface AssignmentSink {
+  /** Sends committed claims. */
+  assign(jobs: readonly ClaimedJob[]): void;
+}
+
+/** An attempt that a worker was given. */
+export interface HeldAttempt extends AttemptKey {
+  workerId: string;
+  machineId: string;
+}
+
+/** What the pool tells the rest of dispatch. */
+export interface SlotPoolListener {
+  /** An endpoint has room that it did not have before. */
+  onRoom(endpointId: string): void;
+  /** Claims whose session has gone: no worker has seen them. */
+  onOrphans(jobs: readonly ClaimedJob[]): void;
+}
+
+interface Place {
+  readonly slot: Slot;
+  sink: AssignmentSink | undefined;
+  capacity: number;
+  /** May get new attempts. */
+  open: boolean;
+  readonly held: Map<string, HeldAttempt>;
+  /** Slots that are out for a claim. They outlive a session, so that its successor does not count them as free. */
+  reserved: number;
+  /** Stands in its endpoint's ring. */
+  listed: boolean;
+}
+
+/** Places of one endpoint that may have room, taken from in turn so that work spreads over the workers. */
+interface Ring {
+  places: Place[];
+  next: number;
+}
+
+/** Names an attempt in memory. */
+export function attemptId(key: AttemptKey): string {
+  return `${key.endpointId}/${key.jobId}/${key.attempt}`;
+}
+
+/** See the file's first lines. */
+export class SlotPool implements SlotSource {
+  readonly #places = new Map<string, Place>();
+  readonly #rings = new Map<string, Ring>();
+  readonly #holders = new Map<string, Place>();
+  readonly #workersOf = new Map<string, number>();
+  readonly #listener: SlotPoolListener;
+
+  constructor(listener: SlotPoolListener) {
+    this.#listener = listener;
+  }
+
+  /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
+  attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
+    const before = this.#places.get(slot.workerId);
+    const place = before ?? { slot, sink, capacity: 0, open: false, held: new Map(), reserved: 0, listed: false };
+    this.#places.set(slot.workerId, place);
+    if (!before) this.#count(slot.endpointId, 1);
+    for (const id of place.held.keys()) this.#holders.delete(id);
+    place.held.clear();
+    place.sink = sink;
+    for (const attempt of held) this.#hold(place, attempt);
+  }
+
+  /** Changes what a worker can take. */
+  update(workerId: string, change: { capacity: number; open: boolean }): void {
+    const place = this.#places.get(workerId);
+    if (!place) return;
+    place.capacity = change.capacity;
+    place.open = change.open;
+    this.#offer(place);
+  }
+
+  /** Takes a worker out, if it still belongs to this session. Its attempts are no longer counted. */
+  detach(workerId: string, sink: AssignmentSink): void {
+    const place = this.#places.get(workerId);
+    if (!place || place.sink !== sink) return;
+    place.sink = undefined;
+    place.open = false;
+    place.capacity = 0;
+    for (const id of place.held.keys()) this.#holders.delete(id);
+    place.held.clear();
+    this.#forgetWhenUnused(place);
+  }
+
+  /** An attempt ended. True: it was counted until now. */
+  release(key: AttemptKey): boolean {
+    const id = attemptId(key);
+    const place = this.#holders.get(id);
+    if (!place) return false;
+    this.#holders.delete(id);
+    place.held.delete(id);
+    this.#offer(place);
+    return true;
+  }
+
+  take(endpointId: string, count: number): Slot[] {
+    const ring = this.#rings.get(endpointId);
+    const slots: Slot[] = [];
+    if (!ring) return slots;
+    while (slots.length < count && ring.places.length > 0) {
+      if (ring.next >= ring.places.length) ring.next = 0;
+      const place = ring.places[ring.next]!;
+      if (freeOf(place) <= 0) {
+        this.#unlist(ring, place);
+        continue;
+      }
+      place.reserved += 1;
+      slots.push(place.slot);
+      ring.next += 1;
+    }
+    if (ring.places.length === 0) this.#rings.delete(endpointId);
+    return slots;
+  }
+
+  give(slots: readonly Slot[]): void {
+    for (const { workerId } of slots) {
+      const place = this.#places.get(workerId);
+      if (!place) continue;
+      place.reserved = Math.max(place.reserved - 1, 0);
+      this.#list(place);
+      this.#forgetWhenUnused(place);
+    }
+  }
+
+  assign(jobs: readonly ClaimedJob[]): void {
+    const bySink = new Map<AssignmentSink, ClaimedJob[]>();
+    const orphans: ClaimedJob[] = [];
+    for (const job of jobs) {
+      const place = this.#places.get(job.workerId);
+      if (place) place.reserved = Math.max(place.reserved - 1, 0);
+      if (!place?.sink) {
+        orphans.push(job);
+        if (place) this.#forgetWhenUnused(place);
+        continue;
+      }
+      this.#hold(place, job);
+      const batch = bySink.get(place.sink);
+      if (batch) batch.push(job);
+      else bySink.set(place.sink, [job]);
+    }
+    for (const [sink, batch] of bySink) sink.assign(batch);
+    if (orphans.length > 0) this.#listener.onOrphans(orphans);
+  }
+
+  /** Attempts that a worker was given and that have not ended. */
+  heldBy(workerId: string): HeldAttempt[] {
+    return [...this.#places.get(workerId)?.held.values() ?? []];
+  }
+
+  /** Whether an attempt is counted. */
+  holds(key: AttemptKey): boolean {
+    return this.#holders.has(attemptId(key));
+  }
+
+  /** The worker that an attempt was given to. Undefined: it is not counted here. */
+  workerOf(key: AttemptKey): string | undefined {
+    return this.#holders.get(attemptId(key))?.slot.workerId;
+  }
+
+  /** Whether this replica holds the session of any worker of an endpoint. */
+  hasWorker(endpointId: string): boolean {
+    return (this.#workersOf.get(endpointId) ?? 0) > 0;
+  }
+
+  /** Endpoints with room, possibly also some without. */
+  endpointsWithRoom(): string[] {
+    return [...this.#rings.keys()];
+  }
+
+  #hold(place: Place, { endpointId, jobId, attempt }: AttemptKey): void {
+    const held = { endpointId, jobId, attempt, workerId: place.slot.workerId, machineId: place.slot.machineId };
+    const id = attemptId(held);
+    place.held.set(id, held);
+    this.#holders.set(id, place);
+  }
+
+  #offer(place: Place): void {
+    if (freeOf(place) <= 0) return;
+    this.#list(place);
+    this.#listener.onRoom(place.slot.endpointId);
+  }
+
+  #list(place: Place): void {
+    if (place.listed || freeOf(place) <= 0) return;
+    const { endpointId } = place.slot;
+    const ring = this.#rings.get(endpointId) ?? { places: [], next: 0 };
+    this.#rings.set(endpointId, ring);
+    ring.places.push(place);
+    place.listed = true;
+  }
+
+  #unlist(ring: Ring, place: Place): void {
+    place.listed = false;
+    const last = ring.places.pop()!;
+    if (last !== place) ring.places[ring.next] = last;
+  }
+
+  #forgetWhenUnused(place: Place): void {
+    if (place.sink || place.reserved > 0 || !this.#places.delete(place.slot.workerId)) return;
+    this.#count(place.slot.endpointId, -1);
+  }
+
+  #count(endpointId: string, change: number): void {
+    const count = (this.#workersOf.get(endpointId) ?? 0) + change;
+    if (count > 0) this.#workersOf.set(endpointId, count);
+    else this.#workersOf.delete(endpointId);
+  }
+}
+
+function freeOf(place: Place): number {
+  return place.open ? place.capacity - place.held.size - place.reserved : 0;
+}

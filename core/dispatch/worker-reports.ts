@@ -1,0 +1,133 @@
+/**
+ * Writes what agents observe of their workers. Changes of state are written at once, in order and many to a statement; changes of capacity
+ * and signs of use are only written once a second, because they come with every job.
+ */
+import { backoffMs } from '../runtime/backoff.ts';
+import { delay } from '../runtime/clock.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Service } from '../runtime/service.ts';
+import type { WorkerFacts, WorkerStore } from '../store/worker-store.ts';
+
+const PERIOD_MS = 1_000;
+const RETRY = { firstMs: 100, maxMs: 2_000 };
+
+/** What it needs. */
+export interface WorkerReportsOptions {
+  workers: WorkerStore;
+  /** Workers of these endpoints came, changed or went. */
+  onChanged(endpointIds: readonly string[]): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first lines. */
+export class WorkerReports implements Service {
+  readonly name = 'worker reports';
+  readonly #options: WorkerReportsOptions;
+  readonly #loop: Loop;
+  readonly #stopping = new AbortController();
+  /** Latest facts to write, by machine and worker. */
+  readonly #urgent = new Map<string, Map<string, WorkerFacts>>();
+  readonly #lazy = new Map<string, Map<string, WorkerFacts>>();
+  #used = new Set<string>();
+  #proven = new Set<string>();
+  #writing: Promise<void> | undefined;
+
+  constructor(options: WorkerReportsOptions) {
+    this.#options = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop.stop();
+    await this.#writing;
+  }
+
+  /** A worker came, changed its state or ended. */
+  changed(machineId: string, facts: WorkerFacts): void {
+    put(this.#urgent, machineId, facts);
+    this.#lazy.get(machineId)?.delete(facts.workerId);
+    this.#writing ??= this.#writeUrgent();
+  }
+
+  /** Only what a worker can take has changed. */
+  capacityChanged(machineId: string, facts: WorkerFacts): void {
+    if (this.#urgent.get(machineId)?.has(facts.workerId)) put(this.#urgent, machineId, facts);
+    else put(this.#lazy, machineId, facts);
+  }
+
+  /** A worker was given an attempt, or gave one back. */
+  used(workerId: string): void {
+    this.#used.add(workerId);
+  }
+
+  /** A worker finished an attempt: its crashes are forgotten. */
+  proven(workerId: string): void {
+    this.#used.add(workerId);
+    this.#proven.add(workerId);
+  }
+
+  /** Never rejects: tries until it succeeds or the service stops. */
+  async #writeUrgent(): Promise<void> {
+    const { clock, random, logger } = this.#options;
+    let failures = 0;
+    for (let next = first(this.#urgent); next && !this.#stopping.signal.aborted; next = first(this.#urgent)) {
+      const [machineId, facts] = next;
+      this.#urgent.delete(machineId);
+      try {
+        await this.#write(machineId, facts);
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        logger.warn({ err: error, machineId }, 'worker reports were not written, will try again');
+        this.#putBack(machineId, facts);
+        await delay(clock, backoffMs(failures, RETRY, random), this.#stopping.signal);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  async #pass(): Promise<void> {
+    const used = this.#used;
+    const proven = this.#proven;
+    this.#used = new Set();
+    this.#proven = new Set();
+    try {
+      if (used.size > 0) await this.#options.workers.touch([...used], [...proven]);
+    } catch (error) {
+      for (const id of proven) this.#proven.add(id);
+      throw error;
+    }
+    for (const [machineId, facts] of this.#lazy) {
+      this.#lazy.delete(machineId);
+      await this.#options.workers.report(machineId, [...facts.values()]);
+    }
+  }
+
+  async #write(machineId: string, facts: Map<string, WorkerFacts>): Promise<void> {
+    this.#options.onChanged(await this.#options.workers.report(machineId, [...facts.values()]));
+  }
+
+  #putBack(machineId: string, facts: Map<string, WorkerFacts>): void {
+    // What came meanwhile is newer.
+    for (const [workerId, fact] of facts) if (!this.#urgent.get(machineId)?.has(workerId)) put(this.#urgent, machineId, fact);
+  }
+}
+
+function put(facts: Map<string, Map<string, WorkerFacts>>, machineId: string, fact: WorkerFacts): void {
+  const ofMachine = facts.get(machineId) ?? new Map<string, WorkerFacts>();
+  ofMachine.set(fact.workerId, fact);
+  facts.set(machineId, ofMachine);
+}
+
+function first<Value>(map: Map<string, Value>): [string, Value] | undefined {
+  return map.entries().next().value;
+}

@@ -1,0 +1,44 @@
+/** Creates an endpoint. */
+import { checkEndpoint, checkText, invalid } from '../domain/endpoint.ts';
+import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
+import type { EndpointContext } from './context.ts';
+
+const ID_LENGTH = 14;
+const REQUEST_ID_LENGTH_MAX = 191;
+/** Longest webhook secret in characters. */
+export const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
+
+/** What to create. */
+export interface EndpointWish {
+  /** An empty name takes the template's. */
+  settings: EndpointSettings;
+  /** Signs webhook calls; empty: they are not signed. */
+  webhookSecret: string;
+  /** Makes the call safe to repeat; empty: it is not. */
+  requestId: string;
+}
+
+/** Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, or the template is unknown. */
+export async function createEndpoint(context: EndpointContext, accountId: string, wish: EndpointWish): Promise<Endpoint> {
+  const { endpoints, templates, random, onChanged } = context;
+  const { requestId, webhookSecret } = wish;
+  if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
+  checkText('request_id', requestId);
+  const template = wish.settings.templateId === '' ? undefined : await templates.usable(wish.settings.templateId, accountId);
+  if (!template) throw invalid(`template_id: there is no template ${JSON.stringify(wish.settings.templateId.slice(0, 64))} in this account; create one first`);
+  const settings = { ...wish.settings, name: wish.settings.name || template.name };
+  checkEndpoint(settings);
+  const id = random.id(ID_LENGTH);
+  const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);
+  const made = await endpoints.create({ id, accountId, requestId: requestId || null, webhookSecretSealed }, settings);
+  if (!made) return (await endpoints.byRequest(accountId, requestId))!;
+  onChanged([made.id]);
+  return made;
+}
+
+/** The secret as it is stored; null for none. INVALID_REQUEST: it is too long. */
+export function sealWebhookSecret(context: Pick<EndpointContext, 'sealer'>, endpointId: string, secret: string): Buffer | null {
+  if (secret.length > WEBHOOK_SECRET_LENGTH_MAX) throw invalid(`webhook_secret is longer than ${WEBHOOK_SECRET_LENGTH_MAX} characters`);
+  return secret === '' ? null : context.sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId));
+}

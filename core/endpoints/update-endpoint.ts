@@ -1,0 +1,38 @@
+/** Changes some fields of an endpoint and nothing else. */
+import { endpointNotFound } from '../domain/access.ts';
+import { checkEndpoint, invalid, replacesWorkers } from '../domain/endpoint.ts';
+import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import type { EndpointContext } from './context.ts';
+import { sealWebhookSecret } from './create-endpoint.ts';
+
+/** What to change. Absent fields stay as they are. */
+export interface EndpointChange {
+  settings: Partial<Omit<EndpointSettings, 'type' | 'computeType'>>;
+  /** Empty: calls are no longer signed. Absent: as before. */
+  webhookSecret: string | undefined;
+}
+
+/** Answers the endpoint after the change. A change that replaces workers raises its version. INVALID_REQUEST: the result would be out of range. */
+export async function updateEndpoint(context: EndpointContext, accountId: string, id: string, change: EndpointChange): Promise<Endpoint> {
+  const { endpoints, templates, onChanged } = context;
+  const { templateId } = change.settings;
+  if (templateId !== undefined && !(await templates.usable(templateId, accountId))) {
+    throw invalid(`template_id: there is no template ${JSON.stringify(templateId.slice(0, 64))} in this account`);
+  }
+  const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
+  const updated = await endpoints.update(id, accountId, (current) => {
+    const settings = merge(current, change.settings);
+    checkEndpoint(settings);
+    return { settings, replacesWorkers: replacesWorkers(current, settings), webhookSecretSealed };
+  });
+  if (!updated) throw endpointNotFound(id);
+  onChanged([id]);
+  return updated;
+}
+
+function merge(current: Endpoint, change: EndpointChange['settings']): EndpointSettings {
+  const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, ...settings } = { ...current, ...change };
+  // Choosing GPUs where there were none means one of them, unless the number is given too.
+  if (settings.gpuIds.length > 0 && settings.gpuCount === 0 && change.gpuCount === undefined) settings.gpuCount = 1;
+  return settings;
+}

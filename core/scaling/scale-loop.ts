@@ -1,0 +1,122 @@
+/**
+ * Decides, for every endpoint that needs it, which workers there should be. Any replica may take a turn at any endpoint; the endpoint's row
+ * lock keeps two from deciding at once. Once a second all endpoints are looked at; those that something happened to are looked at right away,
+ * so that a first job does not wait for the second to pass.
+ */
+import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
+import type { Scaler } from '../domain/scaler.ts';
+import type { JobEvents } from '../jobs/job-events.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Service } from '../runtime/service.ts';
+import type { ScaleStore } from '../store/scale-store.ts';
+import { scaleEndpoint } from './scale-endpoint.ts';
+
+/** compat.md 7.2: evaluate each second. */
+const PERIOD_MS = 1_000;
+/** Shortest pause between two turns at one endpoint that queued jobs cause, in milliseconds. */
+const QUEUED_PAUSE_MS = 250;
+/** Turns at once. */
+const TURNS_MAX = 3;
+/**
+ * Machines are only given up after the database has answered for this long, in milliseconds: when it comes back after an outage all leases have
+ * run out, although every agent is alive and about to extend its own.
+ */
+const LOST_AFTER_HEALTHY_MS = 3 * HEARTBEAT_PERIOD_MS;
+
+/** What it needs. */
+export interface ScaleLoopOptions {
+  store: ScaleStore;
+  scaler: Scaler;
+  events: JobEvents;
+  /** Whether this replica holds sessions of workers of this endpoint: then queued jobs are no news. */
+  hasWorker(endpointId: string): boolean;
+  /** The desired workers of machines changed; other replicas are told too. */
+  onDesired(machineIds: readonly string[]): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first lines. */
+export class ScaleLoop implements Service {
+  readonly name = 'scaling';
+  readonly #options: ScaleLoopOptions;
+  readonly #loop: Loop;
+  readonly #woken = new Set<string>();
+  /** When an endpoint had its last turn, on the steady clock; only those of the last moments. */
+  readonly #turns = new Map<string, number>();
+  #sweptAtMs = -Infinity;
+  #healthySinceMs: number | undefined;
+  #off: () => void = () => undefined;
+
+  constructor(options: ScaleLoopOptions) {
+    this.#options = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#guarded(), ...options });
+  }
+
+  async start(): Promise<void> {
+    this.#off = this.#options.events.on('queued', (endpointIds) => this.#queued(endpointIds));
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#off();
+    await this.#loop.stop();
+  }
+
+  /** Asks for a turn at these endpoints right away. */
+  wake(endpointIds: readonly string[]): void {
+    if (endpointIds.length === 0) return;
+    for (const id of endpointIds) this.#woken.add(id);
+    this.#loop.wake();
+  }
+
+  #queued(endpointIds: readonly string[]): void {
+    const now = this.#options.clock.monotonicMs();
+    this.wake(endpointIds.filter((id) => !this.#options.hasWorker(id) && now - (this.#turns.get(id) ?? -Infinity) > QUEUED_PAUSE_MS));
+  }
+
+  async #guarded(): Promise<void> {
+    try {
+      await this.#pass();
+    } catch (error) {
+      this.#healthySinceMs = undefined;
+      throw error;
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const { store, clock } = this.#options;
+    const now = clock.monotonicMs();
+    this.#healthySinceMs ??= now;
+    const ids = new Set(this.#woken);
+    this.#woken.clear();
+    const sweep = now - this.#sweptAtMs >= PERIOD_MS * 0.9;
+    if (sweep) {
+      this.#sweptAtMs = now;
+      for (const [id, atMs] of this.#turns) if (now - atMs > QUEUED_PAUSE_MS) this.#turns.delete(id);
+      if (now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) for (const id of await store.endLost()) ids.add(id);
+      for (const id of await store.endpointsToLookAt()) ids.add(id);
+    }
+    const queue = [...ids];
+    const take = async (): Promise<void> => {
+      for (let id = queue.shift(); id !== undefined; id = queue.shift()) await this.#turn(id);
+    };
+    await Promise.all(Array.from({ length: Math.min(TURNS_MAX, queue.length) }, take));
+  }
+
+  async #turn(endpointId: string): Promise<void> {
+    const { store, scaler, random, clock, logger, onDesired } = this.#options;
+    this.#turns.set(endpointId, clock.monotonicMs());
+    const result = await scaleEndpoint(store, endpointId, scaler, random);
+    if (result.skipped) return;
+    const { added, drained, retired, throttled, reason } = result;
+    if (added.length + drained.length + retired.length > 0) {
+      logger.info({ endpointId, added, drained, retired, throttled, reason }, 'workers changed');
+      await store.pruneEnded(endpointId);
+    }
+    if (result.machineIds.length > 0) onDesired(result.machineIds);
+  }
+}
