@@ -2,6 +2,7 @@
 import type { JobState } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
 import { numberArray, packBytes, textArray } from './pack.ts';
+import { isRunning } from './rows.ts';
 
 /** A chunk to store. */
 export interface ChunkEntry {
@@ -48,7 +49,7 @@ export async function appendChunks(sql: Sql, entries: readonly ChunkEntry[]): Pr
         ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${numberArray(entries.map((entry) => entry.number))}::int[],
         ${output.starts}::int[], ${output.lengths}::int[], ${metrics.starts}::int[], ${metrics.lengths}::int[]
       ) AS g(endpoint_id, id, attempt, number, output_start, output_length, metrics_start, metrics_length)
-      JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND j.state = 'IN_PROGRESS' AND j.expires_at > now()
+      JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND j.expires_at > now()
       FOR SHARE OF j
     )
     INSERT INTO job_chunk (endpoint_id, job_id, attempt, number, output, metrics)
@@ -66,7 +67,7 @@ export async function showProgress(sql: Sql, entries: readonly ProgressEntry[]):
         ${textArray(entries.map((entry) => entry.endpointId))}::text[], ${textArray(entries.map((entry) => entry.jobId))}::text[],
         ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${output.starts}::int[], ${output.lengths}::int[]
       ) AS g(endpoint_id, id, attempt, output_start, output_length)
-      JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND j.state = 'IN_PROGRESS' AND j.expires_at > now()
+      JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND j.expires_at > now()
       FOR SHARE OF j
     )
     INSERT INTO job_output (endpoint_id, job_id, output)

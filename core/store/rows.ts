@@ -33,6 +33,14 @@ export function jobColumns(sql: Sql) {
     (extract(epoch FROM j.finished_at) * 1000)::float8 AS finished_ms`;
 }
 
+/**
+ * The guard "j is IN_PROGRESS" of statements that find their rows by key. The `|| ''` hides it from the planner, who would else walk a partial
+ * index of all running jobs once for every entry: 700 µs an outcome with 10,000 running jobs instead of 60.
+ */
+export function isRunning(sql: Sql) {
+  return sql`j.state || '' = 'IN_PROGRESS'`;
+}
+
 /** A job without its output, or with it where the row carries one. */
 export function jobFromRow(row: JobRow): Job {
   return {
