@@ -50,8 +50,12 @@ const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
 
 /** Makes a client; `name` tells its connections apart in pg_stat_activity. */
-export function connect(url: string, name: string, max: number, logger: Logger, settings: Record<string, string> = {}): Sql {
+export function connect(
+  url: string, name: string, max: number, logger: Logger, settings: Record<string, string> = {}, onnotify?: (channel: string, payload: string) => void,
+): Sql {
   return postgres(url, {
+    // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails once.
+    ...(onnotify && { onnotify }),
     max,
     types: TYPES,
     connect_timeout: 5,

@@ -73,6 +73,12 @@ export async function purgeQueued(sql: Sql, endpointId: string, lowPriority: boo
   return { deleted: deleted(rows), live: rows.filter((row) => row.live).length, last: Math.max(range.after, ...rows.map((row) => row.position)) };
 }
 
+/** A position that no job queued so far has passed. */
+export async function lastPosition(sql: Sql): Promise<number> {
+  const [row] = await sql<{ last: number }[]>`SELECT last_value AS last FROM job_position_seq`;
+  return row?.last ?? 0;
+}
+
 /** Deletes up to `limit` jobs of an endpoint in any state. */
 export async function deleteJobsOf(sql: Sql, endpointId: string, limit: number): Promise<Deleted[]> {
   return deleted(await sql<DeletedRow[]>`

@@ -1,0 +1,44 @@
+/** Cancels jobs: a queued one leaves the queue, a running one is stopped, a final one stays as it is. */
+import { isJobId } from '../domain/job-id.ts';
+import { canCancel } from '../domain/job-state.ts';
+import type { Job } from '../domain/job.ts';
+import type { Database } from '../store/database.ts';
+import { cancelJob } from '../store/job-store.ts';
+import type { JobEvents, JobKey } from './job-events.ts';
+import { jobNotFound } from './read-job.ts';
+import type { ReadJob } from './read-job.ts';
+
+/** Times a job may slip away between looking and cancelling before its state is simply reported. */
+const TRIES_MAX = 5;
+
+/** See the file's first line. */
+export class CancelJob {
+  readonly #database: Database;
+  readonly #events: JobEvents;
+  readonly #reads: ReadJob;
+  readonly #onFinal: (job: Job) => void;
+
+  constructor(options: { database: Database; events: JobEvents; reads: ReadJob; onFinal(job: Job): void }) {
+    this.#database = options.database;
+    this.#events = options.events;
+    this.#reads = options.reads;
+    this.#onFinal = options.onFinal;
+  }
+
+  /** The job afterwards: CANCELLED, or the final state it already had. JOB_NOT_FOUND. */
+  async cancel(key: JobKey): Promise<Job> {
+    if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    for (let tries = 1; ; tries += 1) {
+      const cancelled = await cancelJob(this.#database.hot, key);
+      if (cancelled) {
+        const { job, machineId } = cancelled;
+        this.#onFinal(job);
+        this.#events.emit('settled', [key]);
+        if (machineId !== undefined) this.#events.emit('stop', [{ ...key, attempt: job.attempt, machineId, reason: 'cancelled' }]);
+        return job;
+      }
+      const job = await this.#reads.read(key, { omitOutput: true });
+      if (!canCancel(job.state) || tries >= TRIES_MAX) return job;
+    }
+  }
+}

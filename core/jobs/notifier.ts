@@ -1,0 +1,147 @@
+/**
+ * Tells the other replicas what happened here and this one what happened there. Everything is a hint: lost, merged and repeated notices must
+ * be harmless. Notices are sent apart from the commits they tell of, many at a time, and only while somebody else listens.
+ */
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import { TaskGroup } from '../runtime/task-group.ts';
+import { NOTICE_BYTES_MAX, NoticeChannel } from '../store/notice-channel.ts';
+import type { JobEventMap, JobEvents } from './job-events.ts';
+import type { QueueCursors } from './queue-cursors.ts';
+
+/** What a notifier needs. */
+export interface NotifierOptions {
+  url: string;
+  events: JobEvents;
+  cursors: QueueCursors;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+type EventName = keyof JobEventMap;
+
+/** What travels: who says it, and lists of items by event. */
+interface Notice {
+  from: string;
+  events: { [Name in EventName]?: JobEventMap[Name][number][] };
+  /** Lowest new position of each endpoint in events.queued. */
+  positions?: number[];
+}
+
+/** One thing to tell; `json` is its part of a notice. */
+interface Item {
+  name: EventName;
+  json: string;
+}
+
+const EVENT_NAMES: readonly EventName[] = ['settled', 'chunks', 'queued', 'stop', 'desired', 'access'];
+/** Things that may wait to be told; further ones are dropped, as hints may be. */
+const WAITING_MAX = 20_000;
+/** Notices of one statement. */
+const NOTICES_AT_ONCE = 50;
+/** Room that the frame of a notice takes, in bytes. */
+const FRAME_BYTES = 300;
+/** Longest text that is sent on; a reason of a stop may be longer. */
+const ITEM_BYTES_MAX = 2_000;
+
+/** See the file's first lines. */
+export class Notifier implements Service {
+  readonly name = 'notifier';
+  readonly #options: NotifierOptions;
+  readonly #channel: NoticeChannel;
+  readonly #tasks = new TaskGroup('notifier');
+  readonly #id: string;
+  readonly #waiting = new Map<string, Item>();
+  #sending = false;
+  /** An event that came from another replica is being announced and must not go back. */
+  #relaying = false;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#id = options.random.uuid();
+    const { url, clock, random, logger } = options;
+    this.#channel = new NoticeChannel({ url, onNotice: (payload) => this.#hear(payload), clock, random, logger });
+    for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#tell(name, items));
+  }
+
+  async start(): Promise<void> {
+    await this.#channel.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#tasks.stop();
+    await this.#channel.stop();
+  }
+
+  #tell(name: EventName, items: JobEventMap[EventName]): void {
+    if (this.#relaying || !this.#channel.peers || this.#tasks.signal.aborted) return;
+    for (const item of items) {
+      if (this.#waiting.size >= WAITING_MAX) break;
+      const json = JSON.stringify(item);
+      if (json.length <= ITEM_BYTES_MAX) this.#waiting.set(`${name} ${json}`, { name, json });
+    }
+    if (this.#sending || this.#waiting.size === 0) return;
+    this.#sending = true;
+    this.#tasks.own(this.#send(), (error) => this.#options.logger.debug({ err: error }, 'notices were not sent'));
+  }
+
+  async #send(): Promise<void> {
+    try {
+      // After the current turn, so that what belongs together leaves together.
+      await new Promise(setImmediate);
+      while (this.#waiting.size > 0) await this.#channel.send(this.#takeNotices());
+    } finally {
+      this.#sending = false;
+    }
+  }
+
+  #takeNotices(): string[] {
+    const notices: string[] = [];
+    while (this.#waiting.size > 0 && notices.length < NOTICES_AT_ONCE) notices.push(this.#takeNotice());
+    return notices;
+  }
+
+  #takeNotice(): string {
+    const parts = new Map<EventName, string[]>();
+    const positions: number[] = [];
+    let bytes = FRAME_BYTES;
+    for (const [key, { name, json }] of this.#waiting) {
+      bytes += Buffer.byteLength(json) + 24;
+      if (bytes > NOTICE_BYTES_MAX) break;
+      this.#waiting.delete(key);
+      const part = parts.get(name);
+      if (part) part.push(json);
+      else parts.set(name, [json]);
+      if (name === 'queued') positions.push(this.#options.cursors.takeUntold(JSON.parse(json) as string));
+    }
+    const events = [...parts].map(([name, items]) => `"${name}":[${items.join(',')}]`).join(',');
+    return `{"from":"${this.#id}","events":{${events}},"positions":[${positions.join(',')}]}`;
+  }
+
+  #hear(payload: string): void {
+    const notice = this.#parse(payload);
+    if (!notice || notice.from === this.#id) return;
+    const { cursors, events } = this.#options;
+    notice.events.queued?.forEach((endpointId, index) => cursors.heard(endpointId, notice.positions?.[index] ?? 0));
+    this.#relaying = true;
+    try {
+      for (const name of EVENT_NAMES) {
+        const items = notice.events[name];
+        if (items) events.emit(name, items as never);
+      }
+    } finally {
+      this.#relaying = false;
+    }
+  }
+
+  #parse(payload: string): Notice | undefined {
+    try {
+      return JSON.parse(payload) as Notice;
+    } catch {
+      this.#options.logger.warn('a notice is not readable; does another program use the channel?');
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/** Reads streamed output: from a place of the reader's own, or from the place that all other readers of the job share. */
+import { isJobId } from '../domain/job-id.ts';
+import { READ_CHUNKS_BYTES_MAX, READ_CHUNKS_MAX, WAIT_MS_MAX } from '../domain/job-limits.ts';
+import { isFinal } from '../domain/job-state.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { moveSharedPlace, readChunks } from '../store/chunk-store.ts';
+import type { Database } from '../store/database.ts';
+import type { JobEvents, JobKey } from './job-events.ts';
+import type { ChunkCursor, ChunkPage } from './job-engine.ts';
+import { KeyBells } from './key-bells.ts';
+import { jobNotFound } from './read-job.ts';
+
+/** What a reader asks for. */
+export interface ReadChunksWish {
+  /** Undefined: the shared place, which moves on. */
+  cursor: ChunkCursor | undefined;
+  /** How long to wait for the first chunk, in milliseconds. */
+  waitMs: number;
+  /** 0 = as many as fit. */
+  limit: number;
+}
+
+/** Readers who may wait at once on this replica. */
+const READERS_MAX = 50_000;
+/** A sleeping reader looks by himself after this many milliseconds. */
+const POLL_PERIOD_MS = 1_500;
+
+/** See the file's first line. */
+export class ReadChunks {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #bells: KeyBells;
+
+  constructor(options: { database: Database; events: JobEvents; clock: Clock }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#bells = new KeyBells(options.clock, READERS_MAX);
+    options.events.on('chunks', (keys) => this.#bells.ring(keys));
+    options.events.on('settled', (keys) => this.#bells.ring(keys));
+  }
+
+  /** Chunks as soon as there are some; none when the job is final, the wait is over or the signal aborts. JOB_NOT_FOUND. */
+  async read(key: JobKey, wish: ReadChunksWish, signal: AbortSignal): Promise<ChunkPage> {
+    if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    const limit = wish.limit === 0 ? READ_CHUNKS_MAX : Math.min(wish.limit, READ_CHUNKS_MAX);
+    const untilMs = this.#clock.monotonicMs() + Math.min(wish.waitMs, WAIT_MS_MAX);
+    const bell = this.#bells.hang(key);
+    try {
+      for (;;) {
+        const page = wish.cursor ? await this.#readFrom(key, wish.cursor, limit) : await this.#drain(key, limit);
+        const leftMs = untilMs - this.#clock.monotonicMs();
+        if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted) return page;
+        await bell.sleep(Math.min(leftMs, POLL_PERIOD_MS), signal);
+      }
+    } finally {
+      bell.close();
+    }
+  }
+
+  async #readFrom(key: JobKey, cursor: ChunkCursor, limit: number): Promise<ChunkPage> {
+    const found = await readChunks(this.#database.hot, key, cursor, limit, READ_CHUNKS_BYTES_MAX);
+    if (!found) throw jobNotFound(key.jobId);
+    const { chunks, state, error, more } = found;
+    return { chunks, state, error, more, cursor: chunks.at(-1) ?? cursor };
+  }
+
+  /** Reads, then moves the shared place; when another reader moved it meanwhile, the chunks are his and this one reads again. */
+  async #drain(key: JobKey, limit: number): Promise<ChunkPage> {
+    for (;;) {
+      const found = await readChunks(this.#database.hot, key, undefined, limit, READ_CHUNKS_BYTES_MAX);
+      if (!found) throw jobNotFound(key.jobId);
+      const { chunks, state, error, more, shared } = found;
+      const last = chunks.at(-1);
+      if (last && !(await moveSharedPlace(this.#database.hot, key, shared, last))) continue;
+      return { chunks, state, error, more, cursor: last ?? shared };
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** Queues failed and timed-out jobs again, with their id and input, without their output. */
+import { DomainError } from '../domain/errors.ts';
+import { isJobId } from '../domain/job-id.ts';
+import { statesBefore } from '../domain/job-state.ts';
+import type { Job } from '../domain/job.ts';
+import type { Database } from '../store/database.ts';
+import { retryJob } from '../store/job-store.ts';
+import type { JobEvents, JobKey } from './job-events.ts';
+import type { QueueCursors } from './queue-cursors.ts';
+import type { QueueGate } from './queue-gate.ts';
+import { jobNotFound } from './read-job.ts';
+import type { ReadJob } from './read-job.ts';
+
+/** What retrying needs. */
+export interface RetryJobOptions {
+  database: Database;
+  events: JobEvents;
+  reads: ReadJob;
+  cursors: QueueCursors;
+  gate: QueueGate;
+}
+
+/** See the file's first line. */
+export class RetryJob {
+  readonly #options: RetryJobOptions;
+
+  constructor(options: RetryJobOptions) {
+    this.#options = options;
+  }
+
+  /** The job, IN_QUEUE. JOB_NOT_FOUND; JOB_NOT_RETRYABLE in any other state. */
+  async retry(key: JobKey): Promise<Job> {
+    const { database, events, reads, cursors, gate } = this.#options;
+    if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    const queued = await retryJob(database.hot, key);
+    if (!queued) {
+      const { state } = await reads.read(key, { omitOutput: true });
+      throw new DomainError('JOB_NOT_RETRYABLE', `The job is ${state}; only ${statesBefore('retry').join(' and ')} jobs can be retried.`);
+    }
+    cursors.queued(key.endpointId, queued.position, 1);
+    gate.changed(key.endpointId, 1);
+    events.emit('queued', [key.endpointId]);
+    return queued.job;
+  }
+}

@@ -1,0 +1,37 @@
+/** Submits a job and waits for its end: POST /runsync. */
+import { isFinal } from '../domain/job-state.ts';
+import type { Job } from '../domain/job.ts';
+import type { Submission } from './job-engine.ts';
+import type { ReadJob } from './read-job.ts';
+import type { SubmitJob } from './submit-job.ts';
+import type { WaitJob } from './wait-job.ts';
+
+/** See the file's first line. */
+export class SubmitAndWait {
+  readonly #submits: SubmitJob;
+  readonly #waits: WaitJob;
+  readonly #reads: ReadJob;
+
+  constructor(options: { submits: SubmitJob; waits: WaitJob; reads: ReadJob }) {
+    this.#submits = options.submits;
+    this.#waits = options.waits;
+    this.#reads = options.reads;
+  }
+
+  /** The job when it is final, or as it stands when `submission.waitMs` is over or the signal aborts; stored in any case. */
+  async run(submission: Submission, signal: AbortSignal): Promise<Job> {
+    const prepared = await this.#submits.prepare(submission);
+    const { endpointId, id: jobId } = prepared.job;
+    // Waiting begins first: a fast worker may be done before the answer to the insert is here.
+    const waiter = this.#waits.enter({ endpointId, jobId });
+    try {
+      const job = await this.#submits.store(prepared);
+      waiter.stored = true;
+      if (isFinal(job.state)) return await this.#reads.read({ endpointId, jobId: job.id }, { omitOutput: false });
+      if (job.id !== jobId) return await this.#waits.wait({ endpointId, jobId: job.id }, submission.waitMs, signal);
+      return await this.#waits.finish(waiter, submission.waitMs, signal);
+    } finally {
+      this.#waits.leave(waiter);
+    }
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Waits for jobs to become final: in memory, woken by the commit on this replica or by a notice from another one. A notice is a hint; a slow
+ * look at all waited-for jobs is the guarantee. Every wait ends by the server's own clock.
+ */
+import { DomainError } from '../domain/errors.ts';
+import { WAIT_MS_MAX } from '../domain/job-limits.ts';
+import { isFinal } from '../domain/job-state.ts';
+import type { Job } from '../domain/job.ts';
+import { OverloadError } from '../runtime/batcher.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import type { Database } from '../store/database.ts';
+import { readJobs } from '../store/job-store.ts';
+import type { JobEvents, JobKey } from './job-events.ts';
+import { jobNotFound } from './read-job.ts';
+import type { ReadJob } from './read-job.ts';
+
+/** What waiting needs. */
+export interface WaitJobOptions {
+  database: Database;
+  events: JobEvents;
+  reads: ReadJob;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** One caller who waits. */
+export interface Waiter {
+  readonly key: JobKey;
+  /** The final job; rejected when the job is gone. */
+  readonly final: Promise<Job>;
+  readonly sinceMs: number;
+  /** The job is in the table: from now on its absence means that it is gone. */
+  stored: boolean;
+  resolve(job: Job): void;
+  reject(error: Error): void;
+}
+
+/** Callers who may wait at once on this replica. */
+const WAITERS_MAX = 100_000;
+/** How often waited-for jobs are looked at without a hint, in milliseconds. */
+const POLL_PERIOD_MS = 1_500;
+const POLL_ITEMS_MAX = 1_000;
+
+/** See the file's first lines. */
+export class WaitJob {
+  readonly #options: WaitJobOptions;
+  readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #loop: Loop;
+  #count = 0;
+
+  constructor(options: WaitJobOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: 'wait poll', periodMs: POLL_PERIOD_MS, pass: () => this.poll(), clock, random, logger });
+    options.events.on('settled', (keys) => this.#hear(keys));
+  }
+
+  /** The slow look. */
+  get service(): Service {
+    return this.#loop;
+  }
+
+  /** The job when it is final, or as it stands when the wait ends or the signal aborts. JOB_NOT_FOUND. */
+  async wait(key: JobKey, waitMs: number, signal: AbortSignal): Promise<Job> {
+    const waiter = this.enter(key);
+    waiter.stored = true;
+    try {
+      const job = await this.#options.reads.read(key, { omitOutput: false });
+      if (isFinal(job.state) || waitMs <= 0 || signal.aborted) return job;
+      return await this.finish(waiter, waitMs, signal);
+    } finally {
+      this.leave(waiter);
+    }
+  }
+
+  /** Begins to wait, before the job is even stored, so that no end is missed. Ends with `leave`. OverloadError: too many wait. */
+  enter(key: JobKey): Waiter {
+    if (this.#count >= WAITERS_MAX) throw new OverloadError('waits');
+    const { promise: final, resolve, reject } = Promise.withResolvers<Job>();
+    // Nobody may be listening when it fails.
+    final.catch(() => {});
+    const waiter: Waiter = { key, final, resolve, reject, stored: false, sinceMs: this.#options.clock.monotonicMs() };
+    const name = nameOf(key);
+    const others = this.#waiters.get(name);
+    if (others) others.add(waiter);
+    else this.#waiters.set(name, new Set([waiter]));
+    this.#count += 1;
+    return waiter;
+  }
+
+  /** The end of a wait that `enter` began. */
+  async finish(waiter: Waiter, waitMs: number, signal: AbortSignal): Promise<Job> {
+    const over = Promise.withResolvers<undefined>();
+    const end = (): void => over.resolve(undefined);
+    const timer = this.#options.clock.after(Math.min(waitMs, WAIT_MS_MAX), end);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    try {
+      return await Promise.race([waiter.final, over.promise]) ?? await this.#options.reads.read(waiter.key, { omitOutput: false });
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+    }
+  }
+
+  /** Stops waiting; harmless afterwards. */
+  leave(waiter: Waiter): void {
+    const name = nameOf(waiter.key);
+    const others = this.#waiters.get(name);
+    if (!others?.delete(waiter)) return;
+    this.#count -= 1;
+    if (others.size === 0) this.#waiters.delete(name);
+  }
+
+  /** A job became final on this replica: whoever waits gets it without a read. */
+  settle(job: Job): void {
+    for (const waiter of this.#waiters.get(nameOf({ endpointId: job.endpointId, jobId: job.id })) ?? []) {
+      waiter.resolve(job);
+      this.leave(waiter);
+    }
+  }
+
+  /** Looks at all jobs that have been waited for since before the last look. */
+  async poll(): Promise<void> {
+    const { clock, database } = this.#options;
+    const before = clock.monotonicMs() - POLL_PERIOD_MS / 2;
+    const keys: JobKey[] = [];
+    for (const waiters of this.#waiters.values()) {
+      const waiter = waiters.values().find((each) => each.stored && each.sinceMs <= before);
+      if (waiter) keys.push(waiter.key);
+    }
+    for (let from = 0; from < keys.length; from += POLL_ITEMS_MAX) {
+      const some = keys.slice(from, from + POLL_ITEMS_MAX);
+      const found = await readJobs(database.hot, some, some.map(() => -1));
+      const states = new Map(found.map((row) => [row.place, row.job.state]));
+      await Promise.all(some.map(async (key, place) => {
+        const state = states.get(place);
+        if (state === undefined || isFinal(state)) await this.#look(key);
+      }));
+    }
+  }
+
+  #hear(keys: readonly JobKey[]): void {
+    for (const key of keys) {
+      if (!this.#waiters.has(nameOf(key))) continue;
+      // A failed look is made again by the poll.
+      this.#look(key).catch((error: unknown) => this.#options.logger.debug({ err: error, jobId: key.jobId }, 'a waited-for job could not be read'));
+    }
+  }
+
+  async #look(key: JobKey): Promise<void> {
+    try {
+      const job = await this.#options.reads.read(key, { omitOutput: false });
+      if (isFinal(job.state)) this.settle(job);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.reason !== 'JOB_NOT_FOUND') throw error;
+      for (const waiter of this.#waiters.get(nameOf(key)) ?? []) {
+        if (waiter.stored) waiter.reject(jobNotFound(key.jobId));
+      }
+    }
+  }
+}
+
+function nameOf(key: JobKey): string {
+  return `${key.endpointId}/${key.jobId}`;
+}
