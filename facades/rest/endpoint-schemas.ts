@@ -1,13 +1,15 @@
 /** Shapes of endpoints on the REST surface (compat.md 3.4). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { oneOf } from './one-of.ts';
 
 const Strings = (description: string) => Type.Array(Type.String({ maxLength: 191 }), { maxItems: 100, description });
-const scalerType = Type.Union([Type.Literal('QUEUE_DELAY'), Type.Literal('REQUEST_COUNT')], {
-  description: 'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs.',
-});
-const computeType = Type.Union([Type.Literal('GPU'), Type.Literal('CPU')], { description: 'CPU endpoints run on machines without a GPU.' });
-const endpointType = Type.Union([Type.Literal('QB'), Type.Literal('LB')], { description: 'Queue-based or load balancing. An extension; fixed after creation.' });
+const scalerType = oneOf(
+  ['QUEUE_DELAY', 'REQUEST_COUNT'],
+  'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs.',
+);
+const computeType = oneOf(['GPU', 'CPU'], 'CPU endpoints run on machines without a GPU.');
+const endpointType = oneOf(['QB', 'LB'], 'Queue-based or load balancing. An extension; fixed after creation.');
 
 /** Fields that create and update share; none is required here. */
 const settings = {
@@ -76,9 +78,8 @@ export type EndpointRecord = Static<typeof EndpointRecord>;
 /** Path of one endpoint. */
 export const EndpointPath = Type.Object({ endpointId: Type.String({ description: 'Id of the endpoint.' }) });
 
-const flagText = Type.Union([Type.Literal('true'), Type.Literal('false')]);
 /** Query of the reads. */
 export const EndpointQuery = Type.Object({
-  includeTemplate: Type.Optional(Type.Unsafe<Static<typeof flagText>>({ type: 'string', enum: ['true', 'false'], description: 'Add the template. Default false.' })),
+  includeTemplate: Type.Optional(oneOf(['true', 'false'], 'Add the template. Default false.')),
 });
 export type EndpointQuery = Static<typeof EndpointQuery>;

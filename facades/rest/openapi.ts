@@ -30,5 +30,6 @@ export function openapi(app: RestApp): void {
     operationId: 'GetOpenAPI', tags: ['docs'], summary: 'This description', security: [],
     response: { 200: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'An OpenAPI 3.0.3 document.' }) },
   };
-  app.route({ method: ['GET', 'HEAD'], url: '/v1/openapi.json', schema, handler: async () => app.swagger() });
+  app.route({ method: 'GET', url: '/v1/openapi.json', schema, handler: async () => app.swagger() });
+  app.route({ method: 'HEAD', url: '/v1/openapi.json', schema: { hide: true }, handler: async () => app.swagger() });
 }

@@ -1,9 +1,10 @@
 /** Shapes of templates on the REST surface (compat.md 3.6). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { oneOf } from './one-of.ts';
 
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });
-const category = Type.Union([Type.Literal('NVIDIA'), Type.Literal('AMD'), Type.Literal('CPU')]);
+const category = oneOf(['NVIDIA', 'AMD', 'CPU'], 'Kind of machine it is made for. Default NVIDIA.');
 
 /** Fields that create and update share; none is required here. */
 const settings = {

@@ -1,0 +1,8 @@
+/** A schema for one of several words, written as OpenAPI readers expect it: a string with an enum. */
+import { Type } from 'typebox';
+import type { TUnsafe } from 'typebox';
+
+/** The schema. */
+export function oneOf<const Word extends string>(words: readonly Word[], description?: string): TUnsafe<Word> {
+  return Type.Unsafe<Word>({ type: 'string', enum: words, ...(description === undefined ? {} : { description }) });
+}

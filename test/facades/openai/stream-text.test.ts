@@ -1,0 +1,25 @@
+/** Chunks as OpenAI event text. */
+import t from 'tap';
+import { errorEvent, streamPiece } from '../../../facades/openai/stream-text.ts';
+
+const piece = (value: unknown) => streamPiece(Buffer.from(JSON.stringify(value)));
+
+t.test('strings are event text already and pass unchanged', async (t) => {
+  const text = 'data: {"a":"\u00e9"}\n\ndata: [DONE]\n\n';
+  t.same(piece(text), { text, done: true, error: undefined });
+  t.match(piece('half an ev'), { text: 'half an ev', done: false });
+  t.match(piece(''), { text: '' });
+});
+
+t.test('objects become one event each', async (t) => {
+  t.equal(streamPiece(Buffer.from('{"n": 1.00}')).text, 'data: {"n": 1.00}\n\n');
+  t.equal(piece([{ a: 1 }, 'data: x\n\n']).text, 'data: {"a":1}\n\ndata: x\n\n');
+  t.equal(piece(null).text, '');
+});
+
+t.test('an error is not written', async (t) => {
+  const found = piece({ error: { message: 'no', code: 400 } });
+  t.match(found, { text: '', error: { status: 400, error: { message: 'no' } } });
+  t.match(errorEvent(found.error!), /^data: \{"error":\{"message":"no".*\}\}\n\n$/);
+  t.match(piece([{ a: 1 }, { object: 'error', message: 'no', code: 400 }]), { text: 'data: {"a":1}\n\n', error: { status: 400 } });
+});

@@ -1,0 +1,19 @@
+/** The one answer inside a job's output. */
+import t from 'tap';
+import { unwrapOutput } from '../../../facades/openai/unwrap-output.ts';
+
+const unwrap = (text: string): string | undefined => unwrapOutput(Buffer.from(text))?.toString();
+
+t.test('a list of one is opened, byte for byte', async (t) => {
+  t.equal(unwrap('[{"a": 1.00}]'), '{"a": 1.00}');
+  t.equal(unwrap(' [ \n{"a":[1,"]"]} ] '), '{"a":[1,"]"]}');
+});
+
+t.test('anything else stays as it is', async (t) => {
+  for (const text of ['{"a":1}', '[1,2]', '"x"', '0', 'false']) t.equal(unwrap(text), text);
+});
+
+t.test('nothing in it', async (t) => {
+  for (const text of ['', 'null', '[]']) t.equal(unwrap(text), undefined, text);
+  t.equal(unwrapOutput(undefined), undefined);
+});

@@ -1,0 +1,13 @@
+/** Why a call was refused. */
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** Reason of the CoreError that `fn` throws; 'taken' when it throws none. */
+export function reasonOf(fn: () => unknown): string {
+  try {
+    fn();
+  } catch (error) {
+    if (error instanceof CoreError) return error.reason;
+    throw error;
+  }
+  return 'taken';
+}
