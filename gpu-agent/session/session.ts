@@ -93,8 +93,8 @@ export class Session {
     this.#periodMs = periodMs;
     this.#answeredAtMs = clock.monotonicMs();
     lease.setLength(leaseMs);
-    // The hello was the first sign of life, and core has read it.
-    lease.answered(1);
+    // Attempts may come before the first answer; a lease that still runs is not extended by anything but an answer.
+    if (lease.expiresAtMs === undefined) lease.answered(1);
     outbox.beginResend();
     onWelcome();
     this.#tick();

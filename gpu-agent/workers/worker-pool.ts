@@ -182,7 +182,7 @@ export class WorkerPool {
     for (const poll of [...worker.stopPolls]) poll.empty();
     // First the causes of its attempts, then its own end: core reads them in this order.
     worker.state = told?.state ?? WorkerState.UNHEALTHY;
-    this.listener.ended(worker, told?.reason ? told.reason : `The worker ${describeExit(exit)}.`);
+    this.listener.ended(worker, told?.reason ? told.reason : `The worker ${worker.id} ${describeExit(exit)} while it held the job.`);
     this.listener.changed(worker);
     this.#logger.info({ workerId: worker.id, endpointId: worker.endpointId, exit, state: worker.state }, 'worker ended');
     this.#forgetOldest();
