@@ -77,7 +77,8 @@ export class PipelineClient implements Service, LinkOwner {
   /** Makes a call. `waitMs`: how long core may hold it. `repeatable`: see PipelineTicket. */
   open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
     const ticket = new PipelineTicket({ apiKey, message, waitMs, repeatable, nowMs: this.#options.clock.monotonicMs() });
-    if (this.#calls() >= CALLS_MAX || this.#homelessBytes > HOMELESS_BYTES_MAX) {
+    if (this.#stopped) ticket.reject(unreachable());
+    else if (this.#calls() >= CALLS_MAX || this.#homelessBytes > HOMELESS_BYTES_MAX) {
       ticket.reject(new CoreError('RATE_LIMITED', 'Too many calls are in flight; try again shortly.'));
     } else this.#place(ticket);
     return { answer: ticket.answer, abandon: () => this.#abandon(ticket) };

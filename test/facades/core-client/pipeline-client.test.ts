@@ -1,0 +1,147 @@
+/** The pipeline against a real gRPC server: batches, errors, lost streams, callers that go away. */
+import { credentials } from '@grpc/grpc-js';
+import t from 'tap';
+import type { Test } from 'tap';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { JobCalls } from '../../../facades/core-client/job-calls.ts';
+import { PipelineClient } from '../../../facades/core-client/pipeline-client.ts';
+import { UnaryCalls } from '../../../facades/core-client/unary-calls.ts';
+import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { CHANNEL_OPTIONS, PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { PipelineCore } from './pipeline-core.ts';
+import type { Answer } from './pipeline-core.ts';
+
+const FINISHED = Job.create({ id: 'j', state: JobState.COMPLETED });
+const READ = { endpointId: 'e', jobId: 'j', omitOutput: false, ttlMs: 0 };
+const got: PipelineReply['reply'] = { $case: 'get', value: { job: FINISHED } };
+const submission = (requestId: string): SubmitJobRequest =>
+  ({ ...SubmitJobRequest.create(), endpointId: 'e', requestId, kind: SubmitKind.SYNC, input: Buffer.from('{}'), waitMs: 60_000 });
+
+async function setup(t: Test, answer: Answer, cores = 1) {
+  const servers = await Promise.all(Array.from({ length: cores }, () => new PipelineCore(t, answer).start()));
+  const logger = createLogger('test', 'silent');
+  const parts = { clock: systemClock, random: systemRandom, logger };
+  const client = (address: string): JobServiceClient => new JobServiceClient(address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const pipeline = new PipelineClient({ targets: servers.map(({ address }) => ({ address, client: client(address) })), ...parts });
+  const unary = new UnaryCalls(servers.map(({ address }) => client(address)), systemClock, systemRandom);
+  await pipeline.start();
+  t.teardown(async () => {
+    await pipeline.stop();
+    unary.close();
+  });
+  return { jobs: new JobCalls(pipeline, unary, systemClock), pipeline, servers, core: servers[0]! };
+}
+
+t.test('what is asked in one turn leaves in one message, with the key of each caller', async (t) => {
+  const { jobs, core } = await setup(t, () => got);
+  await jobs.get('first', READ);
+  await Promise.all(Array.from({ length: 100 }, (_, n) => jobs.get(`key-${n}`, READ)));
+  t.equal(core.messages.length, 2);
+  t.equal(core.messages[1]!.length, 100);
+  t.equal(new Set(core.messages[1]!.map(({ apiKey }) => apiKey)).size, 100);
+  t.equal(new Set(core.calls.map(({ callId }) => callId)).size, 101, 'call ids are unique');
+});
+
+t.test('messages stay within their limit', async (t) => {
+  const { jobs, core } = await setup(t, () => got);
+  await Promise.all(Array.from({ length: PIPELINE_CALLS_MAX * 2 + 1 }, () => jobs.get('key', READ)));
+  t.ok(core.messages.every((calls) => calls.length <= PIPELINE_CALLS_MAX));
+});
+
+t.test('answers in any order reach their own callers', async (t) => {
+  const { jobs, core } = await setup(t, () => undefined);
+  const both = Promise.all([jobs.get('a', READ), jobs.get('b', READ)]);
+  await waitFor('both calls', () => core.calls.length === 2);
+  for (const call of core.calls.toReversed()) core.send(call.callId, { $case: 'get', value: { job: { ...FINISHED, id: call.apiKey } } });
+  t.same((await both).map(({ id }) => id), ['a', 'b']);
+});
+
+t.test('errors carry their reason', async (t) => {
+  const { jobs } = await setup(t, () => ({ $case: 'error', value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no such job' } }));
+  await t.rejects(jobs.get('key', READ), { message: 'no such job', name: 'CoreError' });
+});
+
+t.test('a core that cannot right now is asked again', async (t) => {
+  let refusals = 2;
+  const { jobs, core } = await setup(t, () => (refusals-- > 0 ? { $case: 'error', value: { code: 14, reason: 'UNAVAILABLE', message: 'x' } } : got));
+  t.match(await jobs.get('key', READ), { id: 'j' });
+  t.equal(core.calls.length, 3);
+});
+
+t.test('a lost core: submissions go on under the same request_id', async (t) => {
+  let alive = false;
+  const { jobs, core } = await setup(t, () => (alive ? { $case: 'wait', value: { job: FINISHED } } : undefined));
+  const waiting = jobs.submitAndWait('key', submission('the-same'));
+  await waitFor('the first try', () => core.calls.length === 1);
+  core.kill();
+  alive = true;
+  await core.start();
+  t.match(await waiting.answer, { id: 'j' });
+  t.same(core.calls.map(({ call }) => call?.$case === 'submitAndWait' && call.value.requestId), ['the-same', 'the-same']);
+});
+
+t.test('a lost core: a wait goes on for what is left of it', async (t) => {
+  let alive = false;
+  const { jobs, core } = await setup(t, () => (alive ? { $case: 'wait', value: { job: FINISHED } } : undefined));
+  const waiting = jobs.wait('key', { endpointId: 'e', jobId: 'j', waitMs: 60_000 });
+  await waitFor('the first try', () => core.calls.length === 1);
+  core.kill();
+  alive = true;
+  await core.start();
+  await waiting.answer;
+  const [first, second] = core.calls.map(({ call }) => (call?.$case === 'wait' ? call.value.waitMs : 0));
+  t.equal(first, 60_000);
+  t.ok(second! < 60_000 && second! > 40_000, `${second} ms are left`);
+});
+
+t.test('a lost core: reading from a cursor goes on, draining the shared place must not be tried twice', async (t) => {
+  const { jobs, core } = await setup(t, () => undefined);
+  const read = { endpointId: 'e', jobId: 'j', waitMs: 60_000, limit: 10 };
+  const draining = jobs.chunks('key', { ...read, cursor: undefined });
+  const reading = jobs.chunks('key', { ...read, cursor: { attempt: 0, number: 0 } });
+  await waitFor('both calls', () => core.calls.length === 2);
+  core.kill();
+  await t.rejects(draining.answer, { message: /not reachable/ });
+  await core.start();
+  const again = await waitFor('the second try', () => core.calls[2]);
+  core.send(again.callId, { $case: 'chunks', value: { chunks: [], state: JobState.COMPLETED, cursor: undefined, more: false } });
+  t.match(await reading.answer, { state: JobState.COMPLETED });
+});
+
+t.test('with two cores the other one takes over', async (t) => {
+  const { jobs, servers } = await setup(t, (call) => (call.call?.$case === 'get' ? got : undefined), 2);
+  await waitFor('both to be used', async () => {
+    await Promise.all([jobs.get('key', READ), jobs.get('key', READ)]);
+    return servers.every(({ calls }) => calls.length > 0);
+  });
+  servers[0]!.kill();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => jobs.get('key', READ)));
+  t.equal(answers.length, 20);
+});
+
+t.test('a caller that goes away is told to core by a message', async (t) => {
+  const { jobs, core } = await setup(t, (call, core) => {
+    if (call.call?.$case === 'abandon') core.send(call.call.value.callId, { $case: 'wait', value: { job: { ...FINISHED, state: JobState.IN_QUEUE } } });
+    return undefined;
+  });
+  const waiting = jobs.submitAndWait('key', submission('left'));
+  await waitFor('the call', () => core.calls.length === 1);
+  waiting.abandon();
+  waiting.abandon();
+  t.match(await waiting.answer, { state: JobState.IN_QUEUE }, 'answered as things stand');
+  t.equal(core.calls.filter(({ call }) => call?.$case === 'abandon').length, 1);
+});
+
+t.test('stopping leaves nobody waiting', async (t) => {
+  const { jobs, core, pipeline } = await setup(t, () => undefined);
+  const read = jobs.get('key', READ);
+  await waitFor('the call', () => core.calls.length === 1);
+  const refused = t.rejects(read, { message: /not reachable/ });
+  await pipeline.stop();
+  await refused;
+  await t.rejects(jobs.get('key', READ), { message: /not reachable/ }, 'calls after the end too');
+});

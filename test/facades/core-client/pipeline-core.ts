@@ -1,0 +1,68 @@
+/** The other end of a pipeline: a real gRPC server that answers as a test tells it to. */
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Test } from 'tap';
+import { JobServiceService } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { JobServiceServer, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { CHANNEL_OPTIONS } from '../../../proto/wire/limits.ts';
+
+type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
+
+/** Decides over each call: a reply, or undefined to stay silent. */
+export type Answer = (call: PipelineCall, core: PipelineCore) => PipelineReply['reply'] | undefined;
+
+/** See the file's first line. */
+export class PipelineCore {
+  /** All messages so far, oldest first. */
+  readonly messages: PipelineCall[][] = [];
+  address = '';
+  #server: Server | undefined;
+  #streams = new Set<Stream>();
+  readonly #answer: Answer;
+
+  constructor(t: Test, answer: Answer) {
+    this.#answer = answer;
+    t.teardown(() => this.kill());
+  }
+
+  /** All calls so far. */
+  get calls(): PipelineCall[] {
+    return this.messages.flat();
+  }
+
+  /** Listens; on the same port again after a kill. */
+  async start(): Promise<this> {
+    const server = new Server(CHANNEL_OPTIONS);
+    const handlers: Pick<JobServiceServer, 'pipeline'> = { pipeline: (stream) => this.#open(stream) };
+    server.addService(JobServiceService, { ...handlers });
+    const port = await new Promise<number>((resolve, reject) => {
+      const where = this.address === '' ? '127.0.0.1:0' : this.address;
+      server.bindAsync(where, ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
+    });
+    this.address = `127.0.0.1:${port}`;
+    this.#server = server;
+    return this;
+  }
+
+  /** Drops everything, as kill -9 does. */
+  kill(): void {
+    this.#server?.forceShutdown();
+    this.#streams.clear();
+  }
+
+  /** Answers on every open stream. */
+  send(callId: number, reply: PipelineReply['reply']): void {
+    for (const stream of this.#streams) stream.write({ replies: [{ callId, reply }] });
+  }
+
+  #open(stream: Stream): void {
+    this.#streams.add(stream);
+    stream.on('error', () => undefined);
+    stream.on('end', () => stream.end());
+    stream.on('data', ({ calls }: PipelineRequest) => {
+      this.messages.push(calls);
+      const replies = calls.map((call) => ({ callId: call.callId, reply: this.#answer(call, this) })).filter(({ reply }) => reply !== undefined);
+      if (replies.length > 0) stream.write({ replies });
+    });
+  }
+}
