@@ -82,7 +82,7 @@ class BodyReader {
     waitingForContinue?.writeContinue();
     request.on('data', (piece: Buffer) => this.#add(piece));
     request.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
-    request.once('close', () => this.#finish(new CoreError('INVALID_REQUEST', 'The connection ended before the body did.')));
+    request.once('close', () => this.#abort());
     const late = (): void => this.#finish(new SlowBody(`The body did not arrive within ${this.#patience.totalMs / 1000} s.`));
     this.#total = this.#clock.after(this.#patience.totalMs, late);
     this.#waitForPiece();
@@ -107,6 +107,11 @@ class BodyReader {
     this.#pieces.length = 0;
     this.#finish(new CoreError('PAYLOAD_TOO_LARGE', `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`));
     this.#request.resume();
+  }
+
+  /** Also runs after every good request, where making an error would cost more than reading the body did. */
+  #abort(): void {
+    if (!this.#finished) this.#finish(new CoreError('INVALID_REQUEST', 'The connection ended before the body did.'));
   }
 
   #finish(body: RawBody): void {
