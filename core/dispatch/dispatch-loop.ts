@@ -18,6 +18,8 @@ const PERIOD_MS = 1_000;
 const CLAIM_SLOTS_MAX = 500;
 /** Most claims in flight, each for another endpoint; the pool of connections is shared with everybody else. */
 const CLAIMS_MAX = 4;
+/** How long stopping waits for claims in flight, in milliseconds. */
+const STOP_MS_MAX = 2_000;
 const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
 /** What it needs. */
@@ -63,7 +65,15 @@ export class DispatchLoop implements Service {
     this.#stopped = true;
     this.#off();
     await this.#sweep.stop();
-    if (this.#running > 0) await new Promise<void>((resolve) => { this.#idle = resolve; });
+    if (this.#running === 0) return;
+    // A claim waits for a database that is away; then the engine, which stops later, ends it.
+    await new Promise<void>((resolve) => {
+      const timer = this.#options.clock.after(STOP_MS_MAX, resolve);
+      this.#idle = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
   }
 
   /** Asks for a look at an endpoint. Many calls before the look count as one. */

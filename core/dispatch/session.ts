@@ -80,7 +80,7 @@ export class Session implements AssignmentSink {
     this.#outbox = new SessionOutbox(stream);
     this.#inbox = new SessionInbox({
       ...context, outbox: this.#outbox,
-      onProven: (workerId) => this.#workers?.proven(workerId),
+      onProven: (workerId) => this.proven(workerId),
       onPressure: (high) => (high ? stream.pause() : stream.resume()),
     });
   }
@@ -156,6 +156,11 @@ export class Session implements AssignmentSink {
   /** Asks for a worker's log; the answer arrives at `onLogReply`. */
   requestLog(requestId: number, workerId: string, tailBytes: number): void {
     this.#outbox.requestLog({ requestId, workerId, tailBytes });
+  }
+
+  /** A worker finished an attempt with an answer of its own. */
+  proven(workerId: string): void {
+    this.#workers?.proven(workerId);
   }
 
   /** Workers that it reported. */

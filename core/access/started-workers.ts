@@ -1,0 +1,21 @@
+/** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of spec.md 8 grows with them. */
+import type { Clock } from '../runtime/clock.ts';
+import type { WorkerStore } from '../store/worker-store.ts';
+import { VerdictCache } from './verdict-cache.ts';
+
+const VALID_MS = 1_000;
+const ENDPOINTS_MAX = 20_000;
+
+/** See the file's first line. */
+export class StartedWorkers {
+  readonly #counts: VerdictCache<number>;
+
+  constructor(workers: Pick<WorkerStore, 'countStarted'>, clock: Clock) {
+    this.#counts = new VerdictCache({ load: (endpointId) => workers.countStarted(endpointId), validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
+  }
+
+  /** Busy ones and idle ones. */
+  async count(endpointId: string): Promise<number> {
+    return (await this.#counts.get(endpointId)).value ?? 0;
+  }
+}

@@ -1,0 +1,49 @@
+/** The configuration of core: the only place that reads its environment. */
+import { EnvReader } from './runtime/env.ts';
+
+/** See the file's first line. Every variable is listed in core/README.md. */
+export interface CoreConfig {
+  /** postgres:// URL. */
+  databaseUrl: string;
+  /** host:port to listen on; port 0 = any free one. */
+  listen: string;
+  /** host:port at which other replicas reach this one; empty = where it listens. */
+  advertise: string;
+  /** The operator's key; empty = there is none, and accounts and agent keys cannot be made. */
+  rootKey: string;
+  /** 64 hex digits; seals secrets. */
+  secretKey: string;
+  /** Webhooks may point to private addresses. */
+  webhookAllowPrivate: boolean;
+  logLevel: string;
+}
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+const ROOT_KEY_LENGTH_MIN = 20;
+
+/** Reads and checks everything; ConfigError lists every fault. */
+export function readCoreConfig(env: Readonly<Record<string, string | undefined>>): CoreConfig {
+  const reader = new EnvReader(env);
+  const config: CoreConfig = {
+    databaseUrl: reader.text('SLIPWAY_DATABASE_URL'),
+    listen: reader.text('SLIPWAY_CORE_LISTEN', '127.0.0.1:50051'),
+    advertise: reader.text('SLIPWAY_CORE_ADVERTISE', ''),
+    rootKey: reader.text('SLIPWAY_ROOT_KEY', ''),
+    secretKey: reader.text('SLIPWAY_SECRET_KEY'),
+    webhookAllowPrivate: reader.flag('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
+    logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
+  };
+  if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
+  for (const [name, address] of [['SLIPWAY_CORE_LISTEN', config.listen], ['SLIPWAY_CORE_ADVERTISE', config.advertise]] as const) {
+    if (address !== '' && !isAddress(address)) reader.fault(`${name} is ${JSON.stringify(address)}, but must be host:port`);
+  }
+  if (config.rootKey !== '' && config.rootKey.length < ROOT_KEY_LENGTH_MIN) reader.fault(`SLIPWAY_ROOT_KEY must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
+  if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
+  reader.finish();
+  return Object.freeze(config);
+}
+
+function isAddress(text: string): boolean {
+  const port = /^(?:[\w.-]+|\[[0-9a-f:]+\]):(\d{1,5})$/i.exec(text)?.[1];
+  return port !== undefined && Number(port) <= 65_535;
+}

@@ -1,0 +1,80 @@
+/** AgentService: the session's stream, and the side streams for large payloads. */
+import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
+import type {
+  AgentServiceServer, FetchInputRequest, FetchInputResponse, SessionRequest, SessionResponse,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
+import type { Access } from '../access/access.ts';
+import { keyFromRef } from '../dispatch/agent-messages.ts';
+import { Session } from '../dispatch/session.ts';
+import type { SessionContext, SessionStream } from '../dispatch/session.ts';
+import { unauthorized } from '../domain/access.ts';
+import { invalid } from '../domain/endpoint.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { receiveOutcome } from './receive-outcome.ts';
+import { keyOf, statusOf } from './unary.ts';
+
+/** Handlers of the service. */
+export function agentHandlers(access: Access, context: SessionContext, logger: Logger): AgentServiceServer {
+  return {
+    session: (call) => {
+      const permitted = (): Promise<void> => permitAgent(access, keyOf(call.metadata));
+      const stream = sessionStream(call, logger);
+      // The stream is not read until the key is known to work.
+      permitted().then(() => {
+        if (context.table.closed) throw new DomainError('UNAVAILABLE', 'This replica is shutting down; connect again.');
+        attach(call, new Session(stream, permitted, context));
+      }).catch((error: unknown) => stream.end(error));
+    },
+    fetchInput: (call) => {
+      permitAgent(access, keyOf(call.metadata))
+        .then(() => sendInput(call, context))
+        .catch((error: unknown) => { call.emit('error', statusOf(error, call.getPath(), logger)); });
+    },
+    reportOutcome: (call, done) => {
+      permitAgent(access, keyOf(call.metadata))
+        .then(() => receiveOutcome(call, context))
+        .then(() => done(null, {}), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
+    },
+  };
+}
+
+/** UNAUTHORIZED unless the key may join machines. */
+async function permitAgent(access: Access, apiKey: string): Promise<void> {
+  const caller = await access.caller(apiKey);
+  if (caller.scope !== 'AGENT' && caller.scope !== 'ROOT') throw unauthorized();
+}
+
+function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, session: Session): void {
+  call.on('data', (message: SessionRequest) => session.receive(message));
+  call.on('end', () => session.close('the agent ended it'));
+  call.on('cancelled', () => session.gone());
+  call.on('error', () => session.gone());
+  if (call.cancelled) session.gone();
+}
+
+function sessionStream(call: ServerDuplexStream<SessionRequest, SessionResponse>, logger: Logger): SessionStream {
+  return {
+    write: (message) => call.cancelled || call.write(message),
+    onDrain: (listener) => { call.once('drain', listener); },
+    pause: () => { call.pause(); },
+    resume: () => { call.resume(); },
+    end: (error) => {
+      if (error === undefined) call.end();
+      else call.emit('error', statusOf(error, call.getPath(), logger));
+    },
+  };
+}
+
+async function sendInput(call: ServerWritableStream<FetchInputRequest, FetchInputResponse>, context: SessionContext): Promise<void> {
+  const key = keyFromRef(call.request.ref);
+  if (!key) throw invalid('ref must name an attempt');
+  const input = await context.attempts.readInput(key);
+  if (!input) throw new DomainError('NOT_FOUND', 'The attempt is not current any more.');
+  for (let at = 0; at < input.length && !call.cancelled; at += SIDE_STREAM_PIECE_BYTES) {
+    const more = call.write({ piece: input.subarray(at, at + SIDE_STREAM_PIECE_BYTES) });
+    if (!more && !call.cancelled) await new Promise<void>((resolve) => { call.once('drain', resolve).once('cancelled', resolve); });
+  }
+  call.end();
+}

@@ -1,0 +1,42 @@
+/** EndpointService: decode, call a use case, encode. */
+import type { EndpointServiceServer } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { Access } from '../access/access.ts';
+import { invalid } from '../domain/endpoint.ts';
+import type { EndpointContext } from '../endpoints/context.ts';
+import { createEndpoint } from '../endpoints/create-endpoint.ts';
+import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
+import { getEndpoint } from '../endpoints/get-endpoint.ts';
+import { listEndpoints } from '../endpoints/list-endpoints.ts';
+import { updateEndpoint } from '../endpoints/update-endpoint.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { changeFromMessage, endpointToMessage, wishFromMessage } from './endpoint-messages.ts';
+import { ownAccount } from './own-account.ts';
+import { unary } from './unary.ts';
+
+/** Handlers of the service. */
+export function endpointHandlers(access: Access, context: EndpointContext, logger: Logger): EndpointServiceServer {
+  return {
+    createEndpoint: unary(logger, async (request, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, true);
+      return { endpoint: endpointToMessage(await createEndpoint(context, accountId, wishFromMessage(request))) };
+    }),
+    getEndpoint: unary(logger, async ({ id }, apiKey) => {
+      const { accountId } = await access.check(apiKey, { endpointId: id });
+      return { endpoint: endpointToMessage(await getEndpoint(context, accountId, id)) };
+    }),
+    listEndpoints: unary(logger, async (_request, apiKey) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      return { endpoints: (await listEndpoints(context, accountId, caller.endpointIds)).map(endpointToMessage) };
+    }),
+    updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
+      if (!endpoint) throw invalid('endpoint is required');
+      const { accountId } = await access.check(apiKey, { endpointId: endpoint.id, write: true });
+      return { endpoint: endpointToMessage(await updateEndpoint(context, accountId, endpoint.id, changeFromMessage(endpoint, updateMask ?? []))) };
+    }),
+    deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
+      const { accountId } = await access.check(apiKey, { endpointId: id, write: true });
+      await deleteEndpoint(context, accountId, id);
+      return {};
+    }),
+  };
+}

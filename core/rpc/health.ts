@@ -1,0 +1,73 @@
+/** grpc.health.v1: SERVING while the database answers. */
+import { HealthImplementation } from 'grpc-health-check';
+import type { Server } from '@grpc/grpc-js';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Service } from '../runtime/service.ts';
+
+const PERIOD_MS = 1_000;
+/** A database that does not answer within this many milliseconds counts as away. */
+const ANSWER_MS_MAX = 2_000;
+
+/** What it needs. */
+export interface HealthOptions {
+  /** Any statement; resolves when the database answers. */
+  ping(): Promise<unknown>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first line. */
+export class Health implements Service {
+  readonly name = 'health';
+  readonly #options: HealthOptions;
+  readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
+  readonly #loop: Loop;
+  #serving = false;
+  #stopped = false;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
+  }
+
+  /** Adds the service to a server. */
+  addTo(server: Server): void {
+    this.#health.addToServer(server);
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  /** Tells everybody first: who balances the load should look elsewhere before anything else ends. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#set(false);
+    await this.#loop.stop();
+  }
+
+  async #pass(): Promise<void> {
+    this.#set(await this.#answers() && !this.#stopped);
+  }
+
+  #answers(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.after(ANSWER_MS_MAX, () => resolve(false));
+      const done = (answered: boolean) => (): void => {
+        timer.cancel();
+        resolve(answered);
+      };
+      this.#options.ping().then(done(true), done(false));
+    });
+  }
+
+  #set(serving: boolean): void {
+    if (serving === this.#serving) return;
+    this.#serving = serving;
+    this.#health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING');
+    this.#options.logger.info({ serving }, 'health changed');
+  }
+}

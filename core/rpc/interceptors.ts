@@ -1,0 +1,45 @@
+/** Gives every call a request id that comes back with the answer, and logs its end. */
+import { Metadata, ServerInterceptingCall, status as Code } from '@grpc/grpc-js';
+import type { ServerInterceptor } from '@grpc/grpc-js';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+
+/** Metadata key of the request id. */
+export const REQUEST_ID_KEY = 'x-request-id';
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+/** See the file's first line. A caller's own id is kept when it is well formed. */
+export function requestInterceptor({ clock, random, logger }: { clock: Clock; random: Random; logger: Logger }): ServerInterceptor {
+  return (methodDescriptor, call) => {
+    const startedAtMs = clock.monotonicMs();
+    let requestId = '';
+    let sent = false;
+    return new ServerInterceptingCall(call, {
+      start: (next) => next({
+        onReceiveMetadata: (metadata, pass) => {
+          const [given] = metadata.get(REQUEST_ID_KEY);
+          requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : random.id(20);
+          metadata.set(REQUEST_ID_KEY, requestId);
+          pass(metadata);
+        },
+      }),
+      sendMetadata: (metadata, next) => {
+        sent = true;
+        metadata.set(REQUEST_ID_KEY, requestId);
+        next(metadata);
+      },
+      sendStatus: (status, next) => {
+        logger.debug({ method: methodDescriptor.path, requestId, code: status.code, tookMs: clock.monotonicMs() - startedAtMs }, 'call ended');
+        if (sent) return next(status);
+        const metadata = status.metadata ?? new Metadata();
+        metadata.set(REQUEST_ID_KEY, requestId);
+        // An error that no handler has mapped is a fault of ours: its text stays here.
+        if (status.code === Code.UNKNOWN) {
+          logger.error({ method: methodDescriptor.path, requestId, details: status.details }, 'call failed outside its handler');
+          return next({ code: Code.INTERNAL, details: 'Something went wrong on our side; it has been logged.', metadata });
+        }
+        next({ ...status, metadata });
+      },
+    });
+  };
+}

@@ -1,0 +1,17 @@
+/** Machines and workers for people. */
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Worker as WorkerMessage } from '../../proto/gen/slipway/v1/machine.ts';
+import type { MachineStatus as MachineStatusMessage } from '../../proto/gen/slipway/v1/machine_service.ts';
+import type { Worker } from '../domain/worker.ts';
+import type { MachineStatus } from '../store/machine-store.ts';
+
+/** A machine and whether it is here. */
+export function machineToMessage({ connected, seenAtMs, ...machine }: MachineStatus): MachineStatusMessage {
+  return { machine, connected, seenTime: new Date(seenAtMs) };
+}
+
+/** A worker. One that is to finish shows as draining even before its agent has heard of it. */
+export function workerToMessage({ desired, state, exitCode, createdAt, ...worker }: Worker): WorkerMessage {
+  const shown = desired === 'DRAIN' && (state === 'READY' || state === 'INITIALIZING') ? 'DRAINING' : state;
+  return { ...worker, state: WorkerState[shown], exitCode: exitCode ?? undefined, createTime: createdAt };
+}

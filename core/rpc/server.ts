@@ -1,0 +1,68 @@
+/** The gRPC server of core: limits, services, start and graceful stop. */
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { ServerInterceptor, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Service } from '../runtime/service.ts';
+
+/** How long calls may go on after the server stopped taking new ones, in milliseconds. */
+const DRAIN_MS_MAX = 3_000;
+
+/** What it serves. */
+export interface RpcServerOptions {
+  /** host:port; port 0 = any free one. */
+  listen: string;
+  services: readonly (readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation])[];
+  /** Adds services that bring their own way, such as health and reflection. */
+  extend: readonly ((server: Server) => void)[];
+  interceptors: ServerInterceptor[];
+  clock: Clock;
+}
+
+/** See the file's first line. */
+export class RpcServer implements Service {
+  readonly name = 'rpc server';
+  readonly #options: RpcServerOptions;
+  readonly #server: Server;
+  #address = '';
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: RpcServerOptions) {
+    this.#options = options;
+    this.#server = new Server({ ...CHANNEL_OPTIONS, interceptors: options.interceptors });
+    for (const [definition, handlers] of options.services) this.#server.addService(definition, handlers);
+    for (const extend of options.extend) extend(this.#server);
+  }
+
+  /** host:port it listens on; empty before `start`. */
+  get address(): string {
+    return this.#address;
+  }
+
+  async start(): Promise<void> {
+    const { listen } = this.#options;
+    const port = await new Promise<number>((resolve, reject) => {
+      this.#server.bindAsync(listen, ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
+    });
+    this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
+  }
+
+  /** No new calls; those that run may finish for a while, then they are cut. */
+  async stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    await this.#stopping;
+  }
+
+  #stop(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.after(DRAIN_MS_MAX, () => {
+        this.#server.forceShutdown();
+        resolve();
+      });
+      this.#server.tryShutdown(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+}

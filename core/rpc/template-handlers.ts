@@ -1,0 +1,41 @@
+/** TemplateService: decode, call a use case, encode. */
+import type { TemplateServiceServer } from '../../proto/gen/slipway/v1/template_service.ts';
+import type { Access } from '../access/access.ts';
+import { invalid } from '../domain/endpoint.ts';
+import type { EndpointContext } from '../endpoints/context.ts';
+import { createTemplate } from '../endpoints/create-template.ts';
+import { deleteTemplate } from '../endpoints/delete-template.ts';
+import { getTemplate } from '../endpoints/get-template.ts';
+import { updateTemplate } from '../endpoints/update-template.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { ownAccount } from './own-account.ts';
+import { templateChangeFromMessage, templateFromMessage, templateToMessage } from './template-messages.ts';
+import { unary } from './unary.ts';
+
+/** Handlers of the service. */
+export function templateHandlers(access: Access, context: EndpointContext, logger: Logger): TemplateServiceServer {
+  return {
+    createTemplate: unary(logger, async ({ template }, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, true);
+      return { template: templateToMessage(await createTemplate(context, accountId, templateFromMessage(template))) };
+    }),
+    getTemplate: unary(logger, async ({ id }, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, false);
+      return { template: templateToMessage(await getTemplate(context, accountId, id)) };
+    }),
+    listTemplates: unary(logger, async (_request, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, false);
+      return { templates: (await context.templates.list(accountId)).map(templateToMessage) };
+    }),
+    updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
+      if (!template) throw invalid('template is required');
+      const { accountId } = await ownAccount(access, apiKey, true);
+      return { template: templateToMessage(await updateTemplate(context, accountId, template.id, templateChangeFromMessage(template, updateMask ?? []))) };
+    }),
+    deleteTemplate: unary(logger, async ({ id }, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, true);
+      await deleteTemplate(context, accountId, id);
+      return {};
+    }),
+  };
+}

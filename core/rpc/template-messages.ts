@@ -1,0 +1,52 @@
+/** Templates between the contract and the domain. */
+import type { Template as TemplateMessage } from '../../proto/gen/slipway/v1/template_service.ts';
+import { invalid } from '../domain/endpoint.ts';
+import { TEMPLATE_DEFAULTS } from '../domain/template.ts';
+import type { Template, TemplateSettings } from '../domain/template.ts';
+
+/** A template for its owner. */
+export function templateToMessage({ accountId: _accountId, createdAt, registryAuthId, ...rest }: Template): TemplateMessage {
+  return { ...rest, registryAuthId: registryAuthId ?? '', createTime: createdAt };
+}
+
+/** A creation with the defaults written at each field. */
+export function templateFromMessage(template: TemplateMessage | undefined): TemplateSettings {
+  if (!template) throw invalid('template is required');
+  const { id: _id, createTime: _createTime, registryAuthId, ...rest } = template;
+  return {
+    ...rest,
+    containerDiskGb: rest.containerDiskGb || TEMPLATE_DEFAULTS.containerDiskGb,
+    volumeMountPath: rest.volumeMountPath || TEMPLATE_DEFAULTS.volumeMountPath,
+    category: rest.category || TEMPLATE_DEFAULTS.category,
+    registryAuthId: registryAuthId || null,
+  };
+}
+
+/** How each field that may be named in an update mask gets its new value. */
+const CHANGES: Record<string, (template: TemplateMessage) => Partial<TemplateSettings>> = {
+  name: ({ name }) => ({ name }),
+  image_name: ({ imageName }) => ({ imageName }),
+  start_command: ({ startCommand }) => ({ startCommand }),
+  entrypoint: ({ entrypoint }) => ({ entrypoint }),
+  env: ({ env }) => ({ env }),
+  working_directory: ({ workingDirectory }) => ({ workingDirectory }),
+  container_disk_gb: ({ containerDiskGb }) => ({ containerDiskGb }),
+  volume_gb: ({ volumeGb }) => ({ volumeGb }),
+  volume_mount_path: ({ volumeMountPath }) => ({ volumeMountPath }),
+  ports: ({ ports }) => ({ ports }),
+  registry_auth_id: ({ registryAuthId }) => ({ registryAuthId: registryAuthId || null }),
+  public: (template) => ({ public: template.public }),
+  readme: ({ readme }) => ({ readme }),
+};
+
+/** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
+export function templateChangeFromMessage(template: TemplateMessage, mask: readonly string[]): Partial<TemplateSettings> {
+  if (mask.length === 0) throw invalid('update_mask is empty: name the fields to change');
+  const change: Partial<TemplateSettings> = {};
+  for (const path of mask) {
+    const field = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
+    if (!field) throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}`);
+    Object.assign(change, field(template));
+  }
+  return change;
+}
