@@ -1,0 +1,85 @@
+/**
+ * `npm test`: makes the Pythons that tests need, runs tap and says at the end what was skipped and how many assertions passed and failed.
+ * Arguments are test files or options of tap. `--no-skips` (used by .ci/run) makes the run fail when any test was skipped.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeTestPythons } from './test-pythons.ts';
+import { TestResultReader } from './test-results.ts';
+import type { TestResults } from './test-results.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
+const outputFile = join(root, '.tap', 'results.tap');
+/** Read by .ci/run. */
+const summaryFile = join(root, '.tap', 'summary.json');
+const NO_SKIPS = '--no-skips';
+
+const stopping = new AbortController();
+let running: ChildProcess | undefined;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const) {
+  process.once(signal, () => {
+    stopping.abort();
+    running?.kill('SIGTERM');
+  });
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Runs tap; resolves with its exit code once all of its output has been handed to `onOutput`. */
+function tap(args: readonly string[], onOutput?: (text: string) => void): Promise<number> {
+  if (stopping.signal.aborted) return Promise.resolve(1);
+  const child = spawn(process.execPath, [tapProgram, ...args], { cwd: root, stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit'] });
+  running = child;
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => onOutput?.(text));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+}
+
+/** tap comes with a TypeScript compiler in its test class; the pinned Node needs none, so .taprc leaves it out and tap is built anew. */
+async function buildTap(): Promise<void> {
+  const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js');
+  if (existsSync(built) && !readFileSync(built, 'utf8').includes('@tapjs/typescript')) return;
+  say('Preparing tap; this happens once after an installation.');
+  if (await tap(['build'], () => {}) !== 0) throw new Error('tap could not be built. See: npx tap build');
+}
+
+/** On a terminal tap's own reporter shows the run; elsewhere a line for each file and the details of each failure. */
+async function runTap(args: readonly string[]): Promise<{ code: number; results: TestResults }> {
+  if (process.stdout.isTTY) {
+    rmSync(outputFile, { force: true });
+    const code = await tap(['run', '--reporter=base', `--output-file=${outputFile}`, ...args]);
+    const reader = new TestResultReader();
+    reader.write(existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '');
+    return { code, results: reader.end() };
+  }
+  const reader = new TestResultReader({
+    onFile: (name, ok, timeMs) => say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`),
+    onFailure: (name, details) => say(`FAILED ${name}\n${details.replaceAll(/^/gm, '         ')}`),
+  });
+  const code = await tap(['run', '--reporter=tap', ...args], (text) => reader.write(text));
+  return { code, results: reader.end() };
+}
+
+async function main(): Promise<number> {
+  const noSkips = process.argv.includes(NO_SKIPS);
+  const args = process.argv.slice(2).filter((argument) => argument !== NO_SKIPS);
+  mkdirSync(join(root, '.tap'), { recursive: true });
+  rmSync(summaryFile, { force: true });
+  await buildTap();
+  await makeTestPythons(root, { report: say, signal: stopping.signal })
+    .catch((error: Error) => say(`Tests with Python workers will be skipped. ${error.message}`));
+  const { code, results: { passed, failed, skipped } } = await runTap(args);
+  writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length }));
+  for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);
+  say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
+  return code !== 0 || failed > 0 || (noSkips && skipped.length > 0) ? 1 : 0;
+}
+
+process.exit(await main());

@@ -1,0 +1,96 @@
+/** Counts the results of a test run from its TAP output: single assertions, not the lines that sum up a subtest or a file. */
+import { inspect } from 'node:util';
+import { Parser } from 'tap-parser';
+import type { Result } from 'tap-parser';
+
+/** A test that was not run. */
+export interface SkippedTest {
+  name: string;
+  reason: string;
+}
+
+/** What a run came to. */
+export interface TestResults {
+  passed: number;
+  failed: number;
+  skipped: SkippedTest[];
+}
+
+/** What somebody who watches the run wants to know. */
+export interface TestEvents {
+  /** A test file ended. */
+  onFile?(name: string, ok: boolean, timeMs: number): void;
+  /** An assertion failed. */
+  onFailure?(name: string, details: string): void;
+}
+
+/** Reads TAP as it comes; feed it with `write`. */
+export class TestResultReader {
+  readonly results: TestResults = { passed: 0, failed: 0, skipped: [] };
+  readonly #parser: Parser;
+  readonly #events: TestEvents;
+  #ok = false;
+
+  constructor(events: TestEvents = {}) {
+    this.#events = events;
+    this.#parser = new Parser((final) => { this.#ok = final.ok; });
+    this.#count(this.#parser, '');
+  }
+
+  write(tap: string): void {
+    this.#parser.write(tap);
+  }
+
+  /** Ends the reading. Output that breaks off in the middle counts as a failure. */
+  end(): TestResults {
+    this.#parser.end();
+    if (!this.#ok && this.results.failed === 0) this.results.failed = 1;
+    return this.results;
+  }
+
+  get #seen(): number {
+    return this.results.passed + this.results.failed + this.results.skipped.length;
+  }
+
+  #count(parser: Parser, path: string): void {
+    // A subtest comes first and the line that sums it up right after it.
+    let subtest: { seen: number; failed: number } | undefined;
+    parser.on('child', (child: Parser) => {
+      subtest = { seen: this.#seen, failed: this.results.failed };
+      this.#count(child, path === '' ? child.name : `${path} > ${child.name}`);
+    });
+    parser.on('assert', (result: Result) => {
+      const before = subtest;
+      subtest = undefined;
+      // A failed sum without a failed part is a failure of its own, for instance a process that crashed or timed out.
+      const isSum = before !== undefined && this.#seen > before.seen && (result.ok || this.results.failed > before.failed);
+      if (!isSum) this.#add(path === '' ? result.name : `${path} > ${result.name}`, result);
+      if (path === '') this.#events.onFile?.(result.name, result.ok, result.time ?? 0);
+    });
+  }
+
+  #add(name: string, result: Result): void {
+    if (result.skip) {
+      this.results.skipped.push({ name, reason: result.skip === true ? 'no reason given' : result.skip });
+    } else if (result.ok) {
+      this.results.passed += 1;
+    } else {
+      this.results.failed += 1;
+      this.#events.onFailure?.(name, describe(result));
+    }
+  }
+}
+
+/** What tap noted about a failed assertion, in a few lines. */
+function describe({ diag }: Result): string {
+  const { at, diff, stack, found, wanted, source, ...rest } = (diag ?? {}) as Record<string, unknown>;
+  const place = at as { fileName?: string; lineNumber?: number } | undefined;
+  const lines = [
+    place?.fileName ? `at ${place.fileName}:${place.lineNumber}` : '',
+    typeof diff === 'string' ? diff : '',
+    diff === undefined && wanted !== undefined ? `found ${inspect(found)}, wanted ${inspect(wanted)}` : '',
+    typeof stack === 'string' ? stack : '',
+    Object.keys(rest).length > 0 ? inspect(rest, { breakLength: 120 }) : '',
+  ];
+  return lines.filter((line) => line !== '').join('\n').trimEnd();
+}
