@@ -33,6 +33,9 @@ const REQUEST_SLACK_MS = 30_000;
 /** Longest time for a request's headers, in milliseconds. */
 const HEADERS_MS = 20_000;
 
+/** Time for running requests to end when the process stops, in milliseconds. */
+const STOP_GRACE_MS = 5_000;
+
 /** Builds the process; nothing runs before start(). */
 export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }): Facade {
   const clock = systemClock;
@@ -63,7 +66,9 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
     },
     async stop() {
       core.abandonAll();
+      const cut = clock.after(STOP_GRACE_MS, () => app.server.closeAllConnections());
       await app.close();
+      cut.cancel();
       await core.stop();
     },
   };
@@ -88,7 +93,8 @@ function buildApp(config: FacadeConfig): FastifyInstance {
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
   const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  const body = JSON.stringify({ error: late ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.', code: 'invalid_request' });
-  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
-  socket.end(head + body);
+  const text = late ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
+  const body = JSON.stringify({ error: text, code: 'invalid_request' });
+  const headers = ['content-type: application/json; charset=utf-8', `content-length: ${body.length}`, 'connection: close'];
+  socket.end(['HTTP/1.1 400 Bad Request', ...headers, '', body].join('\r\n'));
 }

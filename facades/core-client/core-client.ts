@@ -34,7 +34,8 @@ export class CoreClient implements Service {
 
   constructor(options: CoreClientOptions) {
     const { addresses, clock, random, logger } = options;
-    const targets = addresses.map((address) => ({ address, client: new JobServiceClient(address, credentials.createInsecure(), CHANNEL_OPTIONS) }));
+    const jobClient = (address: string): JobServiceClient => new JobServiceClient(address, credentials.createInsecure(), CHANNEL_OPTIONS);
+    const targets = addresses.map((address) => ({ address, client: jobClient(address) }));
     this.#pipeline = new PipelineClient({ targets, clock, random, logger });
     const unary = <Kind extends Client>(Constructor: ClientConstructor<Kind>): UnaryCalls<Kind> => {
       const clients = addresses.map((address) => new Constructor(address, credentials.createInsecure(), CHANNEL_OPTIONS));

@@ -55,6 +55,7 @@ export class PipelineClient implements Service, LinkOwner {
   #homeless: PipelineTicket[] = [];
   #homelessBytes = 0;
   #turn = 0;
+  #closing = false;
   #stopped = false;
 
   constructor(options: PipelineClientOptions) {
@@ -77,15 +78,16 @@ export class PipelineClient implements Service, LinkOwner {
   /** Makes a call. `waitMs`: how long core may hold it. `repeatable`: see PipelineTicket. */
   open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
     const ticket = new PipelineTicket({ apiKey, message, waitMs, repeatable, nowMs: this.#options.clock.monotonicMs() });
-    if (this.#stopped) ticket.reject(unreachable());
+    if (this.#stopped || (this.#closing && ticket.waits)) ticket.reject(unreachable());
     else if (this.#calls() >= CALLS_MAX || this.#homelessBytes > HOMELESS_BYTES_MAX) {
       ticket.reject(new CoreError('RATE_LIMITED', 'Too many calls are in flight; try again shortly.'));
     } else this.#place(ticket);
     return { answer: ticket.answer, abandon: () => this.#abandon(ticket) };
   }
 
-  /** Ends all waits early, so that a stopping process can answer its clients. */
+  /** Ends all waits early and begins no new ones, so that a stopping process can answer its clients. */
   abandonAll(): void {
+    this.#closing = true;
     for (const link of this.#links) for (const ticket of link.tickets()) this.#abandon(ticket);
     for (const ticket of this.#takeHomeless()) ticket.reject(unreachable());
   }

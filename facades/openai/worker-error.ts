@@ -61,8 +61,8 @@ function ownError(value: Record<string, unknown>): OpenaiError | undefined {
 /** The readable part of a worker's error text: SDK exceptions are a JSON document with `error_message`. */
 function messageOf(errorText: string | undefined): string {
   const value = parsed(errorText);
-  const named = isPlainObject(value) ? textOf(value['error_message']) ?? textOf(value['message']) ?? textOf(value['error']) ?? innerMessage(value['error']) : undefined;
-  return named ?? errorText ?? 'The worker failed without saying why.';
+  const texts = isPlainObject(value) ? [value['error_message'], value['message'], value['error'], innerMessage(value['error'])] : [];
+  return texts.map(textOf).find((text) => text !== undefined) ?? errorText ?? 'The worker failed without saying why.';
 }
 
 function parsed(value: unknown): unknown {

@@ -1,5 +1,5 @@
 /** Lets a request through only with a good key, before its body is read; then counts it against its limits. */
-import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AccessCache } from './access-cache.ts';
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
@@ -40,7 +40,8 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
     await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write });
     if (!isId(endpointId)) throw noEndpoint();
-    await limit(parts.rateLimit, request, reply, { endpointId, operation: rule.operation });
+    const { accountId, workersRunning } = request.caller;
+    await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning }, reply);
   };
 }
 
@@ -70,12 +71,4 @@ async function admit(access: AccessCache, request: FastifyRequest, { apiKey, end
 /** One text for endpoints that do not exist and for those of other accounts. */
 function noEndpoint(): CoreError {
   return new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
-}
-
-async function limit(
-  rateLimit: RateLimit | undefined, request: FastifyRequest, reply: FastifyReply, about: { endpointId: string; operation: LimitedOperation },
-): Promise<void> {
-  if (rateLimit === undefined) return;
-  const { accountId, workersRunning } = request.caller;
-  await rateLimit.admit({ ...about, accountId, workersRunning }, reply);
 }

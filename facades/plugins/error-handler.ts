@@ -40,8 +40,9 @@ export function handleErrors(app: FastifyInstance, shape: ErrorShape, logger: Lo
 export function answerError(error: CoreError, request: FastifyRequest, reply: FastifyReply, shape: ErrorShape): FastifyReply {
   const shown = publicError(error);
   if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
-  // After either of these the rest of the body is never coming in a usable way.
-  if (error instanceof SlowBody || (request.raw.headers.expect !== undefined && !request.raw.readableEnded)) reply.header('connection', 'close');
+  // A body that never comes, or that its client was not told to send, leaves the connection in the middle of a request.
+  const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;
+  if (error instanceof SlowBody || unsent) reply.header('connection', 'close');
   return reply.code(shown.status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(shape(shown)));
 }
 

@@ -1,7 +1,8 @@
 /** The limits of spec.md 8 and compat.md 1.13 as a table, and the decision over them. Nothing here counts or answers. */
 
 /** Operations with a limit of their own; status-sync counts as status. */
-export type LimitedOperation = 'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health';
+export type LimitedOperation =
+  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health';
 
 /** Base limits of one operation, per account and endpoint. */
 export interface RateRule {

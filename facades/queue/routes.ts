@@ -1,5 +1,5 @@
 /** The queue surface: every operation of spec.md 4.1 to 4.3 and compat.md 1.5 to 1.8 with its method, limits and right. */
-import type { FastifyInstance, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { RUN_PAYLOAD_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { queueGate } from '../plugins/authenticate.ts';
 import type { GateParts, GateRule } from '../plugins/authenticate.ts';
@@ -29,8 +29,7 @@ const IDLE_BODY_BYTES_MAX = 64 * 1024;
 const ROUTES: readonly QueueRoute[] = [
   { method: ['POST'], path: '/run', operation: 'run', write: true, bodyBytesMax: RUN_PAYLOAD_BYTES_MAX, handler: run },
   { method: ['POST'], path: '/runsync', operation: 'runsync', write: true, bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX, handler: runsync },
-  // Setting a ttl changes the job.
-  { method: ['GET', 'HEAD', 'POST'], path: '/status/:jobId', operation: 'status', write: (request) => hasTtl(request.query), handler: status },
+  { method: ['GET', 'HEAD', 'POST'], path: '/status/:jobId', operation: 'status', write: setsTtl, handler: status },
   { method: ['GET', 'POST'], path: '/status-sync/:jobId', operation: 'status', handler: statusSync },
   { method: ['GET', 'POST'], path: '/stream/:jobId', operation: 'stream', handler: stream },
   { method: ['POST'], path: '/cancel/:jobId', operation: 'cancel', write: true, handler: cancel },
@@ -49,6 +48,7 @@ export function queueRoutes(app: FastifyInstance, parts: QueueParts, gate: GateP
   }
 }
 
-function hasTtl(query: unknown): boolean {
-  return (query as Record<string, unknown>)['ttl'] !== undefined;
+/** A status request with `ttl` changes the job. */
+function setsTtl(request: FastifyRequest): boolean {
+  return (request.query as Record<string, unknown>)['ttl'] !== undefined;
 }

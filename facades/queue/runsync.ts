@@ -1,4 +1,4 @@
-/** POST /runsync: stores a job and waits for its end (spec.md 4.2). When the wait ends first, the job runs on and its receipt is answered. */
+/** POST /runsync: stores a job and waits for its end (spec.md 4.2). When the wait ends first, the job runs on and a receipt is answered. */
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../core-client/job-calls.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';

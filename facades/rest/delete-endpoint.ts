@@ -33,6 +33,7 @@ export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts):
 /** A stock tool that only sends the DELETE must be told what to send first (compat.md 3.4). */
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof CoreError) || error.reason !== 'WORKERS_NOT_ZERO') return error;
-  const text = `The endpoint still has workers. First send PATCH /v1/endpoints/${id} with the body {"workersMin":0,"workersMax":0}, then delete it.`;
+  const text = 'workersMin and workersMax must both be 0 before an endpoint is deleted: '
+    + `first send PATCH /v1/endpoints/${id} with the body {"workersMin":0,"workersMax":0}.`;
   return new CoreError('WORKERS_NOT_ZERO', text, { cause: error });
 }

@@ -3,6 +3,8 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { oneOf } from './one-of.ts';
 
+const RunMs = Type.Integer({ minimum: 5_000, maximum: 604_800_000, description: 'Longest run of a job in milliseconds. Default 600000.' });
+const Env = Type.Record(Type.String(), Type.String(), { description: 'Environment of the workers, over the template\'s. An extension.' });
 const Strings = (description: string) => Type.Array(Type.String({ maxLength: 191 }), { maxItems: 100, description });
 const scalerType = oneOf(
   ['QUEUE_DELAY', 'REQUEST_COUNT'],
@@ -15,8 +17,8 @@ const endpointType = oneOf(['QB', 'LB'], 'Queue-based or load balancing. An exte
 const settings = {
   allowedCudaVersions: Type.Optional(Strings('CUDA versions a machine must support, any of them. Default: any.')),
   dataCenterIds: Type.Optional(Strings('Data centres or country codes a machine must carry, any of them. Default: anywhere.')),
-  env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Environment of the workers, over the template\'s. An extension.' })),
-  executionTimeoutMs: Type.Optional(Type.Integer({ minimum: 5_000, maximum: 604_800_000, description: 'Longest run of a job, in milliseconds. Default 600000.' })),
+  env: Type.Optional(Env),
+  executionTimeoutMs: Type.Optional(RunMs),
   flashboot: Type.Optional(Type.Boolean({ description: 'Keep scaled-down workers frozen for a fast start. Default false.' })),
   gpuCount: Type.Optional(Type.Integer({ minimum: 1, maximum: 64, description: 'GPUs of a worker. Default 1.' })),
   gpuTypeIds: Type.Optional(Strings('GPU type names in order of preference. Empty: any machine.')),

@@ -20,7 +20,9 @@ export async function describeRoutes(app: RestApp): Promise<void> {
       components: { securitySchemes: { ApiKey: { type: 'http', scheme: 'bearer' } } },
       security: [{ ApiKey: [] }],
     },
-    refResolver: { buildLocalReference: (json, _base, _fragment, index) => (typeof json['$id'] === 'string' ? json['$id'] : `def-${index}`) },
+    refResolver: {
+      buildLocalReference: (json, _base, _fragment, index) => (typeof json['$id'] === 'string' ? json['$id'] : `def-${index}`),
+    },
   });
 }
 

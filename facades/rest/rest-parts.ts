@@ -1,7 +1,8 @@
 /** What the routes of the REST surface work with. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type {
-  FastifyBaseLogger, FastifyInstance, preHandlerHookHandler, onRequestAsyncHookHandler, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault,
+  FastifyBaseLogger, FastifyInstance, onRequestAsyncHookHandler, preHandlerHookHandler, RawReplyDefaultExpression,
+  RawRequestDefaultExpression, RawServerDefault,
 } from 'fastify';
 import { Type } from 'typebox';
 import type { TSchema, TUnsafe } from 'typebox';
@@ -12,7 +13,9 @@ import type { CoreClient } from '../core-client/core-client.ts';
 import { isId } from '../plugins/authenticate.ts';
 
 /** An app whose handlers know the types of their schemas. */
-export type RestApp = FastifyInstance<RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider>;
+export type RestApp = FastifyInstance<
+  RawServerDefault, RawRequestDefaultExpression, RawReplyDefaultExpression, FastifyBaseLogger, TypeBoxTypeProvider
+>;
 
 /** Parts handed to every REST route. */
 export interface RestParts {
@@ -40,12 +43,13 @@ export function ref<Shape>(id: string): TUnsafe<Shape> {
 
 /** Documented error answers. */
 export function errors(...statuses: number[]): Record<number, TSchema> {
-  return Object.fromEntries([400, 401, ...statuses].map((status) => [status, Type.Unsafe({ $ref: 'Error#', description: ERROR_TEXT[status] })]));
+  const documented = (status: number): TSchema => Type.Unsafe({ $ref: 'Error#', description: ERROR_TEXT[status] });
+  return Object.fromEntries([400, 401, ...statuses].map((status) => [status, documented(status)]));
 }
 
 /** An id of a path; anything that cannot be one does not exist and never reaches core. */
 export function idOf(text: string, reason: 'ENDPOINT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND'): string {
-  if (!isId(text)) throw new CoreError(reason, reason === 'ENDPOINT_NOT_FOUND' ? 'There is no such endpoint.' : 'There is no such template.');
+  if (!isId(text)) throw new CoreError(reason, `There is no such ${reason === 'ENDPOINT_NOT_FOUND' ? 'endpoint' : 'template'}.`);
   return text;
 }
 

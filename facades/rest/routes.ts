@@ -32,7 +32,9 @@ export interface RestSurface {
   gate: GateParts;
 }
 
-const SHAPES = [RestError, TemplateRecord, TemplateCreateInput, TemplateUpdateInput, EndpointRecord, EndpointCreateInput, EndpointUpdateInput];
+const SHAPES = [
+  RestError, TemplateRecord, TemplateCreateInput, TemplateUpdateInput, EndpointRecord, EndpointCreateInput, EndpointUpdateInput,
+];
 const ROUTES = [
   createEndpoint, listEndpoints, getEndpoint, updateEndpoint, deleteEndpoint,
   createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate,

@@ -14,11 +14,11 @@ const settings = {
   dockerStartCmd: Type.Optional(Words('Command line; with the process executor the program and its arguments.')),
   env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Environment of the workers.' })),
   isPublic: Type.Optional(Type.Boolean({ description: 'Visible to all accounts. Default false.' })),
-  ports: Type.Optional(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 100, description: 'Exposed ports, like 8888/http or 22/tcp.' })),
+  ports: Type.Optional(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 100, description: 'Exposed ports: 8888/http, 22/tcp.' })),
   readme: Type.Optional(Type.String({ maxLength: 1_000_000, description: 'Markdown for people.' })),
   volumeInGb: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, description: 'Pod volume in GB. Default 0.' })),
   volumeMountPath: Type.Optional(Type.String({ maxLength: 4_096, description: 'Where volumes appear. Default /workspace.' })),
-  workingDirectory: Type.Optional(Type.String({ maxLength: 4_096, description: 'Working directory of the process executor. An extension.' })),
+  workingDirectory: Type.Optional(Type.String({ maxLength: 4_096, description: 'Working directory of workers. An extension.' })),
 };
 
 /** Body of POST /templates. */

@@ -21,10 +21,11 @@ export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts
       const { changes, mask } = endpointFields(request.body);
       const options = { apiKey, repeatable: true };
       // Nothing to change is not a fault here: the endpoint is answered as it is.
-      if (mask.length === 0) return presentEndpoint((await core.endpoints.call((client) => client.getEndpoint, { id }, options)).endpoint, accountId);
       const update = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask };
-      const response = await core.endpoints.call((client) => client.updateEndpoint, update, options);
-      return presentEndpoint(response.endpoint, accountId);
+      const { endpoint } = mask.length === 0
+        ? await core.endpoints.call((client) => client.getEndpoint, { id }, options)
+        : await core.endpoints.call((client) => client.updateEndpoint, update, options);
+      return presentEndpoint(endpoint, accountId);
     } });
   }
 }

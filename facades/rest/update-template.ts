@@ -20,9 +20,11 @@ export function updateTemplate(app: RestApp, { core, gate, readJson }: RestParts
       const { changes, mask } = templateFields(request.body);
       const options = { apiKey: request.caller.apiKey, repeatable: true };
       // Nothing to change is not a fault here: the template is answered as it is.
-      if (mask.length === 0) return presentTemplate((await core.templates.call((client) => client.getTemplate, { id }, options)).template);
       const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
-      return presentTemplate((await core.templates.call((client) => client.updateTemplate, update, options)).template);
+      const { template } = mask.length === 0
+        ? await core.templates.call((client) => client.getTemplate, { id }, options)
+        : await core.templates.call((client) => client.updateTemplate, update, options);
+      return presentTemplate(template);
     } });
   }
 }

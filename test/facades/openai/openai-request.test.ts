@@ -20,7 +20,8 @@ t.test('GET has no openai_input', async (t) => {
 });
 
 t.test('what is refused', async (t) => {
-  for (const path of ['', 'v1/a b', 'v1/\u0000', 'v1/"x"', 'x'.repeat(300)]) t.equal(reasonOf(() => readOpenaiRequest(path, undefined)), 'NOT_FOUND', JSON.stringify(path));
+  for (const path of ['', 'v1/a b', 'v1/\u0000', 'v1/"x"', 'x'.repeat(300)])
+    t.equal(reasonOf(() => readOpenaiRequest(path, undefined)), 'NOT_FOUND', JSON.stringify(path));
   for (const body of ['', '[]', '{']) t.equal(reasonOf(() => readOpenaiRequest('v1/x', Buffer.from(body))), 'INVALID_REQUEST', body);
   t.equal(reasonOf(() => readOpenaiRequest('v1/x', Buffer.from(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`))), 'INVALID_INPUT');
 });
