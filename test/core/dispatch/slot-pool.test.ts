@@ -1,0 +1,113 @@
+/** Free slots by core's own count: never more than capacity, spread over workers, across reconnects. */
+import t from 'tap';
+import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
+import type { AssignmentSink } from '../../../core/dispatch/slot-pool.ts';
+import type { ClaimedJob, Slot } from '../../../core/jobs/slots.ts';
+
+const slot = (workerId: string, endpointId = 'e'): Slot => ({ workerId, endpointId, machineId: 'm' });
+const job = (jobId: string, workerId: string): ClaimedJob => ({
+  endpointId: 'e', jobId, attempt: 1, workerId, machineId: 'm', input: undefined, inputSize: 0, s3ConfigSealed: undefined,
+});
+
+function setup() {
+  const sent: string[] = [];
+  const orphans: string[] = [];
+  const room: string[] = [];
+  const sink = (): AssignmentSink => ({ assign: (jobs) => { sent.push(...jobs.map((claimed) => claimed.jobId)); } });
+  const pool = new SlotPool({ onRoom: (endpointId) => { room.push(endpointId); }, onOrphans: (jobs) => { orphans.push(...jobs.map((claimed) => claimed.jobId)); } });
+  return { pool, sent, orphans, room, sink };
+}
+
+t.test('spreads over workers and never exceeds capacity', async (t) => {
+  const { pool, sink } = setup();
+  for (const id of ['a', 'b', 'c']) {
+    pool.attach(slot(id), sink(), []);
+    pool.update(id, { capacity: 2, open: true });
+  }
+  t.same(pool.take('e', 3).map((taken) => taken.workerId).sort(), ['a', 'b', 'c']);
+  t.equal(pool.take('e', 10).length, 3, 'the other half');
+  t.same(pool.take('e', 1), [], 'nothing is left');
+  t.same(pool.take('other', 1), []);
+});
+
+t.test('a slot comes back by giving, or by the end of its attempt', async (t) => {
+  const { pool, sent, sink } = setup();
+  pool.attach(slot('a'), sink(), []);
+  pool.update('a', { capacity: 1, open: true });
+  pool.give(pool.take('e', 1));
+  t.equal(pool.take('e', 1).length, 1);
+  pool.assign([job('j1', 'a')]);
+  t.same(sent, ['j1']);
+  t.same(pool.take('e', 1), [], 'held');
+  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 2 }), false, 'another attempt frees nothing');
+  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1 }), true);
+  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1 }), false, 'once');
+  t.equal(pool.take('e', 2).length, 1);
+});
+
+t.test('a closed worker offers nothing, and says when it has room again', async (t) => {
+  const { pool, room, sink } = setup();
+  pool.attach(slot('a'), sink(), []);
+  pool.update('a', { capacity: 1, open: true });
+  pool.update('a', { capacity: 1, open: false });
+  t.same(pool.take('e', 1), []);
+  room.length = 0;
+  pool.update('a', { capacity: 1, open: true });
+  t.same(room, ['e']);
+  t.equal(pool.take('e', 1).length, 1);
+});
+
+t.test('a claim whose session has gone comes back as an orphan', async (t) => {
+  const { pool, sent, orphans, sink } = setup();
+  const session = sink();
+  pool.attach(slot('a'), session, []);
+  pool.update('a', { capacity: 1, open: true });
+  pool.take('e', 1);
+  pool.detach('a', session);
+  pool.assign([job('j1', 'a')]);
+  t.same(orphans, ['j1']);
+  t.same(sent, []);
+  t.equal(pool.hasWorker('e'), false, 'nothing is left of it');
+});
+
+t.test('a reconnect neither forgets slots that are out nor attempts that are held', async (t) => {
+  const { pool, sent, orphans, sink } = setup();
+  const first = sink();
+  pool.attach(slot('a'), first, []);
+  pool.update('a', { capacity: 3, open: true });
+  pool.take('e', 1);
+  const second = sink();
+  pool.attach(slot('a'), second, [{ endpointId: 'e', jobId: 'j0', attempt: 1, workerId: 'a', machineId: 'm' }]);
+  pool.detach('a', first);
+  pool.update('a', { capacity: 3, open: true });
+  t.equal(pool.take('e', 5).length, 1, 'one is held, one is out');
+  pool.assign([job('j1', 'a')]);
+  t.same([sent, orphans], [['j1'], []], 'the claim of the first session goes to the second');
+  t.same(pool.heldBy('a').map((held) => held.jobId), ['j0', 'j1']);
+  t.equal(pool.workerOf({ endpointId: 'e', jobId: 'j0', attempt: 1 }), 'a');
+});
+
+t.test('a lowered capacity takes nothing away and gives nothing new', async (t) => {
+  const { pool, sink } = setup();
+  pool.attach(slot('a'), sink(), []);
+  pool.update('a', { capacity: 2, open: true });
+  pool.take('e', 2);
+  pool.assign([job('j1', 'a'), job('j2', 'a')]);
+  pool.update('a', { capacity: 1, open: true });
+  pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1 });
+  t.same(pool.take('e', 1), []);
+  pool.release({ endpointId: 'e', jobId: 'j2', attempt: 1 });
+  t.equal(pool.take('e', 2).length, 1);
+});
+
+t.test('taking stays cheap with many workers', async (t) => {
+  const { pool, sink } = setup();
+  const session = sink();
+  for (let i = 0; i < 5_000; i += 1) {
+    pool.attach(slot(`w${i}`), session, []);
+    pool.update(`w${i}`, { capacity: 1, open: true });
+  }
+  const seen = new Set<string>();
+  for (let i = 0; i < 5_000; i += 1) for (const taken of pool.take('e', 1)) seen.add(taken.workerId);
+  t.equal(seen.size, 5_000, 'each once');
+});

@@ -1,0 +1,61 @@
+/** Where a worker goes, and why not elsewhere. */
+import t from 'tap';
+import { place } from '../../../core/domain/placement.ts';
+import type { PlacementGpu, PlacementMachine, PlacementWish } from '../../../core/domain/placement.ts';
+
+const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => ({ uuid, name, migProfile: '', used: false, ...given });
+const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
+  id, name: id, connected: true, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0, ...given,
+});
+const wish = (given: Partial<PlacementWish> = {}): PlacementWish => ({ gpuIds: [], gpuCount: 0, locations: [], allowedCudaVersions: [], ...given });
+const L4 = wish({ gpuIds: ['NVIDIA L4'], gpuCount: 1 });
+
+const PLACED: [what: string, machines: PlacementMachine[], wish: PlacementWish, machineId: string, gpuUuids: string[]][] = [
+  ['no GPU wanted: any machine with a slot', [machine('a')], wish(), 'a', []],
+  ['a type by name', [machine('a', { gpus: [gpu('g1')] })], L4, 'a', ['g1']],
+  ['a type by its pool', [machine('a', { gpus: [gpu('g1')] })], wish({ gpuIds: ['AMPERE_24'], gpuCount: 1 }), 'a', ['g1']],
+  ['the preferred type wins over the emptier machine',
+    [machine('a', { gpus: [gpu('g1'), gpu('g2')] }), machine('b', { gpus: [gpu('g3', 'NVIDIA A40')] })],
+    wish({ gpuIds: ['NVIDIA A40', 'NVIDIA L4'], gpuCount: 1 }), 'b', ['g3']],
+  ['within a pool the order of the pool counts',
+    [machine('a', { gpus: [gpu('g1', 'NVIDIA GeForce RTX 3090'), gpu('g2', 'NVIDIA L4')] })], wish({ gpuIds: ['AMPERE_24'], gpuCount: 1 }), 'a', ['g2']],
+  ['the next type when the first is taken',
+    [machine('a', { gpus: [gpu('g1', 'NVIDIA A40', { used: true }), gpu('g2')] })], wish({ gpuIds: ['NVIDIA A40', 'NVIDIA L4'], gpuCount: 1 }), 'a', ['g2']],
+  ['several GPUs of one type', [machine('a', { gpus: [gpu('g1'), gpu('g2', 'NVIDIA A40'), gpu('g3')] })], wish({ gpuIds: ['AMPERE_24', 'AMPERE_48'], gpuCount: 2 }),
+    'a', ['g1', 'g3']],
+  ['any GPU when none is named', [machine('a'), machine('b', { gpus: [gpu('g1', 'Own Card')] })], wish({ gpuCount: 1 }), 'b', ['g1']],
+  ['any GPU but an excluded one',
+    [machine('a', { gpus: [gpu('g1')] }), machine('b', { gpus: [gpu('g2', 'Tesla T4')] })], wish({ gpuIds: ['-NVIDIA L4'], gpuCount: 1 }), 'b', ['g2']],
+  ['a type excluded from its pool',
+    [machine('a', { gpus: [gpu('g1'), gpu('g2', 'NVIDIA RTX A5000')] })], wish({ gpuIds: ['AMPERE_24', '-NVIDIA L4'], gpuCount: 1 }), 'a', ['g2']],
+  ['the doubled blank of the public list', [machine('a', { gpus: [gpu('g1', 'NVIDIA A30')] })], wish({ gpuIds: ['NVIDIA  A30'], gpuCount: 1 }), 'a', ['g1']],
+  ['fewest siblings', [machine('a', { siblings: 1 }), machine('b')], wish(), 'b', []],
+  ['then most room', [machine('a', { cpuSlotsUsed: 2 }), machine('b', { cpuSlotsUsed: 1 })], wish(), 'b', []],
+  ['a location of several', [machine('a', { locations: ['US'] }), machine('b', { locations: ['CZ', 'EU-CZ-1'] })], wish({ locations: ['EU-CZ-1', 'FR'] }), 'b', []],
+  ['an older CUDA version than the driver has', [machine('a', { cudaVersion: '12.8' })], wish({ allowedCudaVersions: ['12.4'] }), 'a', []],
+];
+
+for (const [what, machines, given, machineId, gpuUuids] of PLACED) {
+  t.test(`placed: ${what}`, async (t) => { t.same(place(machines, given), { machineId, gpuUuids }); });
+}
+
+const REFUSED: [what: string, machines: PlacementMachine[], wish: PlacementWish, why: RegExp][] = [
+  ['no machine', [], wish(), /no machine has joined/],
+  ['not connected', [machine('a', { connected: false })], wish(), /a: its agent is not connected/],
+  ['no GPU', [machine('a')], L4, /a: it has no GPU/],
+  ['other GPUs', [machine('a', { gpus: [gpu('g1', 'Tesla T4')] })], L4, /none of its GPUs \(Tesla T4\) is asked for/],
+  ['taken GPUs', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { used: true })] })], L4, /1 of one type are needed and 0/],
+  ['too few of one type', [machine('a', { gpus: [gpu('g1'), gpu('g2', 'NVIDIA A40')] })], wish({ gpuIds: ['AMPERE_24', 'AMPERE_48'], gpuCount: 2 }), /2 of one type are needed and 2/],
+  ['a slice is no card', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { migProfile: '1g.6gb' })] })], L4, /none of its GPUs/],
+  ['slots taken', [machine('a', { cpuSlotsUsed: 4 })], wish(), /all of its 4 slots/],
+  ['elsewhere', [machine('a', { locations: ['US'] })], wish({ locations: ['CZ'] }), /it is in US, not in CZ/],
+  ['old driver', [machine('a', { cudaVersion: '11.8' })], wish({ allowedCudaVersions: ['12.4'] }), /CUDA 11.8, not 12.4/],
+  ['every machine says why', [machine('a'), machine('b', { connected: false })], L4, /a: it has no GPU; b: its agent is not connected/],
+];
+
+for (const [what, machines, given, why] of REFUSED) {
+  t.test(`refused: ${what}`, async (t) => {
+    const placement = place(machines, given);
+    t.ok('refusal' in placement && why.test(placement.refusal), JSON.stringify(placement));
+  });
+}
