@@ -29,6 +29,8 @@ export interface RecordOutcomesOptions {
   tasks: TaskGroup;
   /** Hears of every job that became final, with its output, before anybody else. */
   onFinal(job: Job): void;
+  /** Webhook calls were ordered. */
+  onWebhooks(): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -114,7 +116,7 @@ export class RecordOutcomes {
   }
 
   #announce(entries: readonly OutcomeEntry[], settled: readonly Settled[]): void {
-    const { cursors, gate, events, onFinal } = this.#options;
+    const { cursors, gate, events, onFinal, onWebhooks } = this.#options;
     const final: Job[] = [];
     const queued = new Set<string>();
     for (const { place, job, position } of settled) {
@@ -128,6 +130,7 @@ export class RecordOutcomes {
       final.push(whole);
       onFinal(whole);
     }
+    if (settled.some(({ hasWebhook }) => hasWebhook)) onWebhooks();
     events.emit('settled', final.map((job) => ({ endpointId: job.endpointId, jobId: job.id })));
     events.emit('queued', [...queued]);
   }

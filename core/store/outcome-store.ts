@@ -26,11 +26,14 @@ export interface Settled {
   job: Job;
   /** Place in the queue, for a job that went back to it. */
   position: number;
+  /** The job has a webhook. */
+  hasWebhook: boolean;
 }
 
 interface SettledRow extends JobRow {
   place: number;
   position: number;
+  has_webhook: boolean;
 }
 
 /**
@@ -62,6 +65,6 @@ export async function recordOutcomes(sql: Sql, entries: readonly OutcomeEntry[])
       RETURNING ${jobColumns(sql)}, j.position, j.has_webhook, g.place, g.counted, g.error,
         substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
     ) ${consequences(sql)}
-    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, started_ms, finished_ms, position, place, error FROM moved`;
-  return rows.map((row) => ({ place: row.place, position: row.position, job: jobFromRow(row) }));
+    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, started_ms, finished_ms, position, place, has_webhook, error FROM moved`;
+  return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, job: jobFromRow(row) }));
 }

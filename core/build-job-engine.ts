@@ -1,0 +1,134 @@
+/** Builds the job engine of a replica: its use cases, its duties and the notices between replicas, wired by hand. */
+import { s3ConfigIdentity } from './domain/sealed-identity.ts';
+import { DeadlineEnforcer } from './duties/deadline-enforcer.ts';
+import { ExpiryReaper } from './duties/expiry-reaper.ts';
+import { LeaseRescuer } from './duties/lease-rescuer.ts';
+import { QueueWatcher } from './duties/queue-watcher.ts';
+import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
+import { CancelJob } from './jobs/cancel-job.ts';
+import { ClaimJobs } from './jobs/claim-jobs.ts';
+import { CountJobs } from './jobs/count-jobs.ts';
+import { DeleteJobs } from './jobs/delete-jobs.ts';
+import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
+import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
+import type { JobEvents } from './jobs/job-events.ts';
+import { ListJobs } from './jobs/list-jobs.ts';
+import { LoseAttempts } from './jobs/lose-attempts.ts';
+import { Notifier } from './jobs/notifier.ts';
+import { QueueCursors } from './jobs/queue-cursors.ts';
+import { QueueGate } from './jobs/queue-gate.ts';
+import { ReadChunks } from './jobs/read-chunks.ts';
+import { ReadJob } from './jobs/read-job.ts';
+import { RecordChunks } from './jobs/record-chunks.ts';
+import { RecordOutcomes } from './jobs/record-outcomes.ts';
+import { RecordProgress } from './jobs/record-progress.ts';
+import { RetryJob } from './jobs/retry-job.ts';
+import type { SlotSource } from './jobs/slots.ts';
+import { SubmitAndWait } from './jobs/submit-and-wait.ts';
+import { SubmitBatch } from './jobs/submit-batch.ts';
+import { SubmitJob } from './jobs/submit-job.ts';
+import { WaitJob } from './jobs/wait-job.ts';
+import type { Clock, Random } from './runtime/clock.ts';
+import type { Logger } from './runtime/logger.ts';
+import type { Sealer } from './runtime/seal.ts';
+import { TaskGroup } from './runtime/task-group.ts';
+import { readAttemptInput } from './store/attempt-store.ts';
+import type { Database } from './store/database.ts';
+
+/** What the engine needs. */
+export interface JobEngineOptions {
+  database: Database;
+  events: JobEvents;
+  slots: SlotSource;
+  sealer: Sealer;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  config: { webhookAllowPrivate: boolean };
+}
+
+/** Parts that several use cases share. */
+function buildShared(options: JobEngineOptions) {
+  const { database, events, clock } = options;
+  const facts = new EndpointFactsCache(database, clock);
+  events.on('access', () => facts.clear());
+  const tasks = new TaskGroup('job engine');
+  const reads = new ReadJob(database);
+  const waits = new WaitJob({ ...options, reads });
+  const webhooks = new WebhookDeliverer({ ...options, allowPrivate: options.config.webhookAllowPrivate });
+  return {
+    ...options, facts, tasks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(database, clock),
+    onFinal: waits.settle.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
+  };
+}
+
+type Shared = ReturnType<typeof buildShared>;
+
+/** Nothing runs before the services are started. The notices and the wait poll start first, what changes jobs by itself last. */
+export function buildJobEngine(options: JobEngineOptions): JobEngine {
+  const shared = buildShared(options);
+  const attempts = buildAttemptCalls(shared);
+  const deletes = new DeleteJobs(shared);
+  return {
+    calls: buildJobCalls(shared, deletes),
+    attempts,
+    deleteJobs: (endpointId) => deletes.deleteAll(endpointId),
+    services: [
+      shared.tasks,
+      new Notifier({ ...shared, url: options.database.url }),
+      shared.waits.service,
+      new QueueWatcher(shared),
+      new DeadlineEnforcer(shared),
+      new ExpiryReaper(shared),
+      new LeaseRescuer({ ...shared, attempts }),
+      shared.webhooks,
+    ],
+  };
+}
+
+function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
+  const { reads, waits } = shared;
+  const batch = new SubmitBatch(shared);
+  const submits = new SubmitJob({ ...shared, batch, webhookAllowPrivate: shared.config.webhookAllowPrivate });
+  const submitAndWait = new SubmitAndWait({ submits, waits, reads });
+  const chunks = new ReadChunks(shared);
+  const cancels = new CancelJob(shared);
+  const retries = new RetryJob(shared);
+  const lists = new ListJobs(shared.database);
+  const counts = new CountJobs(shared.database, shared.clock);
+  return {
+    submit: async (submission) => submits.store(await submits.prepare(submission)),
+    submitAndWait: (submission, signal) => submitAndWait.run(submission, signal),
+    get: (key, wish) => reads.get(key, wish),
+    wait: (key, waitMs, signal) => waits.wait(key, waitMs, signal),
+    readChunks: (key, wish, signal) => chunks.read(key, wish, signal),
+    cancel: (key) => cancels.cancel(key),
+    retry: (key) => retries.retry(key),
+    purge: (endpointId) => deletes.purge(endpointId),
+    list: (endpointId, page) => lists.list(endpointId, page),
+    health: (endpointId) => counts.count(endpointId),
+  };
+}
+
+function buildAttemptCalls(shared: Shared): AttemptCalls {
+  const { database, sealer } = shared;
+  const claims = new ClaimJobs(shared);
+  const outcomes = new RecordOutcomes(shared);
+  const chunks = new RecordChunks(shared);
+  const progress = new RecordProgress(shared);
+  const recordOutcome: AttemptCalls['recordOutcome'] = (outcome) => {
+    progress.forget(outcome);
+    const before = chunks.pending(outcome);
+    return before ? before.then(() => outcomes.record(outcome)) : outcomes.record(outcome);
+  };
+  const losses = new LoseAttempts({ database, recordOutcome });
+  return {
+    claim: (endpointId, slots) => claims.claim(endpointId, slots),
+    recordOutcome,
+    appendChunk: (chunk) => chunks.append(chunk),
+    recordProgress: (key, output) => progress.show(key, output),
+    loseAttempts: (holder, held, cause) => losses.lose(holder, held, cause),
+    readInput: (key) => readAttemptInput(database.hot, key),
+    openS3Config: ({ endpointId, jobId, s3ConfigSealed }) => s3ConfigSealed && sealer.open(s3ConfigSealed, s3ConfigIdentity(endpointId, jobId)),
+  };
+}

@@ -1,0 +1,71 @@
+/** Ends jobs that run longer than their execution timeout: TIMED_OUT by the database clock, and the agent is told to stop the attempt. */
+import type { JobEvents } from '../jobs/job-events.ts';
+import type { Job } from '../domain/job.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Clock, Random, Timer } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import { nextDeadlineMs, timeOutJobs } from '../store/deadline-store.ts';
+import type { Database } from '../store/database.ts';
+
+/** What enforcing needs. */
+export interface DeadlineEnforcerOptions {
+  database: Database;
+  events: JobEvents;
+  /** Hears of every job that became final. */
+  onFinal(job: Job): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Longest pause between two passes in milliseconds, and how far a pass looks ahead for a deadline to wake up for. */
+const PERIOD_MS = 400;
+const AHEAD_MS = 500;
+const BATCH_ITEMS_MAX = 500;
+
+/** See the file's first line. */
+export class DeadlineEnforcer implements Service {
+  readonly name = 'deadline enforcer';
+  readonly #options: DeadlineEnforcerOptions;
+  readonly #loop: Loop;
+  #alarm: Timer | undefined;
+
+  constructor(options: DeadlineEnforcerOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#alarm?.cancel();
+    await this.#loop.stop();
+    this.#alarm?.cancel();
+  }
+
+  /** Times out the jobs that are due. Number of jobs. */
+  async runOnce(): Promise<number> {
+    const { database, events, onFinal, logger } = this.#options;
+    const ended = await timeOutJobs(database.hot, BATCH_ITEMS_MAX);
+    for (const { job, machineId } of ended) {
+      logger.info({ endpointId: job.endpointId, jobId: job.id, attempt: job.attempt, workerId: job.workerId, machineId }, 'job timed out');
+      onFinal(job);
+    }
+    events.emit('settled', ended.map(({ job }) => ({ endpointId: job.endpointId, jobId: job.id })));
+    events.emit('stop', ended.map(({ job, machineId }) => (
+      { endpointId: job.endpointId, jobId: job.id, attempt: job.attempt, machineId, reason: 'execution timeout' })));
+    return ended.length;
+  }
+
+  async #pass(): Promise<boolean> {
+    if ((await this.runOnce()) === BATCH_ITEMS_MAX) return true;
+    const ms = await nextDeadlineMs(this.#options.database.hot, AHEAD_MS);
+    this.#alarm?.cancel();
+    if (ms !== undefined) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
+    return false;
+  }
+}

@@ -1,0 +1,55 @@
+/** Deletes jobs whose life is over, also while they run, and remembered Idempotency-Keys. Readers treat both as gone before that. */
+import { announceDeleted } from '../jobs/delete-jobs.ts';
+import type { JobEvents } from '../jobs/job-events.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import { reapExpired, reapIdempotencyKeys } from '../store/deadline-store.ts';
+import type { Database } from '../store/database.ts';
+
+/** What reaping needs. */
+export interface ExpiryReaperOptions {
+  database: Database;
+  events: JobEvents;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A running job whose ttl has elapsed is stopped within this many milliseconds. */
+const PERIOD_MS = 1_000;
+const BATCH_ITEMS_MAX = 500;
+
+/** See the file's first line. */
+export class ExpiryReaper implements Service {
+  readonly name = 'expiry reaper';
+  readonly #options: ExpiryReaperOptions;
+  readonly #loop: Loop;
+
+  constructor(options: ExpiryReaperOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) >= BATCH_ITEMS_MAX, clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** Deletes one batch. Number of deleted jobs and keys. */
+  async runOnce(): Promise<number> {
+    const { database, events, logger } = this.#options;
+    const deleted = await reapExpired(database.hot, BATCH_ITEMS_MAX);
+    announceDeleted(events, deleted, 'ttl elapsed');
+    for (const { endpointId, jobId, attempt, machineId } of deleted) {
+      if (machineId !== undefined) logger.info({ endpointId, jobId, attempt, machineId }, 'job expired while it ran');
+    }
+    const keys = await reapIdempotencyKeys(database.hot, BATCH_ITEMS_MAX);
+    return Math.max(deleted.length, keys);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Rescues attempts whose machine stopped extending its lease. Never by elapsed time alone: the machine's own row says that its lease has
+ * ended, and its agent has killed its attempts before that. Whoever records the loss first wins; the others change nothing.
+ */
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import { expiredLeases } from '../store/attempt-store.ts';
+import type { Database } from '../store/database.ts';
+
+/** What rescuing needs. */
+export interface LeaseRescuerOptions {
+  database: Database;
+  attempts: Pick<AttemptCalls, 'recordOutcome'>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+const PERIOD_MS = 1_000;
+const BATCH_ITEMS_MAX = 500;
+
+/** See the file's first lines. */
+export class LeaseRescuer implements Service {
+  readonly name = 'lease rescuer';
+  readonly #options: LeaseRescuerOptions;
+  readonly #loop: Loop;
+
+  constructor(options: LeaseRescuerOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) === BATCH_ITEMS_MAX, clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** Rescues one batch. Number of attempts that this replica took back. */
+  async runOnce(): Promise<number> {
+    const { database, attempts, logger } = this.#options;
+    const expired = await expiredLeases(database.sql, BATCH_ITEMS_MAX);
+    const verdicts = await Promise.all(expired.map(({ attempt, machineName }) => attempts.recordOutcome({
+      ...attempt, kind: 'LOST', output: undefined, error: `the machine ${machineName} stopped answering`,
+    })));
+    const rescued = expired.filter((_, index) => verdicts[index] === 'recorded');
+    for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease has ended');
+    return rescued.length;
+  }
+}

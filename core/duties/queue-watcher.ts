@@ -1,0 +1,69 @@
+/** Looks, for every endpoint that has free workers here and is believed to have an empty queue, whether that is true: the guarantee behind the notices. */
+import type { JobEvents } from '../jobs/job-events.ts';
+import type { QueueCursors } from '../jobs/queue-cursors.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import { queuedEndpoints } from '../store/claim-store.ts';
+import type { Database } from '../store/database.ts';
+
+/** What watching needs. */
+export interface QueueWatcherOptions {
+  database: Database;
+  events: JobEvents;
+  cursors: QueueCursors;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A queued job of which every notice got lost is found within this many milliseconds, … */
+const PERIOD_MS = 1_000;
+/** … or, when looking is slow, within this many times what it takes. */
+const REST_FACTOR = 20;
+const BATCH_ITEMS_MAX = 500;
+
+/** See the file's first line. */
+export class QueueWatcher implements Service {
+  readonly name = 'queue watcher';
+  readonly #options: QueueWatcherOptions;
+  readonly #loop: Loop;
+  #restUntilMs = 0;
+
+  constructor(options: QueueWatcherOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** Looks once. The endpoints whose queue is not empty after all. */
+  async runOnce(): Promise<string[]> {
+    const { database, cursors, events } = this.#options;
+    const watched = cursors.watched();
+    const found: string[] = [];
+    for (let from = 0; from < watched.length; from += BATCH_ITEMS_MAX) {
+      found.push(...await queuedEndpoints(database.hot, watched.slice(from, from + BATCH_ITEMS_MAX)));
+    }
+    for (const endpointId of found) cursors.correct(endpointId);
+    events.emit('queued', found);
+    return found;
+  }
+
+  async #pass(): Promise<void> {
+    const { clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    if (startedAtMs < this.#restUntilMs) return;
+    await this.runOnce();
+    const endedAtMs = clock.monotonicMs();
+    this.#restUntilMs = endedAtMs + (endedAtMs - startedAtMs) * REST_FACTOR;
+  }
+}

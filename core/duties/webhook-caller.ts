@@ -1,0 +1,91 @@
+/** Makes one webhook call: JSON by POST, signed when the endpoint has a secret, never to a private address unless that is allowed. */
+import { lookup } from 'node:dns';
+import type { LookupAddress, LookupOptions } from 'node:dns';
+import { Webhook } from 'standardwebhooks';
+import { Agent, request } from 'undici';
+import { isPrivateAddress, isPrivateHost } from '../domain/webhook-url.ts';
+
+/** A call to make. */
+export interface WebhookCall {
+  url: string;
+  body: Buffer;
+  /** Names the call; the same for all its tries. */
+  id: string;
+  /** `whsec_` and base64, or undefined for no signature. */
+  secret: string | undefined;
+  /** Now, in milliseconds since 1970, for the signature. */
+  nowMs: number;
+}
+
+/** Longest try in milliseconds (compat.md 6). */
+export const TRY_MS_MAX = 30_000;
+/** Bytes of an answer that are read and thrown away before the connection is closed. */
+const ANSWER_BYTES_MAX = 65_536;
+const USER_AGENT = 'Slipway-Webhook/1';
+/** Calls to one host at once. */
+const CONNECTIONS_PER_HOST = 16;
+
+/** See the file's first line. */
+export class WebhookCaller {
+  readonly #allowPrivate: boolean;
+  readonly #agent: Agent;
+
+  constructor(allowPrivate: boolean) {
+    this.#allowPrivate = allowPrivate;
+    this.#agent = new Agent({
+      connections: CONNECTIONS_PER_HOST,
+      connect: { timeout: TRY_MS_MAX, ...(allowPrivate ? {} : { lookup: lookupPublic }) },
+      headersTimeout: TRY_MS_MAX,
+      bodyTimeout: TRY_MS_MAX,
+      keepAliveTimeout: 4_000,
+    });
+  }
+
+  /** Undefined when the receiver answered 2xx, else why the try failed. Redirects are not followed. Aborting counts as a failure. */
+  async call(call: WebhookCall, signal: AbortSignal): Promise<string | undefined> {
+    if (!this.#allowPrivate && isPrivateHost(new URL(call.url).hostname)) return 'the address is private';
+    try {
+      const answer = await request(call.url, {
+        method: 'POST',
+        dispatcher: this.#agent,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS_MAX)]),
+        headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...signature(call) },
+        body: call.body,
+      });
+      await answer.body.dump({ limit: ANSWER_BYTES_MAX });
+      return answer.statusCode >= 200 && answer.statusCode < 300 ? undefined : `the receiver answered ${answer.statusCode}`;
+    } catch (error) {
+      return error instanceof Error ? error.message.slice(0, 500) || error.name : 'the call failed';
+    }
+  }
+
+  /** Closes all connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+/** Headers of the Standard Webhooks specification. */
+function signature(call: WebhookCall): Record<string, string> {
+  if (call.secret === undefined) return {};
+  const at = new Date(call.nowMs);
+  return {
+    'webhook-id': call.id,
+    'webhook-timestamp': String(Math.floor(call.nowMs / 1000)),
+    'webhook-signature': new Webhook(call.secret).sign(call.id, at, call.body.toString()),
+  };
+}
+
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
+
+/** Resolves a name to its public addresses, at the moment of connecting: a check made earlier could be answered differently now. */
+function lookupPublic(hostname: string, options: LookupOptions, done: LookupCallback): void {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return done(error, []);
+    const allowed = addresses.filter(({ address }) => !isPrivateAddress(address));
+    const [first] = allowed;
+    if (!first) return done(Object.assign(new Error(`${hostname} is a private address`), { code: 'EACCES' }), []);
+    if (options.all) return done(null, allowed);
+    done(null, first.address, first.family);
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * Makes the webhook calls that outcomes have ordered: three tries, 10 s apart (spec.md 6). A call is taken by pushing its due instant away, so
+ * that another replica makes it when this one dies. A call may be made twice; it is never forgotten.
+ */
+import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Clock, Random, Timer } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sealer } from '../runtime/seal.ts';
+import type { Service } from '../runtime/service.ts';
+import { TaskGroup } from '../runtime/task-group.ts';
+import type { Database } from '../store/database.ts';
+import { persist } from '../store/transient.ts';
+import { forgetDelivery, nextDueMs, postponeDelivery, takeDue } from '../store/webhook-store.ts';
+import type { Delivery } from '../store/webhook-store.ts';
+import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
+
+/** What delivering needs. */
+export interface WebhookDelivererOptions {
+  database: Database;
+  sealer: Sealer;
+  /** Private addresses may be called. */
+  allowPrivate: boolean;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Tries of a call, and the pause between them in milliseconds (spec.md 8). */
+export const TRIES_MAX = 3;
+const PAUSE_MS = 10_000;
+/** A replica that takes a call has this many milliseconds before another takes it. */
+const HOLD_MS = TRY_MS_MAX + 10_000;
+/** Calls at once, of all endpoints and of one: a slow receiver must not hold up the others. */
+const AT_ONCE_MAX = 64;
+const AT_ONCE_PER_ENDPOINT_MAX = 16;
+/** When a call that found no room is looked at again, in milliseconds. */
+const DEFER_MS = 500;
+const PERIOD_MS = 1_000;
+
+/** See the file's first lines. */
+export class WebhookDeliverer implements Service {
+  readonly name = 'webhook deliverer';
+  readonly #options: WebhookDelivererOptions;
+  readonly #caller: WebhookCaller;
+  readonly #loop: Loop;
+  readonly #tasks = new TaskGroup('webhook calls');
+  readonly #running = new Map<string, number>();
+  #count = 0;
+  #alarm: Timer | undefined;
+
+  constructor(options: WebhookDelivererOptions) {
+    this.#options = options;
+    this.#caller = new WebhookCaller(options.allowPrivate);
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#alarm?.cancel();
+    await this.#loop.stop();
+    this.#alarm?.cancel();
+    await this.#tasks.stop();
+    await this.#caller.close();
+  }
+
+  /** Something may be due. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** Takes the calls that are due and makes one try of each. Number of tries, once all have ended. */
+  async runOnce(): Promise<number> {
+    const deliveries = await this.#take();
+    await Promise.all(deliveries.map((delivery) => this.#deliver(delivery)));
+    return deliveries.length;
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#count < AT_ONCE_MAX) {
+      for (const delivery of await this.#take()) {
+        this.#tasks.own(this.#deliver(delivery).finally(() => this.#loop.wake()), (error) => {
+          this.#options.logger.error({ err: error, jobId: delivery.jobId }, 'the end of a webhook call was not recorded');
+        });
+      }
+    }
+    const ms = this.#count < AT_ONCE_MAX ? await nextDueMs(this.#options.database.hot) : undefined;
+    this.#alarm?.cancel();
+    if (ms !== undefined && ms < PERIOD_MS) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
+  }
+
+  async #take(): Promise<Delivery[]> {
+    const { hot } = this.#options.database;
+    const due = await takeDue(hot, AT_ONCE_MAX - this.#count, HOLD_MS);
+    const taken: Delivery[] = [];
+    for (const delivery of due) {
+      const running = this.#running.get(delivery.endpointId) ?? 0;
+      if (running >= AT_ONCE_PER_ENDPOINT_MAX) await postponeDelivery(hot, delivery, DEFER_MS, undefined);
+      else {
+        this.#running.set(delivery.endpointId, running + 1);
+        this.#count += 1;
+        taken.push(delivery);
+      }
+    }
+    return taken;
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    const { clock, random } = this.#options;
+    const { signal } = this.#tasks;
+    try {
+      const failure = await this.#try(delivery);
+      // A call that was cut off by our own stop is due again at once for whoever comes next; it is not counted.
+      const forMs = signal.aborted ? 0 : HOLD_MS;
+      await persist(() => this.#record(delivery, failure, signal.aborted), { clock, random, forMs, signal });
+    } finally {
+      const running = this.#running.get(delivery.endpointId) ?? 1;
+      if (running <= 1) this.#running.delete(delivery.endpointId);
+      else this.#running.set(delivery.endpointId, running - 1);
+      this.#count -= 1;
+    }
+  }
+
+  async #try(delivery: Delivery): Promise<string | undefined> {
+    const { sealer, clock } = this.#options;
+    const { url, body, endpointId, jobId, id, secretSealed } = delivery;
+    try {
+      const secret = secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
+      return await this.#caller.call({ url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs() }, this.#tasks.signal);
+    } catch (error) {
+      // A secret that does not open or does not sign must not hold the call for ever.
+      return error instanceof Error ? error.message : 'the call could not be made';
+    }
+  }
+
+  async #record(delivery: Delivery, failure: string | undefined, stopped: boolean): Promise<void> {
+    const { hot } = this.#options.database;
+    const { logger } = this.#options;
+    const { endpointId, jobId, url } = delivery;
+    const tries = delivery.tries + 1;
+    const host = new URL(url).host;
+    if (failure === undefined) {
+      logger.debug({ endpointId, jobId, host, tries }, 'webhook delivered');
+      return await forgetDelivery(hot, delivery);
+    }
+    if (stopped) return await postponeDelivery(hot, delivery, 0, undefined);
+    if (tries >= TRIES_MAX) {
+      logger.warn({ endpointId, jobId, host, tries, reason: failure }, 'webhook given up');
+      return await forgetDelivery(hot, delivery);
+    }
+    logger.info({ endpointId, jobId, host, tries, reason: failure }, 'webhook failed, will be tried again');
+    await postponeDelivery(hot, delivery, PAUSE_MS, failure);
+  }
+}
+

@@ -1,0 +1,58 @@
+/** The calls of JobService that may be made in both ways, alone or on a pipeline: check the key, call the use case, encode. */
+import type {
+  CancelJobRequest, CancelJobResponse, GetJobRequest, GetJobResponse, ReadChunksRequest, ReadChunksResponse, SubmitJobRequest,
+  SubmitJobResponse, WaitJobRequest, WaitJobResponse,
+} from '../../proto/gen/slipway/v1/job_service.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Access } from '../jobs/access.ts';
+import type { JobCalls } from '../jobs/job-engine.ts';
+import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
+
+/** See the file's first line. All fail with DomainError and the like; the caller turns failures into statuses. */
+export class JobRpc {
+  readonly #calls: JobCalls;
+  readonly #access: Access;
+
+  constructor(calls: JobCalls, access: Access) {
+    this.#calls = calls;
+    this.#access = access;
+  }
+
+  async submit(request: SubmitJobRequest, apiKey: string): Promise<SubmitJobResponse> {
+    const verdict = this.#access.check(apiKey, { endpointId: request.endpointId, write: true });
+    if (verdict instanceof Promise) await verdict;
+    return { job: jobToMessage(await this.#calls.submit(submissionFromMessage(request))) };
+  }
+
+  async submitAndWait(request: SubmitJobRequest, apiKey: string, signal: AbortSignal): Promise<WaitJobResponse> {
+    const verdict = this.#access.check(apiKey, { endpointId: request.endpointId, write: true });
+    if (verdict instanceof Promise) await verdict;
+    return { job: jobToMessage(await this.#calls.submitAndWait(submissionFromMessage(request), signal)) };
+  }
+
+  async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string): Promise<GetJobResponse> {
+    const verdict = this.#access.check(apiKey, { endpointId, write: ttlMs !== 0 });
+    if (verdict instanceof Promise) await verdict;
+    return { job: jobToMessage(await this.#calls.get({ endpointId, jobId }, { omitOutput, ttlMs })) };
+  }
+
+  async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal): Promise<WaitJobResponse> {
+    const verdict = this.#access.check(apiKey, { endpointId, write: false });
+    if (verdict instanceof Promise) await verdict;
+    return { job: jobToMessage(await this.#calls.wait({ endpointId, jobId }, waitMs, signal)) };
+  }
+
+  async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal): Promise<ReadChunksResponse> {
+    const { endpointId, jobId, cursor, waitMs, limit } = request;
+    const verdict = this.#access.check(apiKey, { endpointId, write: false });
+    if (verdict instanceof Promise) await verdict;
+    if (limit < 0 || waitMs < 0) throw new DomainError('INVALID_REQUEST', 'limit and wait_ms must not be negative');
+    return chunkPageToMessage(await this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal));
+  }
+
+  async cancel({ endpointId, jobId }: CancelJobRequest, apiKey: string): Promise<CancelJobResponse> {
+    const verdict = this.#access.check(apiKey, { endpointId, write: true });
+    if (verdict instanceof Promise) await verdict;
+    return { job: jobToMessage(await this.#calls.cancel({ endpointId, jobId })) };
+  }
+}

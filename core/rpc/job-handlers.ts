@@ -1,0 +1,97 @@
+/** JobService: decode, call a use case, encode. */
+import type { handleUnaryCall } from '@grpc/grpc-js';
+import type { JobServiceServer } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { Access } from '../jobs/access.ts';
+import type { JobCalls } from '../jobs/job-engine.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import { JobRpc } from './job-calls.ts';
+import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
+import { Pipeline } from './pipeline.ts';
+import { keyOf, statusOf, unary } from './unary.ts';
+
+/** What the handlers need. */
+export interface JobHandlersOptions {
+  calls: JobCalls;
+  access: Access;
+  logger: Logger;
+}
+
+/** The handlers, and a service whose stop ends all waits and pipelines; stop it before the server, which else waits for them. */
+export interface JobHandlers {
+  handlers: JobServiceServer;
+  service: Service;
+}
+
+/** All calls that wait, so that they can be ended. */
+class OpenCalls implements Service {
+  readonly name = 'job calls';
+  readonly #pipelines = new Set<Pipeline>();
+  readonly #stopping = new AbortController();
+
+  /** Aborted when the process stops. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const pipeline of this.#pipelines) pipeline.close();
+  }
+
+  add(open: (onEnd: () => void) => Pipeline): void {
+    const pipeline = open(() => this.#pipelines.delete(pipeline));
+    this.#pipelines.add(pipeline);
+    if (this.signal.aborted) pipeline.close();
+  }
+}
+
+/** See the file's first line. */
+export function createJobHandlers({ calls, access, logger }: JobHandlersOptions): JobHandlers {
+  const rpc = new JobRpc(calls, access);
+  const open = new OpenCalls();
+  return {
+    service: open,
+    handlers: {
+      pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, rpc, logger, onEnd)),
+      submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
+      getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
+      waitJob: patient(logger, open.signal, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
+      readChunks: patient(logger, open.signal, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
+      cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),
+      retryJob: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        await access.check(apiKey, { endpointId, write: true });
+        return { job: jobToMessage(await calls.retry({ endpointId, jobId })) };
+      }),
+      purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
+        await access.check(apiKey, { endpointId, write: true });
+        return { removed: await calls.purge(endpointId) };
+      }),
+      listJobs: unary(logger, async ({ endpointId, state, offset, limit }, apiKey) => {
+        await access.check(apiKey, { endpointId, write: false });
+        const { jobs, total } = await calls.list(endpointId, { state: stateFromMessage(state), offset, limit });
+        return { jobs: jobs.map(jobToMessage), total };
+      }),
+      getHealth: unary(logger, async ({ endpointId }, apiKey) => {
+        await access.check(apiKey, { endpointId, write: false });
+        return healthToMessage(await calls.health(endpointId));
+      }),
+    },
+  };
+}
+
+/** A handler that may wait: its signal aborts when the caller has gone or the process stops. */
+function patient<Request, Response>(
+  logger: Logger, stopping: AbortSignal, handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  return (call, done) => {
+    const gone = new AbortController();
+    call.on('cancelled', () => gone.abort());
+    handle(call.request, keyOf(call.metadata), AbortSignal.any([gone.signal, stopping])).then(
+      (response) => done(null, response),
+      (error: unknown) => done(statusOf(error, call.getPath(), logger)),
+    );
+  };
+}

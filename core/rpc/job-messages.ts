@@ -1,0 +1,98 @@
+/** Jobs between the wire and the domain. Total in both directions: a new state or kind does not compile until it has its row. */
+import { JobState as WireState, S3Config, SubmitKind as WireKind } from '../../proto/gen/slipway/v1/job.ts';
+import type { Job as WireJob } from '../../proto/gen/slipway/v1/job.ts';
+import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { JobState } from '../domain/job-state.ts';
+import { delayMs, executionMs } from '../domain/job.ts';
+import type { Job } from '../domain/job.ts';
+import type { SubmitKind } from '../domain/retention.ts';
+import type { ChunkPage, EndpointHealth, Submission } from '../jobs/job-engine.ts';
+
+const STATE_TO_WIRE: Record<JobState, WireState> = {
+  IN_QUEUE: WireState.IN_QUEUE,
+  IN_PROGRESS: WireState.IN_PROGRESS,
+  COMPLETED: WireState.COMPLETED,
+  FAILED: WireState.FAILED,
+  CANCELLED: WireState.CANCELLED,
+  TIMED_OUT: WireState.TIMED_OUT,
+};
+
+const STATE_FROM_WIRE: Record<WireState, JobState | undefined> = {
+  [WireState.UNSPECIFIED]: undefined,
+  [WireState.IN_QUEUE]: 'IN_QUEUE',
+  [WireState.IN_PROGRESS]: 'IN_PROGRESS',
+  [WireState.COMPLETED]: 'COMPLETED',
+  [WireState.FAILED]: 'FAILED',
+  [WireState.CANCELLED]: 'CANCELLED',
+  [WireState.TIMED_OUT]: 'TIMED_OUT',
+};
+
+const KIND_FROM_WIRE: Record<WireKind, SubmitKind | undefined> = {
+  [WireKind.UNSPECIFIED]: undefined,
+  [WireKind.ASYNC]: 'ASYNC',
+  [WireKind.SYNC]: 'SYNC',
+};
+
+/** A job as callers see it. */
+export function jobToMessage(job: Job): WireJob {
+  return {
+    id: job.id,
+    endpointId: job.endpointId,
+    state: STATE_TO_WIRE[job.state],
+    output: job.output,
+    error: job.error,
+    delayMs: delayMs(job),
+    executionMs: executionMs(job),
+    retries: job.retries,
+    workerId: job.workerId,
+    attempt: job.attempt,
+    submitTime: new Date(job.submittedAtMs),
+    finishTime: job.finishedAtMs === undefined ? undefined : new Date(job.finishedAtMs),
+  };
+}
+
+/** A state to list; undefined = all. INVALID_REQUEST: a number that is no state. */
+export function stateFromMessage(state: WireState): JobState | undefined {
+  if (!(state in STATE_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${state} is no state of a job`);
+  return STATE_FROM_WIRE[state];
+}
+
+/** A submission. INVALID_REQUEST: no kind, or a wait out of range. */
+export function submissionFromMessage(request: SubmitJobRequest): Submission {
+  const kind = KIND_FROM_WIRE[request.kind];
+  if (kind === undefined) throw new DomainError('INVALID_REQUEST', 'kind must be SUBMIT_KIND_ASYNC or SUBMIT_KIND_SYNC');
+  const waitMs = request.waitMs === 0 ? WAIT_MS_DEFAULT : request.waitMs;
+  if (kind === 'SYNC' && (waitMs < WAIT_MS_MIN || waitMs > WAIT_MS_MAX)) {
+    throw new DomainError('INVALID_REQUEST', `wait_ms is ${waitMs}, but must be from ${WAIT_MS_MIN} to ${WAIT_MS_MAX}`);
+  }
+  const { executionTimeoutMs, lowPriority, ttlMs } = request.policy ?? {};
+  return {
+    endpointId: request.endpointId,
+    requestId: request.requestId,
+    kind,
+    input: request.input,
+    webhook: request.webhook,
+    policy: { executionTimeoutMs, lowPriority, ttlMs },
+    s3Config: request.s3Config && Buffer.from(S3Config.encode(request.s3Config).finish()),
+    waitMs,
+    idempotencyKey: request.idempotencyKey,
+  };
+}
+
+/** Streamed output. */
+export function chunkPageToMessage(page: ChunkPage): ReadChunksResponse {
+  return {
+    chunks: page.chunks,
+    state: STATE_TO_WIRE[page.state],
+    cursor: { attempt: page.cursor.attempt, number: page.cursor.number },
+    more: page.more,
+    error: page.error,
+  };
+}
+
+/** Counts. */
+export function healthToMessage(health: EndpointHealth): GetHealthResponse {
+  return { jobs: health.jobs, workers: health.workers };
+}

@@ -1,0 +1,178 @@
+/**
+ * The pipeline: many calls on one stream, answered in batches as soon as they are ready. What is answered within one turn leaves in one
+ * message; a stream whose peer does not read is not read either.
+ */
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { PipelineCall, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
+import { REASONS } from '../../proto/wire/reason.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { JobRpc } from './job-calls.ts';
+import { refusalOf } from './unary.ts';
+
+type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
+type Reply = NonNullable<PipelineReply['reply']>;
+
+/** Unanswered calls on one stream beyond which it is not read, and below which it is read again. */
+const UNANSWERED_MAX = 20_000;
+const UNANSWERED_LOW = 15_000;
+/** Answers in one message. */
+const REPLIES_MAX = 1_000;
+
+/** One stream of one caller, from its opening to its end. */
+export class Pipeline {
+  readonly #stream: Stream;
+  readonly #rpc: JobRpc;
+  readonly #logger: Logger;
+  /** Ends the wait of each unanswered call that may wait. */
+  readonly #waits = new Map<number, AbortController>();
+  #replies: PipelineReply[] = [];
+  #unanswered = 0;
+  #scheduled = false;
+  /** The peer must read before more is written. */
+  #full = false;
+  #ended = false;
+  /** The peer sends no more. */
+  #finished = false;
+  readonly #onEnd: () => void;
+
+  constructor(stream: Stream, rpc: JobRpc, logger: Logger, onEnd: () => void) {
+    this.#stream = stream;
+    this.#rpc = rpc;
+    this.#logger = logger;
+    this.#onEnd = onEnd;
+    stream.on('data', (request: PipelineRequest) => this.#receive(request));
+    stream.on('drain', () => this.#drained());
+    stream.on('end', () => {
+      this.#finished = true;
+      this.#endWhenAnswered();
+    });
+    for (const event of ['cancelled', 'error', 'close']) stream.on(event, () => this.#end());
+  }
+
+  /** Ends all waits, which are answered as things stand, and takes no more calls. */
+  close(): void {
+    this.#finished = true;
+    for (const wait of this.#waits.values()) wait.abort();
+    this.#endWhenAnswered();
+  }
+
+  #receive({ calls }: PipelineRequest): void {
+    if (this.#finished) return;
+    for (const call of calls) this.#handle(call);
+    this.#throttle();
+  }
+
+  #handle({ callId, apiKey, call }: PipelineCall): void {
+    if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.abort();
+    this.#unanswered += 1;
+    this.#answer(callId, apiKey, call).then(
+      (reply) => this.#reply(callId, reply),
+      (error: unknown) => this.#reply(callId, this.#failure(error)),
+    );
+  }
+
+  async #answer(callId: number, apiKey: string, call: PipelineCall['call']): Promise<Reply> {
+    switch (call?.$case) {
+      case 'submit': return { $case: 'submit', value: await this.#rpc.submit(call.value, apiKey) };
+      case 'get': return { $case: 'get', value: await this.#rpc.get(call.value, apiKey) };
+      case 'cancel': return { $case: 'cancel', value: await this.#rpc.cancel(call.value, apiKey) };
+      case 'wait': return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId)) };
+      case 'chunks': return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId)) };
+      case 'submitAndWait': return { $case: 'wait', value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId)) };
+      case 'abandon':
+      case undefined: return error('INVALID_REQUEST', 'the call is empty or of a newer version');
+    }
+  }
+
+  #wait(callId: number): AbortSignal {
+    const wait = new AbortController();
+    this.#waits.set(callId, wait);
+    return wait.signal;
+  }
+
+  #failure(failure: unknown): Reply {
+    const { reason, message } = refusalOf(failure);
+    if (reason === 'INTERNAL') this.#logger.error({ err: failure }, 'a pipelined call failed');
+    else if (reason === 'UNAVAILABLE') this.#logger.warn({ err: failure }, 'a pipelined call could not be served now');
+    return error(reason, message);
+  }
+
+  #reply(callId: number, reply: Reply): void {
+    this.#waits.delete(callId);
+    this.#unanswered -= 1;
+    if (this.#ended) return;
+    this.#replies.push({ callId, reply });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#full) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    while (this.#replies.length > 0 && !this.#full && !this.#ended) this.#full = !this.#stream.write({ replies: this.#take() });
+    this.#throttle();
+    this.#endWhenAnswered();
+  }
+
+  /** As many answers as fit into one message, at least one. */
+  #take(): PipelineReply[] {
+    let count = 0;
+    let bytes = 0;
+    while (count < this.#replies.length && count < REPLIES_MAX) {
+      bytes += sizeOf(this.#replies[count]!);
+      if (count > 0 && bytes > BATCH_MESSAGE_BYTES) break;
+      count += 1;
+    }
+    return this.#replies.splice(0, count);
+  }
+
+  #drained(): void {
+    this.#full = false;
+    if (this.#replies.length > 0) this.#schedule();
+    this.#throttle();
+  }
+
+  /** Waiting calls cost nothing and do not count as long as the answers are read. */
+  #throttle(): void {
+    if (this.#ended) return;
+    const busy = this.#unanswered - this.#waits.size + this.#replies.length;
+    if (busy > UNANSWERED_MAX || this.#waits.size > 5 * UNANSWERED_MAX) this.#stream.pause();
+    else if (this.#stream.isPaused() && busy < UNANSWERED_LOW && this.#waits.size < 5 * UNANSWERED_LOW) this.#stream.resume();
+  }
+
+  #endWhenAnswered(): void {
+    if (!this.#finished || this.#ended || this.#unanswered > 0 || this.#replies.length > 0) return;
+    this.#stream.end();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#replies = [];
+    for (const wait of this.#waits.values()) wait.abort();
+    this.#onEnd();
+  }
+}
+
+function error(reason: keyof typeof REASONS, message: string): Reply {
+  return { $case: 'error', value: { code: REASONS[reason].grpc, reason, message } };
+}
+
+/** Roughly the bytes of an answer; only outputs and chunks matter. */
+function sizeOf({ reply }: PipelineReply): number {
+  switch (reply?.$case) {
+    case 'get':
+    case 'wait': return 256 + (reply.value.job?.output?.length ?? 0);
+    case 'chunks': return reply.value.chunks.reduce((bytes, chunk) => bytes + chunk.output.length + 64, 256);
+    default: return 256;
+  }
+}
