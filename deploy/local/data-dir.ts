@@ -13,6 +13,8 @@ export interface DataDir {
   localEnvFile: string;
   /** Process id of the launcher. */
   pidFile: string;
+  /** gRPC port of core, so that it stays the same. */
+  corePortFile: string;
   /** Output of every process, one file each. */
   logDir: string;
   /** The embedded PostgreSQL's data, or a link to it. */
@@ -38,6 +40,7 @@ export function openDataDir(dir: string): DataDir {
     secretsFile: join(dir, 'secrets.json'),
     localEnvFile: join(dir, 'local.env'),
     pidFile: join(dir, 'launcher.pid'),
+    corePortFile: join(dir, 'core.port'),
     logDir: join(dir, 'logs'),
     postgresDir: join(dir, 'postgres'),
     agentDir: join(dir, 'agent'),

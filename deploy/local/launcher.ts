@@ -13,7 +13,7 @@ import type { LocalFacts } from './local-env.ts';
 import { nodeProcess } from './node-process.ts';
 import type { LocalOptions } from './options.ts';
 import { UsageError } from './options.ts';
-import { freePort, portProblem } from './ports.ts';
+import { freePort, portProblem, stickyPort } from './ports.ts';
 import { createCluster, postgresProcess, postgresUrl, stopLeftover } from './postgres.ts';
 import { findPostgres } from './postgres-program.ts';
 import { ProcessLog } from './process-log.ts';
@@ -132,7 +132,7 @@ export class Launcher {
 
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
     const { root, env, progress } = this.#given;
-    const port = await portProblem(CORE_PORT_WISHED) === undefined ? CORE_PORT_WISHED : await freePort();
+    const port = await stickyPort(data.corePortFile, CORE_PORT_WISHED);
     const plan = nodeProcess({
       name: 'core', root, file: 'core/main.ts', logDir: data.logDir,
       // Everything runs on this machine, so a webhook to it is what a developer means.

@@ -1,4 +1,5 @@
 /** TCP ports of this machine. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
@@ -32,4 +33,21 @@ export async function portProblem(port: number): Promise<string | undefined> {
 /** A port that is free right now. */
 export function freePort(): Promise<number> {
   return listen(0);
+}
+
+/**
+ * A port that stays the same from run to run as long as it is free: the one in the file, else the wished one, else any. The choice is
+ * kept in the file.
+ */
+export async function stickyPort(file: string, wished: number): Promise<number> {
+  const kept = existsSync(file) ? Number(readFileSync(file, 'utf8')) : wished;
+  for (const port of [kept, wished]) {
+    if (Number.isInteger(port) && port > 0 && await portProblem(port) === undefined) return keep(file, port);
+  }
+  return keep(file, await freePort());
+}
+
+function keep(file: string, port: number): number {
+  writeFileSync(file, `${port}\n`);
+  return port;
 }

@@ -59,6 +59,7 @@ export function pythonInstallHint(): string {
 
 async function pythonVersion(signal: AbortSignal): Promise<string> {
   const { code, output } = await runPython('python3', ['-c', 'import platform; print(platform.python_version())'], signal);
+  if (signal.aborted) throw new UsageError('Stopped before a Python environment was made.');
   if (code !== 0) throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
   return output.at(-1)!.trim();
 }

@@ -84,6 +84,7 @@ export class SupervisedProcess<Ready> {
 
   async #launch(): Promise<Ready> {
     const { name, log } = this.#plan;
+    if (this.#stopping.signal.aborted) throw new Error(`${name} was stopped before it was started.`);
     const output = log.open();
     const child = await Promise.resolve(this.#plan.spawn(output)).finally(() => closeSync(output));
     this.#child = child;
@@ -99,7 +100,8 @@ export class SupervisedProcess<Ready> {
     });
     const died = this.#ended.then((how) => { throw new Error(`ended with ${how} before it was ready`); });
     try {
-      if (this.#stopping.signal.aborted) throw new Error('was stopped');
+      // A stop that came in while it was being spawned has not seen this child.
+      if (this.#stopping.signal.aborted) void this.#end();
       return await Promise.race([this.#plan.whenReady(child, gone.signal), died, tooSlow]);
     } catch (error) {
       await this.#end();

@@ -41,10 +41,10 @@ export class TestResultReader {
     this.#parser.write(tap);
   }
 
-  /** Ends the reading. Output that breaks off in the middle counts as a failure. */
+  /** Ends the reading. Output that breaks off in the middle, or holds no test at all, counts as a failure. */
   end(): TestResults {
     this.#parser.end();
-    if (!this.#ok && this.results.failed === 0) this.results.failed = 1;
+    if ((!this.#ok || this.#seen === 0) && this.results.failed === 0) this.results.failed = 1;
     return this.results;
   }
 

@@ -1,0 +1,58 @@
+/** Python environments: reused, made anew when the requirements change, and clear words where something is missing. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { makeVenv, pythonInstallHint } from '../../deploy/local/python-venv.ts';
+import { UsageError } from '../../deploy/local/options.ts';
+import { scratch } from '../helpers/scratch.ts';
+
+/** A python3 of a few lines in front of the real one on the PATH: `venv` makes bin/python, pip writes down what it was asked for. */
+const PYTHON = `#!/bin/sh
+case "$*" in
+  *platform*) echo 3.12.1 ;;
+  *"-m venv"*) [ -e "$FAKE/no-venv" ] && { echo "ensurepip is not available"; exit 1; }; mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+  *"-m pip"*) echo "$*" >>"$FAKE/asked"; echo "Collecting something (from here)"; [ ! -e "$FAKE/no-pip" ] || { echo "No matching distribution"; exit 1; } ;;
+esac
+`;
+
+async function fakePython(t: Parameters<typeof scratch>[0]) {
+  const place = await scratch(t);
+  mkdirSync(place.path('bin'));
+  writeFileSync(place.path('bin/python3'), PYTHON);
+  chmodSync(place.path('bin/python3'), 0o755);
+  const { PATH, FAKE } = process.env;
+  t.teardown(() => { Object.assign(process.env, { PATH, FAKE }); });
+  Object.assign(process.env, { PATH: `${place.path('bin')}:${PATH}`, FAKE: place.folder });
+  const lines: string[] = [];
+  const make = (more: string[], signal = new AbortController().signal): Promise<string> =>
+    makeVenv({ requirements: { more }, parentDir: place.path('venvs') }, { report: (line) => lines.push(line), signal });
+  return { ...place, said: lines, make };
+}
+
+t.test('made once for the same requirements', async (t) => {
+  const { make, lines, said } = await fakePython(t);
+  const first = await make(['runpod==1.12.0']);
+  t.match(first, /venvs\/[0-9a-f]{12}\/bin\/python$/);
+  t.ok(said.some((line) => line.includes('Collecting something')), 'pip is seen at work');
+  t.equal(await make(['runpod==1.12.0']), first);
+  t.equal(lines('asked').length, 1, 'pip ran once');
+  t.not(await make(['runpod==1.7.13']), first, 'other requirements, another environment');
+});
+
+t.test('what is missing is named', async (t) => {
+  const { make, open, lines } = await fakePython(t);
+  open('no-pip');
+  await t.rejects(make(['nothing==9']), { constructor: UsageError, message: /could not install nothing==9[\s\S]*No matching distribution/ });
+  await t.rejects(make(['nothing==9']), { constructor: UsageError });
+  t.equal(lines('asked').length, 2, 'a failed one is not taken for made');
+  open('no-venv');
+  await t.rejects(make(['x']), { message: new RegExp(`ensurepip is not available[\\s\\S]*${pythonInstallHint().slice(0, 10)}`) });
+  process.env.PATH = '/nowhere';
+  await t.rejects(make(['x']), { constructor: UsageError, message: /need python3, which is missing here/ });
+});
+
+t.test('stopped in the middle', async (t) => {
+  const { make } = await fakePython(t);
+  const stopping = new AbortController();
+  stopping.abort();
+  await t.rejects(make(['x'], stopping.signal), { constructor: UsageError, message: /Stopped/ });
+});

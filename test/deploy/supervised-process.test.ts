@@ -1,0 +1,90 @@
+/** A supervised process: back after a kill, gone after a stop, and clear words when it does not come up. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import t from 'tap';
+import type { Test } from 'tap';
+import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { ProcessLog } from '../../deploy/local/process-log.ts';
+import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
+import type { ProcessPlan } from '../../deploy/local/supervised-process.ts';
+import { isAlive, scratch } from '../helpers/scratch.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+const READY = 'process.send("ready");';
+const IDLE = 'setInterval(() => {}, 1000);';
+
+async function supervise(t: Test, script: string, more: Partial<ProcessPlan<string>> = {}) {
+  const { path } = await scratch(t);
+  const events: string[] = [];
+  const children: ChildProcess[] = [];
+  const plan: ProcessPlan<string> = {
+    name: 'thing', log: new ProcessLog(path('thing.log')), readyMsMax: 10_000,
+    spawn: (output) => {
+      const child = spawn(process.execPath, ['-e', script], { detached: true, stdio: ['ignore', output, output, 'ipc'] });
+      children.push(child);
+      return child;
+    },
+    whenReady: async (child) => String((await once(child, 'message'))[0]),
+    ...more,
+  };
+  const supervised = new SupervisedProcess(plan, {
+    clock: systemClock, random: systemRandom, onEnded: (name, how) => events.push(`${name} ended: ${how}`), onRestarted: (name) => events.push(`${name} is back`),
+  });
+  t.teardown(() => supervised.stop());
+  return { supervised, events, children };
+}
+
+t.test('a killed process is started again', async (t) => {
+  const { supervised, events, children } = await supervise(t, READY + IDLE);
+  t.equal(await supervised.start(), 'ready');
+  for (const round of [1, 2]) {
+    const atMs = Date.now();
+    process.kill(children.at(-1)!.pid!, 'SIGKILL');
+    await waitFor('the next one', () => events.length === 2 * round);
+    t.ok(Date.now() - atMs < 3_000, 'within three seconds');
+  }
+  t.same(events, ['thing ended: SIGKILL', 'thing is back', 'thing ended: SIGKILL', 'thing is back']);
+  await supervised.stop();
+  t.equal(children.length, 3);
+  t.notOk(children.some((child) => isAlive(child.pid!)), 'after a stop nothing is left');
+});
+
+t.test('one that never gets ready', async (t) => {
+  const { supervised, children } = await supervise(t, 'console.error("no disk"); process.exit(3);');
+  await t.rejects(supervised.start(), { message: /thing ended with code 3 before it was ready[\s\S]*no disk/ });
+  t.equal(children.length, 1);
+  const retried = await supervise(t, 'process.exit(3);', { firstTries: 2 });
+  await t.rejects(retried.supervised.start(), { message: /code 3/ });
+  t.equal(retried.children.length, 2, 'as often as the plan says');
+  const slow = await supervise(t, IDLE, { readyMsMax: 50 });
+  await t.rejects(slow.supervised.start(), { message: /was not ready after 0.05 s/ });
+  t.notOk(isAlive(slow.children[0]!.pid!), 'and it is ended');
+});
+
+t.test('a program that is missing', async (t) => {
+  const { supervised } = await supervise(t, '', {
+    spawn: () => spawn('/nowhere/program', { stdio: 'ignore' }), whenReady: () => new Promise(() => {}),
+  });
+  await t.rejects(supervised.start(), { message: /ENOENT/ });
+});
+
+t.test('stopping at any moment', async (t) => {
+  const early = await supervise(t, READY + IDLE);
+  await early.supervised.stop();
+  await t.rejects(early.supervised.start(), 'a stopped one does not start');
+  t.notOk(early.children.some((child) => isAlive(child.pid!)));
+  const starting = await supervise(t, IDLE);
+  const started = starting.supervised.start().then(() => 'started', () => 'gave up');
+  await waitFor('the child', () => starting.children.length === 1);
+  await Promise.all([starting.supervised.stop(), starting.supervised.stop()]);
+  t.equal(await started, 'gave up');
+  t.notOk(isAlive(starting.children[0]!.pid!));
+});
+
+t.test('the signal that the plan names', async (t) => {
+  const { supervised, children } = await supervise(t, `process.on('SIGINT', () => process.exit(7)); ${READY}${IDLE}`, { stopSignal: 'SIGINT' });
+  await supervised.start();
+  await supervised.stop();
+  t.equal(children[0]!.exitCode, 7);
+});
