@@ -22,7 +22,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ROOT_KEY_LENGTH_MIN = 20;
 
 /** Reads and checks everything; ConfigError lists every fault. */
-export function readCoreConfig(env: Readonly<Record<string, string | undefined>>): CoreConfig {
+export function readCoreConfig(env: Readonly<Record<string, string | undefined>> = process.env): CoreConfig {
   const reader = new EnvReader(env);
   const config: CoreConfig = {
     databaseUrl: reader.text('SLIPWAY_DATABASE_URL'),

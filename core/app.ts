@@ -1,0 +1,133 @@
+/** Builds the core process by hand and lists its services in start order. */
+import { Access } from './access/access.ts';
+import { StartedWorkers } from './access/started-workers.ts';
+import { AccessServiceService, KeyServiceService } from '../proto/gen/slipway/v1/access_service.ts';
+import { AgentServiceService } from '../proto/gen/slipway/v1/agent_service.ts';
+import { EndpointServiceService } from '../proto/gen/slipway/v1/endpoint_service.ts';
+import { JobServiceService } from '../proto/gen/slipway/v1/job_service.ts';
+import { MachineServiceService } from '../proto/gen/slipway/v1/machine_service.ts';
+import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service.ts';
+import { buildDispatch, buildSlots } from './build-dispatch.ts';
+import { buildJobEngine } from './build-job-engine.ts';
+import type { CoreConfig } from './config.ts';
+import type { EndpointContext } from './endpoints/context.ts';
+import { JobEvents } from './jobs/job-events.ts';
+import { accessHandlers } from './rpc/access-handlers.ts';
+import { agentHandlers } from './rpc/agent-handlers.ts';
+import { endpointHandlers } from './rpc/endpoint-handlers.ts';
+import { Health } from './rpc/health.ts';
+import { requestInterceptor } from './rpc/interceptors.ts';
+import { createJobHandlers } from './rpc/job-handlers.ts';
+import { keyHandlers } from './rpc/key-handlers.ts';
+import { machineHandlers } from './rpc/machine-handlers.ts';
+import { addReflection } from './rpc/reflection.ts';
+import { RpcServer } from './rpc/server.ts';
+import { templateHandlers } from './rpc/template-handlers.ts';
+import { systemClock, systemRandom } from './runtime/clock.ts';
+import type { Logger } from './runtime/logger.ts';
+import { Sealer } from './runtime/seal.ts';
+import { startAll, stopAll } from './runtime/service.ts';
+import type { Service } from './runtime/service.ts';
+import { AccountStore } from './store/account-store.ts';
+import { ApiKeyStore } from './store/api-key-store.ts';
+import { openDatabase } from './store/database.ts';
+import type { Database } from './store/database.ts';
+import { EndpointStore } from './store/endpoint-store.ts';
+import { MachineStore } from './store/machine-store.ts';
+import { migrate } from './store/migrate.ts';
+import { ScaleStore } from './store/scale-store.ts';
+import { TemplateStore } from './store/template-store.ts';
+import { persist } from './store/transient.ts';
+import { WorkerStore } from './store/worker-store.ts';
+
+/** How long a starting core waits for its database, in milliseconds. */
+const DATABASE_WAIT_MS = 30_000;
+
+const seams = { clock: systemClock, random: systemRandom };
+
+/** A core replica that is built and not started. */
+export interface Core {
+  /** Resolves when it serves; the address is where. */
+  start(): Promise<{ address: string }>;
+  /** Ends everything in order. May be called more than once. */
+  stop(): Promise<void>;
+}
+
+/** Everything between the database and the handlers. */
+function buildParts(database: Database, config: CoreConfig, logger: Logger, replicaAddress: () => string) {
+  const events = new JobEvents();
+  const sealer = new Sealer(config.secretKey);
+  const stores = {
+    accounts: new AccountStore(database), keys: new ApiKeyStore(database), endpoints: new EndpointStore(database),
+    templates: new TemplateStore(database), machines: new MachineStore(database), workers: new WorkerStore(database), scales: new ScaleStore(database),
+  };
+  const slots = buildSlots();
+  const engine = buildJobEngine({ database, events, slots: slots.pool, sealer, ...seams, logger, config });
+  const dispatch = buildDispatch(slots, engine.attempts, { ...stores, events, replicaAddress, ...seams, logger });
+  const context: EndpointContext = {
+    ...stores, sealer, random: seams.random, deleteJobs: engine.deleteJobs,
+    onDesired: (machineIds) => events.emit('desired', machineIds),
+    onChanged: (endpointIds) => {
+      events.emit('access', endpointIds);
+      dispatch.scaling.wake(endpointIds);
+    },
+  };
+  const access = new Access({ ...stores, events, rootKey: config.rootKey, clock: seams.clock });
+  return { events, stores, engine, dispatch, context, access };
+}
+
+/** The gRPC edge. */
+function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, logger: Logger) {
+  const { events, stores, engine, dispatch, context, access } = parts;
+  const jobs = createJobHandlers({ calls: engine.calls, access, logger });
+  const startedWorkers = new StartedWorkers(stores.workers, seams.clock);
+  const server = new RpcServer({
+    listen: config.listen,
+    clock: seams.clock,
+    interceptors: [requestInterceptor({ ...seams, logger })],
+    extend: [(grpc) => health.addTo(grpc), addReflection],
+    services: [
+      [JobServiceService, jobs.handlers],
+      [EndpointServiceService, endpointHandlers(access, context, logger)],
+      [TemplateServiceService, templateHandlers(access, context, logger)],
+      [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock: seams.clock, logger })],
+      [KeyServiceService, keyHandlers(access, stores, (keyId) => events.emit('access', [keyId]), logger)],
+      [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock: seams.clock, logger })],
+      [AgentServiceService, agentHandlers(access, dispatch.sessions, logger)],
+    ],
+  });
+  return { server, jobCalls: jobs.service };
+}
+
+/** Stops a service earlier than the order of starting would. */
+function endEarly(service: Service): Service {
+  return { name: `${service.name} (end)`, start: async () => undefined, stop: () => service.stop() };
+}
+
+/** Builds a replica. Several in one process do not share anything. */
+export function buildCore(config: CoreConfig, { logger }: { logger: Logger }): Core {
+  const database = openDatabase(config.databaseUrl, { logger });
+  const health = new Health({ ping: () => database.sql`SELECT 1`, ...seams, logger });
+  const parts = buildParts(database, config, logger, () => config.advertise || server.address);
+  const { server, jobCalls } = buildServer(parts, health, config, logger);
+  const { table, loop, scaling, reports, desired, audit } = parts.dispatch;
+  // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
+  const services = [
+    ...parts.engine.services, reports, desired, audit, scaling, table, loop, server, endEarly(table), jobCalls, endEarly(loop), health,
+  ];
+  const starting = new AbortController();
+  let stopping: Promise<void> | undefined;
+  return {
+    start: async () => {
+      const onFailure = (error: unknown): void => logger.warn({ err: error }, 'the database is not there yet');
+      await persist(() => migrate(database, logger), { ...seams, forMs: DATABASE_WAIT_MS, signal: starting.signal, onFailure });
+      await startAll(services, logger);
+      return { address: server.address };
+    },
+    stop: () => {
+      starting.abort();
+      stopping ??= stopAll(services, logger).then(() => database.close());
+      return stopping;
+    },
+  };
+}

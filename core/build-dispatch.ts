@@ -1,0 +1,87 @@
+/** Builds dispatch and scaling of a replica: slots, sessions, claims on their way to workers, and the workers there should be. */
+import { AttemptAudit } from './dispatch/attempt-audit.ts';
+import { DesiredLoop } from './dispatch/desired-loop.ts';
+import { DispatchLoop } from './dispatch/dispatch-loop.ts';
+import { LeaseKeeper } from './dispatch/lease-keeper.ts';
+import { returnOrphans } from './dispatch/return-orphans.ts';
+import { SessionTable } from './dispatch/session-table.ts';
+import type { SessionContext } from './dispatch/session.ts';
+import { SlotPool } from './dispatch/slot-pool.ts';
+import { WorkerLogs } from './dispatch/worker-logs.ts';
+import { WorkerReports } from './dispatch/worker-reports.ts';
+import { chosenScaler } from './domain/scaler.ts';
+import type { AttemptCalls } from './jobs/job-engine.ts';
+import type { JobEvents } from './jobs/job-events.ts';
+import type { ClaimedJob } from './jobs/slots.ts';
+import type { Clock, Random } from './runtime/clock.ts';
+import type { Logger } from './runtime/logger.ts';
+import { ScaleLoop } from './scaling/scale-loop.ts';
+import type { MachineStore } from './store/machine-store.ts';
+import type { ScaleStore } from './store/scale-store.ts';
+import type { WorkerStore } from './store/worker-store.ts';
+
+/** What dispatch needs. */
+export interface DispatchOptions {
+  machines: MachineStore;
+  workers: WorkerStore;
+  scales: ScaleStore;
+  events: JobEvents;
+  /** Where other replicas reach this one. */
+  replicaAddress(): string;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** What a pool of slots needs before its engine exists. */
+export interface SlotWiring {
+  pool: SlotPool;
+  /** Set once the engine and the loop exist. */
+  onRoom(endpointId: string): void;
+  onOrphans(jobs: readonly ClaimedJob[]): void;
+}
+
+/** The engine needs the slots and dispatch needs the engine: the slots come first and learn of the others afterwards. */
+export function buildSlots(): SlotWiring {
+  const wiring: SlotWiring = {
+    pool: new SlotPool({ onRoom: (endpointId) => wiring.onRoom(endpointId), onOrphans: (jobs) => wiring.onOrphans(jobs) }),
+    onRoom: () => undefined,
+    onOrphans: () => undefined,
+  };
+  return wiring;
+}
+
+/** Dispatch and scaling. Nothing runs before the services are started. */
+export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
+  const { machines, workers, scales, events, replicaAddress, clock, random, logger } = options;
+  const { pool } = slots;
+  const seams = { clock, random, logger };
+  const table = new SessionTable({ events, ...seams });
+  const arriving = new Set<string>();
+  const loop = new DispatchLoop({ pool, attempts, events, ...seams });
+  slots.onRoom = (endpointId) => loop.wake(endpointId);
+  slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
+  const scaling = new ScaleLoop({
+    store: scales, scaler: chosenScaler, events, hasWorker: (endpointId) => pool.hasWorker(endpointId),
+    onDesired: (machineIds) => events.emit('desired', machineIds), ...seams,
+  });
+  const reports = new WorkerReports({ workers, onChanged: (endpointIds) => scaling.wake(endpointIds), ...seams });
+  const desired = new DesiredLoop({ table, workers, events, ...seams });
+  const audit = new AttemptAudit({ table, pool, workers, attempts, arriving, ...seams });
+  const logs = new WorkerLogs(table, clock);
+  const drainOne = async (workerId: string, machineId: string): Promise<void> => {
+    const endpointId = await scales.drainOne(workerId, machineId);
+    events.emit('desired', [machineId]);
+    if (endpointId !== undefined) scaling.wake([endpointId]);
+  };
+  const sessions: SessionContext = {
+    table, pool, machines, workers, attempts, reports, desired, arriving, replicaAddress, ...seams,
+    leases: new LeaseKeeper(machines),
+    onLogReply: (reply) => logs.answer(reply),
+    onRefresh: (workerId, machineId) => {
+      table.own(drainOne(workerId, machineId).catch((error: unknown) => logger.warn({ err: error, workerId }, 'a worker that asks to be replaced was not drained')));
+    },
+  };
+  return { sessions, table, loop, scaling, reports, desired, audit, logs };
+}
+

@@ -1,0 +1,13 @@
+/** Puts claims back whose session has gone: no worker has seen them, so nothing is counted. */
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { ClaimedJob } from '../jobs/slots.ts';
+import type { Logger } from '../runtime/logger.ts';
+
+/** Never rejects. One that cannot be written is found by the machine's next hello, by the audit or by the end of its lease. */
+export async function returnOrphans(attempts: Pick<AttemptCalls, 'recordOutcome'>, jobs: readonly ClaimedJob[], logger: Logger): Promise<void> {
+  const results = await Promise.allSettled(jobs.map(({ endpointId, jobId, attempt }) => (
+    attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'RETURNED', output: undefined, error: '' })
+  )));
+  const failed = results.filter((result) => result.status === 'rejected');
+  if (failed.length > 0) logger.warn({ err: failed[0]!.reason, jobs: failed.length }, 'claims of an ended session were not put back');
+}

@@ -1,0 +1,43 @@
+/** Entry of the core process: configuration, start, signals, stop. */
+import { buildCore } from './app.ts';
+import { readCoreConfig } from './config.ts';
+import type { CoreConfig } from './config.ts';
+import { ConfigError } from './runtime/env.ts';
+import { createLogger } from './runtime/logger.ts';
+
+function readConfig(): CoreConfig {
+  try {
+    return readCoreConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+const config = readConfig();
+const logger = createLogger('core', config.logLevel);
+const core = buildCore(config, { logger });
+let stopping = false;
+
+/** Stops everything in order; a second signal changes nothing. */
+async function stop(why: string): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  logger.info({ why }, 'core stops');
+  await core.stop();
+  process.exit(0);
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => { void stop(signal); });
+// The launcher that started this process has died.
+process.on('disconnect', () => { void stop('disconnect'); });
+
+try {
+  const { address } = await core.start();
+  logger.info({ address }, 'core is ready');
+  process.send?.({ ready: true, address });
+} catch (error) {
+  logger.fatal({ err: error }, 'core did not start');
+  process.exit(1);
+}
