@@ -38,8 +38,11 @@ export interface AgentConfig {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const STOP_POLICIES = ['auto', 'always', 'never'] as const;
-const HOST_VARIABLES =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|LD_LIBRARY_PATH|CUDA_HOME|CUDA_PATH|XDG_CACHE_HOME|HF_HOME|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy)$/;
+const HOST_VARIABLES = new Set([
+  'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH', 'CUDA_HOME', 'CUDA_PATH',
+  'XDG_CACHE_HOME', 'HF_HOME', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'NODE_EXTRA_CA_CERTS',
+  'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy',
+]);
 
 /** Reads it; throws ConfigError with all faults at once. */
 export function readAgentConfig(env: Readonly<Record<string, string | undefined>> = process.env): AgentConfig {
@@ -59,10 +62,14 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
     workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
-    hostEnv: Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => HOST_VARIABLES.test(entry[0]) && entry[1] !== undefined)),
+    hostEnv: hostVariables(env),
   };
   reader.finish();
   return config;
+}
+
+function hostVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (HOST_VARIABLES.has(name) && value !== undefined ? [[name, value]] : [])));
 }
 
 function readVirtualGpus(reader: EnvReader): VirtualGpu[] {

@@ -29,6 +29,8 @@ export class Attempt {
   phase: AttemptPhase;
   /** When it was answered to a take. */
   handedAtMs = 0;
+  /** The operating system has all of that answer. */
+  flushed = false;
   /** The worker has shown that it knows the job. */
   confirmed = false;
   /** When the worker last named the job. */

@@ -35,8 +35,9 @@ export class Evidence {
   /** It asks for work and says that it holds no job at all. */
   idle(worker: Worker): void {
     if (!worker.traits.listsJobs || !worker.traits.tellsFreeSlots) return;
-    // Its takes follow one another: what was answered to an earlier one is known to this one.
-    for (const attempt of [...worker.held.values()]) this.#gone(worker, attempt);
+    // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still being written
+    // belongs to a connection that was given up, and comes back by itself.
+    for (const attempt of [...worker.held.values()]) if (attempt.flushed) this.#gone(worker, attempt);
   }
 
   #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {

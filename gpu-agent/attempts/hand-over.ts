@@ -50,6 +50,7 @@ export class HandOver {
     const delivered = await take.poll.answer(body);
     for (const attempt of attempts) {
       attempt.input = undefined;
+      attempt.flushed = delivered;
       // Whatever the worker said about the job in the meantime proves that it has it.
       if (delivered || attempt.confirmed || attempt.phase === 'ended') continue;
       const cause = `The worker ${worker.id} left before it had the job.`;

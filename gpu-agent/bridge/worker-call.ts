@@ -29,10 +29,10 @@ export function workerOfCall(parts: BridgeParts, request: FastifyRequest): Worke
   return worker;
 }
 
-/** Ends a call of nobody after a pause: 204 for a worker that is gone, 401 for a wrong token. */
+/** Ends a call of nobody after a pause: 404 for a worker that is gone, 401 for a wrong token. */
 export async function answerNobody(parts: BridgeParts, reply: FastifyReply, who: 'gone' | 'refused'): Promise<FastifyReply> {
   await delay(parts.clock, PAUSE_MS_MIN + parts.random.fraction() * (PAUSE_MS_MAX - PAUSE_MS_MIN), parts.stopping);
-  return reply.code(who === 'gone' ? 204 : 401).send();
+  return reply.code(who === 'gone' ? 404 : 401).send();
 }
 
 /** A query parameter, the first of its name. */

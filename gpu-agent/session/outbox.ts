@@ -32,7 +32,8 @@ export class Outbox {
 
   /** Nothing waits. */
   get isEmpty(): boolean {
-    return this.#heartbeat === undefined && this.#workers.size + this.#progress.size + this.#chunks.length + this.#outcomes.length + this.#logReplies.length === 0;
+    const queued = this.#chunks.length + this.#outcomes.length + this.#logReplies.length;
+    return this.#heartbeat === undefined && this.#workers.size + this.#progress.size + queued === 0;
   }
 
   addHeartbeat(sequence: number): void {

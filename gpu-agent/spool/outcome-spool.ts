@@ -138,10 +138,11 @@ export class OutcomeSpool {
     }).catch((error: unknown) => this.#logger.warn({ err: error }, 'spool was not tidied'));
   }
 
+  /** Oldest first and without gaps: the acknowledgements in a segment are needed as long as an older segment exists. */
   async #dropEmpty(): Promise<void> {
     this.#know(this.#journal.activeSegment);
-    for (const [segment, live] of this.#live) {
-      if (live.size > 0 || segment === this.#journal.activeSegment) continue;
+    for (const segment of [...this.#live.keys()].sort((a, b) => a - b)) {
+      if (this.#live.get(segment)!.size > 0 || segment === this.#journal.activeSegment) return;
       this.#live.delete(segment);
       await this.#journal.drop(segment);
     }

@@ -7,10 +7,8 @@ export interface CapacityFacts {
   asked: boolean;
   /** It gets no more work. */
   leaving: boolean;
-  /** Attempts handed to it that have not ended and that nobody asked to stop. */
+  /** Attempts handed to it that have not ended, those that should stop included: core counts them too. */
   held: number;
-  /** All attempts handed to it that have not ended. */
-  occupied: number;
   /** Slots that its open takes ask for; 0 when no take is open. */
   requested: number;
   /** The concurrency it declared in words. Only the SDK of this repository does; it keeps a take open whenever it has room. */
@@ -37,5 +35,5 @@ export function capacity(facts: CapacityFacts): number {
 export function takeLimit(facts: CapacityFacts, requested: number): number {
   if (facts.leaving) return 0;
   if (facts.traits.tellsFreeSlots) return requested;
-  return Math.max(0, Math.min(requested, facts.configured - facts.occupied));
+  return Math.max(0, Math.min(requested, facts.configured - facts.held));
 }

@@ -91,15 +91,12 @@ export class Worker {
 
   /** Input of the capacity rules. */
   facts(): CapacityFacts {
-    let stopping = 0;
-    for (const attempt of this.held.values()) if (attempt.stop) stopping += 1;
     let requested = 0;
     for (const take of this.takes) requested += take.requested;
     return {
       asked: this.asked,
       leaving: this.isLeaving,
-      held: this.held.size - stopping,
-      occupied: this.held.size,
+      held: this.held.size,
       requested,
       declared: this.declared,
       configured: Math.max(1, this.spec.concurrency),

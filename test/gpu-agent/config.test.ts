@@ -1,0 +1,35 @@
+import t from 'tap';
+import { ConfigError } from '../../core/runtime/env.ts';
+import { readAgentConfig } from '../../gpu-agent/config.ts';
+
+const required = { SLIPWAY_CORE_ADDRESS: '127.0.0.1:50051', SLIPWAY_AGENT_KEY: 'key' };
+
+t.test('defaults', async (t) => {
+  const config = readAgentConfig(required);
+  t.match(config, {
+    coreAddresses: ['127.0.0.1:50051'], key: 'key', locations: [], virtualGpus: [], cpuSlots: 8, bridgePort: 0, stopPolicy: 'auto', stopGraceMs: 5_000,
+    logLevel: 'info', hostEnv: {},
+  });
+  t.match(config.dataDir, /\.slipway\/agent$/);
+  t.ok(config.name.length > 0);
+});
+
+t.test('several addresses and GPUs', async (t) => {
+  const config = readAgentConfig({ ...required, SLIPWAY_CORE_ADDRESS: 'a:1, b:2', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2,NVIDIA A40:46068' });
+  t.same(config.coreAddresses, ['a:1', 'b:2']);
+  t.same(config.virtualGpus.map(({ name, count }) => [name, count]), [['NVIDIA L4', 2], ['NVIDIA A40', 1]]);
+});
+
+t.test('workers see nothing of the agent’s own', async (t) => {
+  const { hostEnv } = readAgentConfig({
+    ...required, PATH: '/bin', HOME: '/root', HTTPS_PROXY: 'http://p', NODE_OPTIONS: '--inspect', AWS_SECRET_ACCESS_KEY: 's', SLIPWAY_SECRET_KEY: 's',
+    NODE_CHANNEL_FD: '3', RUNPOD_API_KEY: 'r',
+  });
+  t.same(hostEnv, { PATH: '/bin', HOME: '/root', HTTPS_PROXY: 'http://p' });
+});
+
+t.test('all faults at once', async (t) => {
+  const error = t.throws(() => readAgentConfig({ SLIPWAY_VIRTUAL_GPUS: 'L4', SLIPWAY_STOP_POLICY: 'maybe' })) as ConfigError;
+  t.ok(error instanceof ConfigError);
+  for (const name of ['SLIPWAY_CORE_ADDRESS', 'SLIPWAY_AGENT_KEY', 'SLIPWAY_VIRTUAL_GPUS', 'SLIPWAY_STOP_POLICY']) t.match(error.message, name);
+});

@@ -1,0 +1,18 @@
+/** Outcomes and chunks for tests. */
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptChunk, AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+
+/** The first attempt of a job. */
+export function refOf(jobId: string, attempt = 1): AttemptRef {
+  return { endpointId: 'endpoint', jobId, attempt, workerId: 'worker00000001' };
+}
+
+/** A COMPLETED outcome. */
+export function outcomeOf(jobId: string, output: string | Buffer = `"${jobId}"`): AttemptOutcome {
+  return { ref: refOf(jobId), kind: OutcomeKind.COMPLETED, output: Buffer.from(output), error: '' };
+}
+
+/** A chunk. */
+export function chunkOf(jobId: string, number: number, output = `${number}`): AttemptChunk {
+  return { ref: refOf(jobId), number, output: Buffer.from(output), metrics: undefined };
+}

@@ -1,0 +1,86 @@
+import t from 'tap';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { BATCH_MESSAGE_BYTES } from '../../../proto/wire/limits.ts';
+import { Outbox } from '../../../gpu-agent/session/outbox.ts';
+import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
+
+function report(workerId: string): WorkerReport {
+  return { workerId, endpointId: 'e', state: WorkerState.READY, capacity: 1, reason: '', exitCode: undefined, sdkVersion: '', refresh: false };
+}
+
+t.test('everything that waits leaves together', async (t) => {
+  const outbox = new Outbox(report);
+  let woken = 0;
+  outbox.onWaiting = () => { woken += 1; };
+  t.equal(outbox.take(), undefined);
+  outbox.addHeartbeat(3);
+  outbox.addHeartbeat(4);
+  outbox.addWorker('w1', false);
+  outbox.addWorker('w1', false);
+  outbox.addProgress({ ref: refOf('a'), output: Buffer.from('1') });
+  outbox.addProgress({ ref: refOf('a'), output: Buffer.from('2') });
+  outbox.addChunk(chunkOf('b', 1));
+  outbox.addOutcome(outcomeOf('b'));
+  const message = outbox.take()!;
+  t.equal(message.heartbeat?.sequence, 4);
+  t.same(message.workers.map((worker) => worker.workerId), ['w1']);
+  t.same(message.progress.map((progress) => String(progress.output)), ['2']);
+  t.equal(message.chunks.length + message.outcomes.length, 2);
+  t.equal(outbox.take(), undefined);
+  t.equal(woken, 8);
+});
+
+t.test('an outcome never overtakes a chunk', async (t) => {
+  const outbox = new Outbox(report);
+  const big = 'x'.repeat(BATCH_MESSAGE_BYTES * 0.9);
+  for (let number = 1; number <= 3; number += 1) outbox.addChunk(chunkOf('a', number, big));
+  outbox.addOutcome(outcomeOf('a'));
+  const messages = [outbox.take()!, outbox.take()!, outbox.take()];
+  t.same(messages[0]!.chunks.map((chunk) => chunk.number), [1, 2]);
+  t.same(messages[0]!.outcomes, []);
+  t.same(messages[1]!.chunks.map((chunk) => chunk.number), [3]);
+  t.equal(messages[1]!.outcomes.length, 1);
+  t.equal(messages[2], undefined);
+});
+
+t.test('messages stay near their limit', async (t) => {
+  const outbox = new Outbox(report);
+  for (let i = 0; i < 100; i += 1) outbox.addOutcome(outcomeOf(`job-${i}`, Buffer.alloc(100_000, 'x')));
+  outbox.addHeartbeat(1);
+  let outcomes = 0;
+  let messages = 0;
+  for (let message = outbox.take(); message; message = outbox.take()) {
+    if (messages === 0) t.equal(message.heartbeat?.sequence, 1, 'a heartbeat does not wait behind results');
+    messages += 1;
+    outcomes += message.outcomes.length;
+    t.ok(message.outcomes.length <= 11);
+  }
+  t.equal(outcomes, 100);
+});
+
+t.test('the end of a worker follows the causes of its attempts', async (t) => {
+  const outbox = new Outbox(report);
+  outbox.addOutcome(outcomeOf('a'));
+  outbox.addWorker('ended', true);
+  outbox.addWorker('other', false);
+  const first = outbox.take()!;
+  t.same(first.workers.map((worker) => worker.workerId), ['other']);
+  t.equal(first.outcomes.length, 1);
+  t.same(outbox.take()!.workers.map((worker) => worker.workerId), ['ended']);
+});
+
+t.test('a new session', async (t) => {
+  const outbox = new Outbox(report);
+  outbox.addHeartbeat(7);
+  outbox.addWorker('w1', false);
+  outbox.beginSession();
+  t.equal(outbox.take(), undefined, 'its hello tells all of this');
+  outbox.addOutcome(outcomeOf('a'));
+  outbox.addChunk(chunkOf('b', 2));
+  outbox.addWorker('w2', true);
+  outbox.beginResend();
+  const message = outbox.take()!;
+  t.same([message.chunks, message.outcomes], [[], []], 'their owners send them again');
+  t.same(message.workers.map((worker) => worker.workerId), ['w2'], 'what changed since the hello stays');
+});

@@ -1,0 +1,101 @@
+import { appendFileSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { attemptKey } from '../../../gpu-agent/attempts/attempt.ts';
+import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
+import type { SpoolEntry } from '../../../gpu-agent/spool/outcome-spool.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
+
+const logger = createLogger('test', 'silent');
+const key = (jobId: string): string => attemptKey(refOf(jobId));
+const jobsOf = (entries: SpoolEntry[]): string[] => entries.map((entry) => entry.outcome.ref!.jobId);
+const files = (folder: string): string[] => readdirSync(folder).sort();
+const bytesOf = (folder: string): number => files(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+
+async function open(folder: string, segmentBytesMax?: number): Promise<{ spool: OutcomeSpool; found: SpoolEntry[] }> {
+  // Those that a test leaves open stand for an agent that was killed.
+  const spool = new OutcomeSpool({ folder, logger, ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }) });
+  t.teardown(() => spool.close());
+  return { spool, found: await spool.open() };
+}
+
+t.test('what was not acknowledged comes back, with its chunks', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool, found } = await open(folder);
+  t.same(found, []);
+  await Promise.all([
+    spool.add({ outcome: outcomeOf('a'), chunks: [chunkOf('a', 1), chunkOf('a', 2)] }),
+    spool.add({ outcome: outcomeOf('b'), chunks: [] }),
+    spool.add({ outcome: outcomeOf('c'), chunks: [] }),
+  ]);
+  spool.acknowledge(key('b'));
+  t.equal(spool.size, 2);
+  t.same((await spool.read(key('c')))?.outcome, outcomeOf('c'));
+  t.equal(await spool.read(key('b')), undefined);
+  await spool.close();
+
+  const again = await open(folder);
+  t.same(jobsOf(again.found), ['a', 'c']);
+  t.same(again.found[0], { outcome: outcomeOf('a'), chunks: [chunkOf('a', 1), chunkOf('a', 2)] });
+  again.spool.acknowledge(key('a'));
+  again.spool.acknowledge(key('c'));
+  await again.spool.close();
+  t.same((await open(folder)).found, []);
+});
+
+t.test('an agent that was killed: nothing was closed', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder);
+  await spool.add({ outcome: outcomeOf('a'), chunks: [] });
+  await spool.add({ outcome: outcomeOf('b', Buffer.alloc(2_000_000, 'x')), chunks: [] });
+  t.same(jobsOf((await open(folder)).found), ['a', 'b']);
+});
+
+t.test('a torn end costs only the record that was never answered', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder);
+  await spool.add({ outcome: outcomeOf('a'), chunks: [] });
+  await spool.add({ outcome: outcomeOf('b'), chunks: [] });
+  await spool.add({ outcome: outcomeOf('c'), chunks: [] });
+  const path = join(folder, files(folder)[0]!);
+  truncateSync(path, statSync(path).size - 3);
+  const second = await open(folder);
+  t.same(jobsOf(second.found), ['a', 'b']);
+  await second.spool.add({ outcome: outcomeOf('d'), chunks: [] });
+  appendFileSync(join(folder, files(folder).at(-1)!), Buffer.from([9, 0, 0, 0, 1, 2]));
+  t.same(jobsOf((await open(folder)).found), ['a', 'b', 'd']);
+});
+
+t.test('an acknowledgement that overtakes the write', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder);
+  const written = spool.add({ outcome: outcomeOf('a'), chunks: [] });
+  spool.acknowledge(key('a'));
+  await written;
+  t.equal(spool.size, 0);
+  await spool.close();
+  t.same((await open(folder)).found, []);
+});
+
+t.test('it does not grow', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder, 10_000);
+  // Never acknowledged until the end: what stays behind must not hold every segment.
+  await spool.add({ outcome: outcomeOf('stays'), chunks: [] });
+  for (let round = 0; round < 100; round += 1) {
+    const jobs = Array.from({ length: 50 }, (_, i) => `job-${round}-${i}`);
+    await Promise.all(jobs.map((job) => spool.add({ outcome: outcomeOf(job), chunks: [] })));
+    for (const job of jobs) spool.acknowledge(key(job));
+  }
+  t.equal(spool.size, 1);
+  await waitFor('old segments to go', () => files(folder).length <= 6);
+  t.ok(bytesOf(folder) < 100_000, `${bytesOf(folder)} bytes are left of 5,000 outcomes`);
+  await spool.close();
+  const again = await open(folder, 10_000);
+  t.same(jobsOf(again.found), ['stays']);
+  again.spool.acknowledge(key('stays'));
+  await again.spool.close();
+  t.same((await open(folder)).found, []);
+});

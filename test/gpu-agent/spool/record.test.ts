@@ -1,0 +1,38 @@
+import t from 'tap';
+import { PAYLOAD_OFFSET, decodeRecords, encodeRecord } from '../../../gpu-agent/spool/record.ts';
+
+const file = Buffer.concat([encodeRecord(1, Buffer.from('one')), encodeRecord(2, Buffer.alloc(0)), encodeRecord(1, Buffer.from('three'))]);
+const read = (bytes: Buffer) => {
+  const { records, torn } = decodeRecords(bytes);
+  return { texts: records.map(({ kind, payload }) => `${kind}:${payload}`), torn };
+};
+
+t.test('whole', async (t) => {
+  t.same(read(file), { texts: ['1:one', '2:', '1:three'], torn: 0 });
+  t.same(read(Buffer.alloc(0)), { texts: [], torn: 0 });
+  const { records } = decodeRecords(file);
+  t.equal(records[0]!.offset, PAYLOAD_OFFSET);
+  t.equal(String(file.subarray(records[2]!.offset, records[2]!.offset + 5)), 'three');
+});
+
+t.test('cut anywhere, the records before the cut are there', async (t) => {
+  const ends = [12, 21, file.length];
+  for (let length = 0; length <= file.length; length += 1) {
+    const whole = ends.filter((end) => end <= length).length;
+    t.equal(read(file.subarray(0, length)).texts.length, whole, `cut at ${length}`);
+  }
+});
+
+t.test('a changed byte ends the reading there', async (t) => {
+  for (let at = 0; at < file.length; at += 1) {
+    const changed = Buffer.from(file);
+    changed[at]! ^= 0x20;
+    const { texts } = read(changed);
+    t.ok(texts.length < 3, `byte ${at}`);
+    t.same(texts, ['1:one', '2:', '1:three'].slice(0, texts.length));
+  }
+});
+
+t.test('zeros after the end, as some file systems leave them', async (t) => {
+  t.same(read(Buffer.concat([file, Buffer.alloc(4_096)])), { texts: ['1:one', '2:', '1:three'], torn: 4_096 });
+});

@@ -1,0 +1,17 @@
+import t from 'tap';
+import { REASON_LOG_BYTES, endReason } from '../../../gpu-agent/workers/end-reason.ts';
+
+const none = Buffer.alloc(0);
+
+t.test('says how it ended', async (t) => {
+  t.equal(endReason({ code: 1, signal: undefined, failure: undefined }, false, none), 'The worker ended with exit code 1 before it asked for work.');
+  t.equal(endReason({ code: 0, signal: undefined, failure: undefined }, true, none), 'The worker ended with exit code 0.');
+  t.equal(endReason({ code: undefined, signal: 'SIGKILL', failure: undefined }, true, none), 'The worker was ended by SIGKILL.');
+  t.match(endReason({ code: undefined, signal: undefined, failure: 'spawn ENOENT' }, false, none), /could not be started: spawn ENOENT/);
+});
+
+t.test('shows the last lines and fits', async (t) => {
+  const exit = { code: 1, signal: undefined, failure: undefined };
+  t.match(endReason(exit, false, Buffer.from('a\nno\0 weights\n')), /Its last lines:\na\nno weights$/);
+  t.ok(Buffer.byteLength(endReason(exit, false, Buffer.alloc(REASON_LOG_BYTES, 'x'))) <= 4_096);
+});

@@ -1,0 +1,10 @@
+/** Run by a test: starts a worker that prints its process id and lives on, then waits to be killed. */
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { ProcessExecutor } from '../../../gpu-agent/workers/process-executor.ts';
+
+const command = ['sh', '-c', 'trap "" TERM; sleep 1000 & echo $$; wait'];
+const worker = new ProcessExecutor(systemClock).start({
+  workerId: 'w', command, workingDirectory: '/', env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+  onOutput: (bytes) => process.stdout.write(bytes),
+});
+await worker.ended;

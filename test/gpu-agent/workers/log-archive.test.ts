@@ -1,0 +1,28 @@
+import { utimesSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { LogArchive } from '../../../gpu-agent/workers/log-archive.ts';
+
+t.test('keeps a bounded number, across restarts', async (t) => {
+  const folder = join(t.testdir({}), 'logs');
+  const archive = new LogArchive(folder);
+  await archive.open();
+  for (let i = 0; i < 60; i += 1) {
+    await archive.keep(`w${i}`, Buffer.from(`log of ${i}`));
+    // Files of one moment have no order.
+    utimesSync(join(folder, `w${i}.log`), i, i);
+  }
+  t.equal((await readdir(folder)).length, 50);
+  t.equal(await archive.tail('w9', 100), undefined);
+  t.equal(String(await archive.tail('w10', 100)), 'log of 10');
+  t.equal(String(await archive.tail('w59', 4)), 'f 59');
+  t.equal(await archive.tail('../machine-id', 100), undefined);
+
+  const again = new LogArchive(folder);
+  await again.open();
+  t.equal(String(await again.tail('w10', 100)), 'log of 10');
+  await again.keep('new', Buffer.from('x'));
+  t.equal(await again.tail('w10', 100), undefined, 'the oldest went');
+  t.equal(String(await again.tail('w11', 100)), 'log of 11');
+});

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import type { RunningWorker } from '../../../gpu-agent/workers/executor.ts';
+import { ProcessExecutor } from '../../../gpu-agent/workers/process-executor.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+const executor = new ProcessExecutor(systemClock);
+const PATH = process.env.PATH ?? '/usr/bin:/bin';
+
+/** A started worker and what it wrote so far. */
+function start(command: string[], env: Record<string, string> = {}): { worker: RunningWorker; output: () => string } {
+  let text = '';
+  const worker = executor.start({ workerId: 'w', command, workingDirectory: '/', env: { PATH, ...env }, onOutput: (bytes) => { text += String(bytes); } });
+  return { worker, output: () => text };
+}
+
+/** Processes of a group, by /proc. */
+function groupMembers(group: number): number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
+      return fields[0] !== 'Z' && Number(fields[2]) === group;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const linuxOnly = { skip: process.platform === 'linux' ? false : 'reads /proc' };
+
+t.test('exit code, signal and output', async (t) => {
+  const failed = start(['sh', '-c', 'echo out; echo err >&2; exit 3']);
+  t.same(await failed.worker.ended, { code: 3, signal: undefined, failure: undefined });
+  t.same(failed.output().split('\n').sort(), ['', 'err', 'out']);
+
+  const killed = start(['sh', '-c', 'kill -9 $$']);
+  t.same(await killed.worker.ended, { code: undefined, signal: 'SIGKILL', failure: undefined });
+});
+
+t.test('arguments and environment arrive as they are', async (t) => {
+  const script = 'process.stdout.write(JSON.stringify([process.argv.slice(1), Object.keys(process.env), process.env.ID]))';
+  const { worker, output } = start([process.execPath, '-e', script, 'a b', '$HOME', '"\''], { ID: '$RUNPOD_POD_ID' });
+  await worker.ended;
+  const [args, names, id] = JSON.parse(output()) as [string[], string[], string];
+  t.same(args, ['a b', '$HOME', '"\'']);
+  t.equal(id, '$RUNPOD_POD_ID');
+  t.same(names.filter((name) => !['PATH', 'PWD', 'OLDPWD', 'SHLVL', '_', 'ID'].includes(name)), [], 'nothing is inherited');
+});
+
+t.test('what cannot be started says why', async (t) => {
+  const missing = start(['/nonexistent/program']);
+  t.equal((await missing.worker.ended).code, 127);
+  t.match(missing.output(), /not found|No such file/);
+  const nowhere = executor.start({ workerId: 'w', command: ['true'], workingDirectory: '/nonexistent', env: { PATH }, onOutput: () => {} });
+  t.match((await nowhere.ended).failure, /ENOENT/);
+  nowhere.terminate();
+  nowhere.kill();
+});
+
+t.test('terminate is a request, kill is not', async (t) => {
+  const polite = start(['sh', '-c', 'trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.05; done']);
+  await waitFor('ready', () => polite.output().includes('ready'));
+  polite.worker.terminate();
+  t.same(await polite.worker.ended, { code: 0, signal: undefined, failure: undefined });
+  t.match(polite.output(), /bye/);
+
+  const deaf = start(['sh', '-c', 'trap "" TERM; echo ready; while :; do sleep 0.05; done']);
+  await waitFor('ready', () => deaf.output().includes('ready'));
+  deaf.worker.terminate();
+  deaf.worker.kill();
+  t.equal((await deaf.worker.ended).signal, 'SIGKILL');
+});
+
+t.test('nothing is left of a worker that ended: neither what it started nor the guard', linuxOnly, async (t) => {
+  const { worker, output } = start(['sh', '-c', 'sleep 1000 & echo $$; sleep 0.2']);
+  const group = Number(await waitFor('its number', () => output().trim()));
+  t.equal(groupMembers(group).length >= 3, true, 'the worker, its child and the guard');
+  t.equal((await worker.ended).code, 0);
+  await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+});
+
+t.test('no worker outlives an agent that was killed with -9', linuxOnly, async (t) => {
+  const parent = spawn(process.execPath, [join(import.meta.dirname, 'guarded-parent.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [first] = await once(parent.stdout, 'data') as [Buffer];
+  const group = Number(String(first).trim());
+  t.ok(groupMembers(group).length >= 3, 'the worker, its child and the guard');
+  parent.kill('SIGKILL');
+  await once(parent, 'exit');
+  await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+});

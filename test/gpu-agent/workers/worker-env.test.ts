@@ -1,0 +1,60 @@
+import t from 'tap';
+import { buildWorkerEnv } from '../../../gpu-agent/workers/worker-env.ts';
+import type { WorkerEnvFacts } from '../../../gpu-agent/workers/worker-env.ts';
+
+const build = (over: Partial<WorkerEnvFacts> = {}): Record<string, string> => buildWorkerEnv({
+  workerId: 'worker00000001', endpointId: 'ep', token: 'tok', bridgeUrl: 'http://127.0.0.1:9000', machineName: 'box', locations: ['CZ', 'EU-CZ-1'],
+  userEnv: {}, hostEnv: { PATH: '/bin' }, gpus: [], gpuTypeId: '', initTimeoutSeconds: 420, cpuCount: 4, ...over,
+});
+const gpu = (uuid: string, virtual = false) => ({ uuid, name: 'NVIDIA L4', virtual });
+
+t.test('the addresses obey the rules of compat.md 2.2', async (t) => {
+  const env = build({ gpus: [gpu('GPU-1')] });
+  t.equal(env.RUNPOD_WEBHOOK_GET_JOB, 'http://127.0.0.1:9000/v2/ep/tok/job-take/$ID?gpu=NVIDIA+L4');
+  t.equal(env.RUNPOD_WEBHOOK_POST_OUTPUT, 'http://127.0.0.1:9000/v2/ep/tok/job-done/$RUNPOD_POD_ID/$ID?gpu=NVIDIA+L4');
+  t.equal(env.RUNPOD_WEBHOOK_POST_STREAM, 'http://127.0.0.1:9000/v2/ep/tok/job-stream/$RUNPOD_POD_ID/$ID?gpu=NVIDIA+L4');
+  t.equal(env.RUNPOD_WEBHOOK_PING, 'http://127.0.0.1:9000/v2/ep/tok/ping/$RUNPOD_POD_ID?gpu=NVIDIA+L4');
+});
+
+t.test('who it is', async (t) => {
+  t.match(build(), {
+    RUNPOD_POD_ID: 'worker00000001', RUNPOD_ENDPOINT_ID: 'ep', RUNPOD_AI_API_KEY: 'tok', RUNPOD_POD_HOSTNAME: 'worker00000001-box', RUNPOD_DC_ID: 'CZ',
+    RUNPOD_CPU_COUNT: '4', RUNPOD_INIT_TIMEOUT: '420', PYTHONUNBUFFERED: '1', PATH: '/bin',
+  });
+});
+
+t.test('GPUs', async (t) => {
+  t.match(build({ gpus: [gpu('GPU-1'), gpu('MIG-2')], gpuTypeId: 'NVIDIA L4' }), {
+    CUDA_VISIBLE_DEVICES: 'GPU-1,MIG-2', NVIDIA_VISIBLE_DEVICES: 'GPU-1,MIG-2', RUNPOD_GPU_COUNT: '2', RUNPOD_GPU_TYPE_ID: 'NVIDIA L4',
+    RUNPOD_SKIP_GPU_CHECK: undefined,
+  });
+  t.match(build({ userEnv: { CUDA_VISIBLE_DEVICES: '0,1,2' } }), {
+    CUDA_VISIBLE_DEVICES: '', NVIDIA_VISIBLE_DEVICES: 'void', RUNPOD_GPU_COUNT: '0', RUNPOD_SKIP_GPU_CHECK: 'true',
+  });
+  t.match(build({ gpus: [gpu('VIRTUAL-a-0', true)] }), { CUDA_VISIBLE_DEVICES: '', RUNPOD_GPU_COUNT: '1', RUNPOD_SKIP_GPU_CHECK: 'true' });
+});
+
+t.test('what a template may change and what not', async (t) => {
+  const env = build({
+    userEnv: {
+      MODEL: 'x', RUNPOD_DEBUG_LEVEL: 'DEBUG', RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'false', RUNPOD_POD_ID: 'forged', RUNPOD_AI_API_KEY: 'forged',
+      RUNPOD_WEBHOOK_GET_JOB: 'http://elsewhere', RUNPOD_REALTIME_PORT: '8000', RUNPOD_USE_CORE: '1',
+    },
+  });
+  t.match(env, { MODEL: 'x', RUNPOD_DEBUG_LEVEL: 'DEBUG', RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'false', RUNPOD_POD_ID: 'worker00000001', RUNPOD_AI_API_KEY: 'tok' });
+  t.match(env.RUNPOD_WEBHOOK_GET_JOB, /127\.0\.0\.1/);
+  t.notOk('RUNPOD_REALTIME_PORT' in env);
+  t.notOk('RUNPOD_USE_CORE' in env);
+});
+
+t.test('a ping interval below a second would be a hot loop', async (t) => {
+  t.equal(build().RUNPOD_PING_INTERVAL, '3000');
+  t.equal(build({ userEnv: { RUNPOD_PING_INTERVAL: '999' } }).RUNPOD_PING_INTERVAL, '3000');
+  t.equal(build({ userEnv: { RUNPOD_PING_INTERVAL: 'soon' } }).RUNPOD_PING_INTERVAL, '3000');
+  t.equal(build({ userEnv: { RUNPOD_PING_INTERVAL: '1000' } }).RUNPOD_PING_INTERVAL, '1000');
+});
+
+t.test('the bridge is never reached over a proxy', async (t) => {
+  t.equal(build().NO_PROXY, '127.0.0.1,localhost');
+  t.match(build({ userEnv: { HTTPS_PROXY: 'http://proxy', NO_PROXY: 'a.example' } }), { NO_PROXY: 'a.example,127.0.0.1,localhost', no_proxy: 'a.example,127.0.0.1,localhost' });
+});
