@@ -62,7 +62,8 @@ class BuiltAgent implements Agent {
     this.#random = random;
     this.#archive = new LogArchive(join(config.dataDir, 'logs'));
     this.#parts = buildAttempts({ config, logger, clock, random, starter: this.#buildStarter() });
-    this.#bridge = new Bridge({ parts: { ...this.#parts, clock, random, logger, stopping: this.#stopping.signal }, port: config.bridgePort });
+    const bridgeParts = { ...this.#parts, clock, random, logger, stopping: this.#stopping.signal };
+    this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
     this.#inbound = new Inbound({ ...this.#parts, archive: this.#archive, logger });
     this.#services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
   }

@@ -39,7 +39,8 @@ export interface AgentConfig {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const STOP_POLICIES = ['auto', 'always', 'never'] as const;
 const HOST_VARIABLES = new Set([
-  'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'LD_LIBRARY_PATH', 'CUDA_HOME', 'CUDA_PATH',
+  'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR',
+  'LD_LIBRARY_PATH', 'CUDA_HOME', 'CUDA_PATH',
   'XDG_CACHE_HOME', 'HF_HOME', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'NODE_EXTRA_CA_CERTS',
   'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy',
 ]);
@@ -69,7 +70,8 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
 }
 
 function hostVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (HOST_VARIABLES.has(name) && value !== undefined ? [[name, value]] : [])));
+  const isShown = ([name, value]: [string, string | undefined]): boolean => HOST_VARIABLES.has(name) && value !== undefined;
+  return Object.fromEntries(Object.entries(env).filter(isShown)) as Record<string, string>;
 }
 
 function readVirtualGpus(reader: EnvReader): VirtualGpu[] {

@@ -93,7 +93,8 @@ export class AttemptStopper {
       }
       const holdsOthers = [...worker.held.values()].some((other) => !other.stop);
       if (decideStop({ policy: this.#policy, askedMs, graceMs: this.#graceMs, holdsOthers }) === 'kill') {
-        this.#pool.kill(worker, { state: WorkerState.STOPPED, reason: `Ended because job ${attempt.ref.jobId} did not stop within ${this.#graceMs} ms.` });
+        const reason = `Ended because job ${attempt.ref.jobId} did not stop within ${this.#graceMs} ms.`;
+        this.#pool.kill(worker, { state: WorkerState.STOPPED, reason });
       }
     }
   }

@@ -65,7 +65,9 @@ export class Intake {
     const input = await this.#fetchInput(attempt.ref).catch((error: unknown) => error as Error);
     if (attempt.phase === 'ended') return;
     if (input === 'gone') return this.#table.end(attempt, OutcomeKind.STOPPED);
-    if (input instanceof Error) return this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The input did not arrive: ${input.message}` });
+    if (input instanceof Error) {
+      return this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The input did not arrive: ${input.message}` });
+    }
     attempt.input = input;
     attempt.phase = 'waiting';
     attempt.waitingSinceMs = this.#clock.monotonicMs();

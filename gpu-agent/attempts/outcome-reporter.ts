@@ -47,7 +47,8 @@ export class OutcomeReporter {
     for (const { outcome, chunks } of entries) {
       for (const chunk of chunks) this.#chunks.add(chunk);
       const large = isLarge(outcome);
-      this.#pending.set(attemptKey(outcome.ref!), { ref: outcome.ref!, outcome: large ? undefined : outcome, large, onAcknowledged: () => {} });
+      const pending = { ref: outcome.ref!, outcome: large ? undefined : outcome, large, onAcknowledged: () => {} };
+      this.#pending.set(attemptKey(outcome.ref!), pending);
     }
     return entries.length;
   }

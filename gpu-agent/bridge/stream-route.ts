@@ -43,5 +43,6 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
 }
 
 function tooLarge(bytes: number): string {
-  return `A streamed value of ${bytes} bytes is over the limit of ${CHUNK_BYTES_MAX} bytes and cannot be split: yield text or a list, or smaller values.`;
+  const limit = `A streamed value of ${bytes} bytes is over the limit of ${CHUNK_BYTES_MAX} bytes and cannot be split`;
+  return `${limit}: yield text or a list, or smaller values.`;
 }

@@ -14,7 +14,8 @@ const LEAVING_PAUSE_MS = 200;
 /** Adds both routes; a POST is taken like a GET. */
 export function registerTake(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
   const route = (path: string, batch: boolean): void => {
-    app.route({ method: ['GET', 'POST'], url: `${prefix}/${path}/:worker`, handler: (request, reply) => take(parts, request, reply, batch) });
+    const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => take(parts, request, reply, batch);
+    app.route({ method: ['GET', 'POST'], url: `${prefix}/${path}/:worker`, handler });
   };
   route('job-take', false);
   route('job-take-batch', true);

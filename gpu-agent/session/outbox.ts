@@ -3,8 +3,10 @@
  * replies are queues. What gathers while the stream is busy leaves together in the next message. Bounded by what the agent holds: one
  * entry per worker, one outcome per attempt, and the chunk log's own limit.
  */
-import type { AttemptChunk, AttemptOutcome, AttemptProgress, WorkerLogReply, WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type {
+  AttemptChunk, AttemptOutcome, AttemptProgress, WorkerLogReply, WorkerReport,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
 import { attemptKey } from '../attempts/attempt.ts';
 

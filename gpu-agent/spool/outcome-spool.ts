@@ -36,9 +36,9 @@ export class OutcomeSpool {
   #tidying: Promise<void> = Promise.resolve();
   #tidyAsked = false;
 
-  constructor(options: { folder: string; logger: Logger; segmentBytesMax?: number }) {
-    this.#logger = options.logger;
-    this.#journal = new Journal({ folder: options.folder, segmentBytesMax: options.segmentBytesMax ?? SEGMENT_BYTES_MAX, logger: options.logger });
+  constructor({ folder, logger, segmentBytesMax = SEGMENT_BYTES_MAX }: { folder: string; logger: Logger; segmentBytesMax?: number }) {
+    this.#logger = logger;
+    this.#journal = new Journal({ folder, segmentBytesMax, logger });
   }
 
   /** Outcomes on disk. */

@@ -38,7 +38,7 @@ export interface WorkerGpu {
 const PING_INTERVAL_MS = 3_000;
 const PING_INTERVAL_MS_MIN = 1_000;
 /** Variables that would switch the SDK to another mode (compat.md 2.3). */
-const REMOVED = /^(RUNPOD_REALTIME_PORT|RUNPOD_REALTIME_CONCURRENCY|RUNPOD_USE_CORE|RUNPOD_CORE_PATH|RUNPOD_SLS_CORE.*|SLIPWAY_AGENT_.*|SLIPWAY_CORE_.*)$/;
+const REMOVED = /^RUNPOD_(REALTIME_PORT|REALTIME_CONCURRENCY|USE_CORE|CORE_PATH|SLS_CORE.*)$/;
 
 /** The whole environment of a worker's process. */
 export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
@@ -52,6 +52,7 @@ export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
 function defaults(facts: WorkerEnvFacts): Record<string, string> {
   const hasRealGpu = facts.gpus.some((gpu) => !gpu.virtual);
   return {
+    PATH: facts.hostEnv.PATH ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     PYTHONUNBUFFERED: '1',
     RUNPOD_PING_INTERVAL: String(PING_INTERVAL_MS),
     // The SDK's own default writes a dozen lines for each job.

@@ -52,7 +52,8 @@ export class WorkerStarter {
   /** Keeps its log and removes its scratch folder. Never rejects. */
   async cleanUp(worker: Worker): Promise<void> {
     const { archive, logger } = this.#options;
-    await archive.keep(worker.id, worker.log.tail(worker.log.size)).catch((error: unknown) => logger.warn({ err: error }, 'log was not kept'));
+    await archive.keep(worker.id, worker.log.tail(worker.log.size))
+      .catch((error: unknown) => logger.warn({ err: error }, 'log was not kept'));
     await rm(this.#scratch(worker), { recursive: true, force: true })
       .catch((error: unknown) => logger.warn({ err: error }, 'scratch folder was not removed'));
   }
