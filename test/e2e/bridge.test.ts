@@ -22,7 +22,9 @@ interface Setting {
   next(): Promise<RawWorker>;
 }
 
+t.setTimeout(120_000);
 t.test('bridge', async (t) => {
+  t.jobs = 7;
   const system = await startSystem(t);
   const part = (name: string, body: (t: Test, setting: Setting) => Promise<void>, sdk?: string): Promise<unknown> =>
     t.test(name, async (t) => body(t, await openSetting(t, system, {}, sdk)));
@@ -62,6 +64,7 @@ async function labels(t: Test, { jobs, worker }: Setting): Promise<void> {
     const job = await worker.takeJob();
     t.match(job, { id, input: { label } });
     t.equal(await worker.done(id, awkward, label), 200);
+    await jobs.settled(id);
     const { text } = await jobs.status(id);
     t.ok(text.includes('{"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10}'), `${label}: byte for byte`);
   }
@@ -105,7 +108,7 @@ async function twice(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal(await worker.done(id, { output: 'second' }), 200);
   t.equal(await worker.done(id, { error: 'third' }), 200);
   t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'first' }, 'the first one counts');
-  t.equal((await jobs.health()).jobs.completed, 1);
+  t.equal((await jobs.counted({ inProgress: 0 })).jobs.completed, 1);
 }
 
 async function closedPoll(t: Test, { jobs, worker }: Setting): Promise<void> {
@@ -164,7 +167,7 @@ async function twoTakes(t: Test, { jobs, worker }: Setting): Promise<void> {
   const ids = [await jobs.run({ number: 1 }), await jobs.run({ number: 2 })];
   const first = await Promise.any(takes.map(async (take) => (await take).jobs[0] ?? Promise.reject(new Error('empty'))));
   t.equal(first.id, ids[0], 'first in, first out');
-  t.match((await jobs.health()).jobs, { inProgress: 1, inQueue: 1 }, 'one at a time: the bridge goes by its own count');
+  await jobs.counted({ inProgress: 1, inQueue: 1 }); // One at a time: the bridge goes by its own count.
   t.equal(await worker.done(first.id, { output: 1 }), 200);
   const second = Promise.any([...takes.map(async (take) => {
     const [job] = (await take).jobs;
@@ -174,7 +177,7 @@ async function twoTakes(t: Test, { jobs, worker }: Setting): Promise<void> {
   closing.abort();
   t.equal(await worker.done(ids[1]!, { output: 2 }), 200);
   for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED' });
-  t.equal((await jobs.health()).jobs.retried, 0);
+  t.equal((await jobs.counted({ completed: 2 })).jobs.retried, 0);
 }
 
 // SDKs 1.7.1 to 1.7.5 ask again right after a take and say that they hold nothing (compat.md 2.5.5).
@@ -184,13 +187,13 @@ async function overTake(t: Test, { jobs, worker }: Setting): Promise<void> {
   const closing = new AbortController();
   const over = worker.take({ signal: closing.signal });
   t.equal(await worker.ping(ids[0]!), 200);
-  t.match((await jobs.health()).jobs, { inProgress: 1, inQueue: 1 }, 'the second job is not given away');
+  await jobs.counted({ inProgress: 1, inQueue: 1 }); // The second job is not given away.
   t.equal(await worker.done(ids[0]!, { output: 1 }), 200);
   const second = (await over).jobs[0] ?? await worker.takeJob();
   t.equal(second.id, ids[1]);
   t.equal(await worker.done(ids[1]!, { output: 2 }), 200);
   for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED' });
-  t.equal((await jobs.health()).jobs.retried, 0, 'the first job was not taken for lost');
+  t.equal((await jobs.counted({ completed: 2 })).jobs.retried, 0, 'the first job was not taken for lost');
 }
 
 async function batches(t: Test, { jobs, worker }: Setting): Promise<void> {
@@ -203,7 +206,7 @@ async function batches(t: Test, { jobs, worker }: Setting): Promise<void> {
     taken.push(...batch.map((job) => job.id));
   }
   t.same(taken, ids.slice(0, 3), 'in order, as many as asked for');
-  t.match((await jobs.health()).jobs, { inProgress: 3, inQueue: 2 });
+  await jobs.counted({ inProgress: 3, inQueue: 2 });
   for (const id of taken) t.equal(await worker.done(id, { output: id }), 200);
   while (taken.length < 5) taken.push(...(await worker.take({ batch: 3 })).jobs.map((job) => job.id));
   t.same(taken, ids);
@@ -255,9 +258,18 @@ async function strangers(t: Test, { jobs, worker }: Setting): Promise<void> {
   const id = await jobs.run({});
   await worker.takeJob();
   t.equal(await worker.done('00000000-0000-4000-8000-000000000000-u1', { output: 1 }), 200, 'an unknown job is dropped');
-  const [before, response] = [performance.now(), await fetch(worker.takeUrl().replace(worker.id, 'nosuchworker00'), { headers: worker.headers })];
-  t.ok(response.status >= 400, 'an unknown worker is refused');
-  t.ok(performance.now() - before > 900, 'slowly: SDKs ask again at once');
+  const slowly = async (url: string): Promise<number> => {
+    const startedAtMs = performance.now();
+    const { status } = await fetch(url, { headers: worker.headers });
+    t.ok(performance.now() - startedAtMs > 900, 'slowly: SDKs ask again at once');
+    return status;
+  };
+  const [gone, forged] = await Promise.all([
+    slowly(worker.takeUrl().replace(worker.id, 'nosuchworker00')),
+    slowly(worker.takeUrl().replace(/(\/v2\/[a-z0-9]+\/)[^/]+/, '$1forged')),
+  ]);
+  t.equal(gone, 404, 'a worker that is not there gets nothing');
+  t.equal(forged, 401, 'nor does one with a wrong token');
   t.equal(await worker.done(id, { output: 1 }), 200);
   t.match(await jobs.settled(id), { status: 'COMPLETED', output: 1 });
 }

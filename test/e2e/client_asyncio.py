@@ -33,6 +33,9 @@ async def main():
         while await blocker.status() != "IN_PROGRESS":
             await asyncio.sleep(0.1)
         seen["health"] = await endpoint.health()
+        while seen["health"]["jobs"]["inQueue"] != 3:
+            await asyncio.sleep(0.1)
+            seen["health"] = await endpoint.health()
         seen["cancel"] = await queued[0].cancel()
         seen["purge"] = await endpoint.purge_queue()
         seen["cancel_running"] = await blocker.cancel()

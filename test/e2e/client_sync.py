@@ -43,6 +43,9 @@ queued = [endpoint.run({"input": {"number": number}}) for number in range(3)]
 while blocker.status() != "IN_PROGRESS":
     time.sleep(0.1)
 seen["health"] = endpoint.health()
+while seen["health"]["jobs"]["inQueue"] != 3:
+    time.sleep(0.1)
+    seen["health"] = endpoint.health()
 seen["cancel"] = queued[0].cancel()
 seen["cancelled_status"] = queued[0].status()
 seen["purge"] = endpoint.purge_queue()

@@ -70,6 +70,7 @@ async function queue(t: Test, system: System, endpointId: string, client: Client
   const blocker = await client.run({ input: { mode: 'until', file: path('until') } });
   await endpointJobs(system, endpointId).reached(blocker.id, 'IN_PROGRESS');
   const queued = await Promise.all([1, 2, 3].map((number) => client.run({ input: { number } })));
+  await endpointJobs(system, endpointId).counted({ inQueue: 3 });
   t.match(await client.health(), {
     jobs: { completed: Number, failed: Number, inProgress: 1, inQueue: 3, retried: 0 },
     workers: { idle: 0, initializing: 0, ready: 0, running: 1, throttled: 0 },

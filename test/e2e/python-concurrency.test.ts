@@ -6,13 +6,15 @@ import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
-import { waitFor } from '../helpers/wait-for.ts';
 
 interface Output {
   peak: number;
   pid: number;
   worker: string;
 }
+
+t.setTimeout(120_000);
+t.jobs = 2;
 
 for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
   t.test(`several jobs at once, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
@@ -32,18 +34,11 @@ async function capped(t: Test, jobs: EndpointJobs): Promise<void> {
   const opener = await jobs.run({ note, until: first });
   await notes('note', 1);
   const others = await Promise.all(Array.from({ length: 7 }, () => jobs.run({ note, until: rest })));
-  const held = (wanted: number): Promise<unknown> => waitFor(`${wanted} jobs in progress`, async () => {
-    const { jobs: counts } = await jobs.health();
-    if (counts.inProgress > 4) throw new Error(`${counts.inProgress} were taken`);
-    return counts.inProgress === wanted;
-  });
-  await held(4);
-  t.equal((await jobs.health()).jobs.inQueue, 4, 'four of eight are taken, the others wait');
+  await jobs.counted({ inProgress: 4, inQueue: 4 }); // Four of eight are taken, the others wait.
   open('first');
   t.equal((await jobs.settled(opener)).status, 'COMPLETED');
   await notes('note', 5); // 1 start, 1 end, at least 3 more starts
-  await held(4);
-  t.equal((await jobs.health()).jobs.inQueue, 3, 'the free place is filled again');
+  await jobs.counted({ inProgress: 4, inQueue: 3 }); // The free place is filled again.
   open('rest');
   const ended = await Promise.all(others.map((id) => jobs.settled(id)));
   t.ok(ended.every((job) => job.status === 'COMPLETED'));

@@ -10,6 +10,9 @@ import type { System } from '../helpers/system.ts';
 
 const MEGABYTE = 1_000_000;
 
+t.setTimeout(180_000);
+t.jobs = 2;
+
 for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
   t.test(`Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
     const system = await startSystem(t);
@@ -34,7 +37,7 @@ async function results(t: Test, all: EndpointJobs): Promise<void> {
   t.match(first.workerId, /^[a-z0-9]{14}$/);
   for (const time of ['delayTime', 'executionTime'] as const) t.ok(Number.isInteger(first[time]) && first[time]! >= 0, `${time} is in whole ms`);
 
-  for (const value of [[1, 'two', { three: 3 }], 'text', 7, 1.5, true, false, 0, '', [], 'ünïcode 🦊 & = % +']) {
+  for (const value of [[1, 'two', { three: 3 }], 'ünïcode 🦊 & = % +', 1.5, false, 0, '']) {
     const { status, output } = await all.runSync({ return: value });
     t.same({ status, output }, { status: 'COMPLETED', output: value }, `returns ${JSON.stringify(value)}`);
   }

@@ -32,6 +32,8 @@ interface Input { name: string }
 start({ handler: async function* (job: { input: Input }) { yield \`hello \${job.input.name}\`; }, returnAggregateStream: true });
 `;
 
+t.setTimeout(300_000);
+
 t.test('a JavaScript handler outside of the project', async (t) => {
   const { output } = await serve(t, 'greet.mjs', JAVASCRIPT);
   t.same(output, { hello: 'Ada' });

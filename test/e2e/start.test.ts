@@ -18,6 +18,8 @@ const run = promisify(execFile);
 const READY_SECONDS_MAX = 15;
 const RECOVERED_MS_MAX = 20_000;
 
+t.setTimeout(300_000);
+
 t.test('npm start', async (t) => {
   const folder = await openFolder(t);
   const port = String(await freePort());

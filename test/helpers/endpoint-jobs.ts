@@ -49,6 +49,14 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
     return answer.json as unknown as HealthRecord;
   };
 
+  /** Waits until GET /health shows these numbers of jobs; it may lag behind for a moment. */
+  const counted = (wanted: Partial<HealthRecord['jobs']>): Promise<HealthRecord> => waitFor(`counts of jobs to be ${JSON.stringify(wanted)}`, async () => {
+    const seen = await health();
+    const wrong = Object.entries(wanted).some(([name, count]) => seen.jobs[name as keyof typeof seen.jobs] !== count);
+    if (wrong) throw new Error(`they are ${JSON.stringify(seen.jobs)}`);
+    return seen;
+  });
+
   const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
     system.request(method, `${base}${path}`, body, headers);
 
@@ -93,5 +101,5 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
     }
   };
 
-  return { id: endpointId, base, run, runSync, status, look, reached, when, settled, gone, cancel, health, stream, drain, call };
+  return { id: endpointId, base, run, runSync, status, look, reached, when, settled, gone, cancel, health, counted, stream, drain, call };
 }

@@ -3,6 +3,8 @@ import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
 import { checkRecovery, land, takeOff } from './flight.ts';
 
+t.setTimeout(120_000);
+
 t.test('agent', async (t) => {
   const slipway = await startProcesses(t);
   const [agent] = slipway.agents;
