@@ -20,7 +20,7 @@ let agent: ScriptedAgent;
 
 /** Joins; resolves when it has workers. */
 async function join(options: SessionWorkerOptions): Promise<void> {
-  agent = new ScriptedAgent(options);
+  agent = new ScriptedAgent({ ...options, record: false });
   await agent.connect();
   await waitFor('workers', () => agent.desired.length > 0, 30_000);
 }

@@ -5,7 +5,7 @@
 import { credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Assignment, AttemptOutcome, AttemptRef, AttemptStop, DesiredWorker, SessionResponse, Welcome } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Assignment, AttemptOutcome, AttemptRef, AttemptStop, DesiredWorker, SessionResponse, Welcome, WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
 import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
@@ -26,8 +26,14 @@ export interface ScriptedAgentOptions {
   startWorkers?: boolean;
   /** How an assignment ends. Undefined = the test ends it with `finish`. Default: COMPLETED with the output `{"ok":true}`. */
   onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
+  /** How a stop is answered. Undefined = not at all. Default: STOPPED. */
+  onStop?(stop: AttemptStop): Partial<AttemptOutcome> | undefined;
   /** Attempts it says it holds in its hello. */
   held?: AttemptRef[];
+  /** Workers it says it runs in its hello. */
+  workers?: Partial<WorkerReport>[];
+  /** Keeps what core sent, for assertions. Default true; the benchmark needs the memory. */
+  record?: boolean;
   /** Milliseconds between heartbeats; 0 = none, so that the lease runs out. Default: what the welcome says. */
   heartbeatMs?: number;
 }
@@ -45,7 +51,10 @@ export class ScriptedAgent {
   ended: Promise<Error | undefined> = Promise.resolve(undefined);
   readonly #options: ScriptedAgentOptions;
   readonly #client: AgentServiceClient;
-  readonly #known = new Set<string>();
+  /** Workers that run, with their endpoints. */
+  readonly #known = new Map<string, string>();
+  /** Attempts in hand by worker. */
+  readonly #held = new Map<string, Set<string>>();
   #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #sequence = 0;
@@ -64,9 +73,10 @@ export class ScriptedAgent {
     metadata.set('authorization', `Bearer ${this.#options.agentKey}`);
     const stream = this.#client.session(metadata);
     this.#stream = stream;
-    const { gpus = [], locations = [], cpuSlots = 16, held = [] } = this.#options;
+    const { gpus = [], locations = [], cpuSlots = 16, held = [], workers = [] } = this.#options;
     const machine = { id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, agentVersion: 'scripted', cudaVersion: '' };
-    this.send({ hello: { machine, workers: [], attempts: held } });
+    this.send({ hello: { machine, workers, attempts: held } });
+    for (const { workerId, endpointId } of workers) this.#known.set(workerId!, endpointId ?? '');
     return new Promise((resolve, reject) => {
       stream.on('data', (message: SessionResponse) => {
         if (message.welcome) this.#welcomed(message.welcome, resolve);
@@ -88,6 +98,8 @@ export class ScriptedAgent {
   /** Ends an attempt. */
   finish(ref: AttemptRef, outcome: Partial<AttemptOutcome> = DONE): void {
     this.send({ outcomes: [{ error: '', kind: OutcomeKind.COMPLETED, ...outcome, ref }] });
+    this.#letGo(ref);
+    this.#stopDrained();
   }
 
   /** Reports workers as being able to hold `capacity` attempts. */
@@ -110,32 +122,56 @@ export class ScriptedAgent {
 
   #receive(message: SessionResponse): void {
     if (message.desired) this.#reconcile(message.desired.workers);
-    this.stops.push(...message.stops);
-    this.acked.push(...message.outcomeAcks);
+    if (this.#options.record !== false) {
+      this.stops.push(...message.stops);
+      this.acked.push(...message.outcomeAcks);
+      this.assignments.push(...message.assignments);
+    }
     const outcomes: Partial<AttemptOutcome>[] = [];
     for (const assignment of message.assignments) {
-      this.assignments.push(assignment);
       const outcome = this.#options.onAssignment ? this.#options.onAssignment(assignment) : DONE;
-      if (outcome && assignment.ref) outcomes.push({ error: '', kind: OutcomeKind.COMPLETED, ...outcome, ref: assignment.ref });
+      if (outcome) outcomes.push({ error: '', kind: OutcomeKind.COMPLETED, ...outcome, ref: assignment.ref });
+      else this.#hold(assignment.ref!);
+    }
+    for (const stop of message.stops) {
+      const outcome = this.#options.onStop ? this.#options.onStop(stop) : { kind: OutcomeKind.STOPPED };
+      if (outcome) outcomes.push({ error: '', ...outcome, ref: stop.ref });
+      if (outcome) this.#letGo(stop.ref!);
     }
     if (outcomes.length > 0) this.send({ outcomes });
+    if (message.stops.length > 0) this.#stopDrained();
+  }
+
+  #hold(ref: AttemptRef): void {
+    const held = this.#held.get(ref.workerId) ?? new Set();
+    this.#held.set(ref.workerId, held.add(`${ref.jobId}/${ref.attempt}`));
+  }
+
+  #letGo(ref: AttemptRef): void {
+    this.#held.get(ref.workerId)?.delete(`${ref.jobId}/${ref.attempt}`);
   }
 
   #reconcile(workers: DesiredWorker[]): void {
     this.desired = workers;
     const wanted = new Set(workers.map((worker) => worker.workerId));
     const fresh = workers.filter((worker) => worker.desired === DesiredState.RUN && !this.#known.has(worker.workerId));
-    const gone = [...this.#known].filter((workerId) => !wanted.has(workerId));
-    for (const worker of fresh) this.#known.add(worker.workerId);
-    for (const workerId of gone) this.#known.delete(workerId);
+    for (const { workerId, endpointId } of fresh) this.#known.set(workerId, endpointId);
     if (this.#options.startWorkers !== false && fresh.length > 0) this.ready(fresh);
-    const drained = workers.filter((worker) => worker.desired === DesiredState.DRAIN);
-    this.#report(drained.map((worker) => worker.workerId).concat(gone), workers);
+    for (const workerId of this.#known.keys()) if (!wanted.has(workerId)) this.#stopped(workerId);
+    this.#stopDrained();
   }
 
-  #report(stopped: string[], workers: DesiredWorker[]): void {
-    if (stopped.length === 0) return;
-    const endpointOf = (workerId: string): string => workers.find((worker) => worker.workerId === workerId)?.endpointId ?? '';
-    this.send({ workers: stopped.map((workerId) => ({ workerId, endpointId: endpointOf(workerId), state: WorkerState.STOPPED })) });
+  /** Draining workers end when they hold nothing. */
+  #stopDrained(): void {
+    for (const { workerId, desired } of this.desired) {
+      if (desired === DesiredState.DRAIN && this.#known.has(workerId) && (this.#held.get(workerId)?.size ?? 0) === 0) this.#stopped(workerId);
+    }
+  }
+
+  #stopped(workerId: string): void {
+    const endpointId = this.#known.get(workerId) ?? '';
+    this.#known.delete(workerId);
+    this.#held.delete(workerId);
+    this.send({ workers: [{ workerId, endpointId, state: WorkerState.STOPPED }] });
   }
 }
