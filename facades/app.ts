@@ -15,7 +15,7 @@ import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
-import { handleUnknownRoutes, shapeOf } from './plugins/unknown-route.ts';
+import { handleUnknownRoutes, refuseUnknown, shapeOf } from './plugins/unknown-route.ts';
 import type { QueueParts } from './queue/queue-parts.ts';
 import { queueRoutes } from './queue/routes.ts';
 import { restRoutes } from './rest/routes.ts';
@@ -30,6 +30,8 @@ export interface Facade {
 
 /** Slack over the body's own time before Node closes a connection whose request never ends, in milliseconds. */
 const REQUEST_SLACK_MS = 30_000;
+/** Longest part of a path that is looked at, in characters. No id is nearly as long; beyond it there is no route. */
+const ID_LENGTH_MAX = 1_024;
 /** Longest time for a request's headers, in milliseconds. */
 const HEADERS_MS = 20_000;
 
@@ -81,11 +83,13 @@ function buildApp(config: FacadeConfig): FastifyInstance {
     return503OnClosing: false,
     requestTimeout: config.bodyTotalMs + REQUEST_SLACK_MS,
     http: { headersTimeout: Math.min(HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS) },
-    routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 1_024 },
+    routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     clientErrorHandler: refuseBrokenRequest,
-    frameworkErrors: (error, request, reply) =>
-      answerError(new CoreError('INVALID_REQUEST', error.message), request, reply, shapeOf(pathOf(request))),
+    frameworkErrors: (error, request, reply) => {
+      if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return refuseUnknown(request, reply);
+      return answerError(new CoreError('INVALID_REQUEST', 'The path is not valid.'), request, reply, shapeOf(pathOf(request)));
+    },
   });
 }
 

@@ -1,5 +1,6 @@
 /** Answers an OpenAI request with `"stream": true`: passes the worker's events through as they come. */
 import type { FastifyReply } from 'fastify';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../core-client/job-calls.ts';
@@ -18,15 +19,22 @@ const WORKER_LOST: OpenaiError = {
   error: { message: 'The worker was lost in the middle of its answer.', type: 'server_error', param: null, code: 'worker_lost' },
 };
 
-/** Streams until the job is final. Headers wait for the first output, so that a job that fails before it gets its proper status. */
-export async function answerStream(job: OpenaiJob, live: LiveResponse, reply: FastifyReply): Promise<FastifyReply> {
+const EVENTS = 'text/event-stream; charset=utf-8';
+/** Headers wait this long for the first output; afterwards an error can only be told inside the stream. In milliseconds. */
+const SILENCE = { firstMs: 5_000, everyMs: 15_000 };
+
+/** Streams until the job is final. A job that fails soon, and before any output, gets its proper status. */
+export async function answerStream(job: OpenaiJob, live: LiveResponse, reply: FastifyReply, clock: Clock): Promise<FastifyReply> {
+  const speak = live.keepAlive(clock, SILENCE, EVENTS);
   try {
-    const error = await passThrough(job, live);
+    const error = await passThrough(job, new StreamText(live, speak));
     if (error !== undefined && !live.started && !live.closed) return sendOpenaiError(reply, error);
     if (error !== undefined) await live.write(errorEvent(error));
   } catch (fault) {
     if (!live.started) throw fault;
     await live.write(frameEvent({ data: JSON.stringify(openaiErrorShape(publicError(toCoreError(fault)))) }));
+  } finally {
+    speak();
   }
   if (!live.started) return reply.hijack();
   live.end();
@@ -34,8 +42,7 @@ export async function answerStream(job: OpenaiJob, live: LiveResponse, reply: Fa
 }
 
 /** Writes all output; answers the error that ended it, or undefined. */
-async function passThrough(job: OpenaiJob, live: LiveResponse): Promise<OpenaiError | undefined> {
-  const text = new StreamText(live);
+async function passThrough(job: OpenaiJob, text: StreamText): Promise<OpenaiError | undefined> {
   for await (const page of job.pages()) {
     for (const chunk of page.chunks) {
       const error = await text.add(chunk);
@@ -45,7 +52,7 @@ async function passThrough(job: OpenaiJob, live: LiveResponse): Promise<OpenaiEr
     }
     if (!isFinal(page.state) || page.more) continue;
     if (page.state !== JobState.COMPLETED) return jobError(page.state, page.error);
-    return text.finish(live.started ? undefined : (await job.get()).output);
+    return text.finish(text.empty ? (await job.get()).output : undefined);
   }
   return undefined;
 }
@@ -53,16 +60,24 @@ async function passThrough(job: OpenaiJob, live: LiveResponse): Promise<OpenaiEr
 /** Writes chunks in order and remembers what has been written. */
 class StreamText {
   readonly #live: LiveResponse;
+  readonly #beforeFirst: () => void;
+  #empty = true;
   #done = false;
   #attempt = 0;
 
-  constructor(live: LiveResponse) {
+  constructor(live: LiveResponse, beforeFirst: () => void) {
     this.#live = live;
+    this.#beforeFirst = beforeFirst;
+  }
+
+  /** No output has been written yet. */
+  get empty(): boolean {
+    return this.#empty;
   }
 
   /** Writes one chunk. What a lost attempt had written cannot be taken back, so a second attempt ends the stream with an error. */
   async add(chunk: Chunk): Promise<OpenaiError | undefined> {
-    if (this.#live.started && chunk.attempt !== this.#attempt) return WORKER_LOST;
+    if (!this.#empty && chunk.attempt !== this.#attempt) return WORKER_LOST;
     this.#attempt = chunk.attempt;
     return this.#write(chunk.output);
   }
@@ -82,7 +97,9 @@ class StreamText {
   }
 
   async #send(text: string): Promise<void> {
-    if (!this.#live.started && !this.#live.closed) this.#live.start('text/event-stream; charset=utf-8');
+    if (this.#empty) this.#beforeFirst();
+    this.#empty = false;
+    if (!this.#live.started && !this.#live.closed) this.#live.start(EVENTS);
     await this.#live.write(text);
   }
 }

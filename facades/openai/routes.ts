@@ -29,6 +29,6 @@ function openai(parts: QueueParts): QueueHandler {
     const { input, streaming } = readOpenaiRequest(path, request.method === 'GET' ? undefined : bodyBytes(request.body));
     const live = new LiveResponse(reply);
     const job = new OpenaiJob(parts, { apiKey: request.caller.apiKey, endpointId: endpointIdOf(request), input, live });
-    return streaming ? answerStream(job, live, reply) : answerWhole(job, reply);
+    return streaming ? answerStream(job, live, reply, parts.clock) : answerWhole(job, reply);
   };
 }

@@ -65,6 +65,8 @@ async function admit(access: AccessCache, request: FastifyRequest, { apiKey, end
   const looked = access.look(apiKey, endpointId, write);
   const verdict = looked instanceof Promise ? await looked : looked;
   if (verdict instanceof CoreError) throw verdict.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : verdict;
+  // The operator's own key belongs to no account; it manages accounts and is no API key.
+  if (verdict.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');
   request.caller = { apiKey, accountId: verdict.accountId, workersRunning: verdict.workersRunning };
 }
 

@@ -1,6 +1,8 @@
 /** A response that is written piece by piece while its client listens. Waits for slow clients instead of buffering for them. */
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { HEARTBEAT } from './sse.ts';
 
 /** See the file's first line. */
 export class LiveResponse {
@@ -48,6 +50,21 @@ export class LiveResponse {
     this.#reply.hijack();
     this.#reply.raw.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' });
     this.#reply.raw.flushHeaders();
+  }
+
+  /**
+   * While nothing else is written: sends the headers after `firstMs` and a comment then and every `everyMs`, because proxies close
+   * silent connections. Answers a way to stop, which must be used before the first piece: a comment inside an event would break it.
+   */
+  keepAlive(clock: Clock, { firstMs, everyMs }: { firstMs: number; everyMs: number }, contentType: string): () => void {
+    const beat = (): void => {
+      if (this.closed) return;
+      if (!this.#started) this.start(contentType);
+      this.#reply.raw.write(HEARTBEAT);
+      timer = clock.after(everyMs, beat);
+    };
+    let timer: Timer = clock.after(firstMs, beat);
+    return () => timer.cancel();
   }
 
   /** Writes a piece; resolves when more may be written, or when the client has gone. */

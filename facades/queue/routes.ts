@@ -44,7 +44,12 @@ export function queueRoutes(app: FastifyInstance, parts: QueueParts, gate: GateP
   handleErrors(app, queueErrorShape, parts.logger);
   for (const { method, path, operation, write = false, bodyBytesMax = IDLE_BODY_BYTES_MAX, handler } of ROUTES) {
     const onRequest = queueGate(gate, { operation, write, bodyBytesMax });
-    app.route({ method, url: `/v2/:endpointId${path}`, onRequest, handler: handler(parts) });
+    const serve = handler(parts);
+    app.route({ method, url: `/v2/:endpointId${path}`, onRequest, handler: (request, reply) => {
+      // A body that is too large, broken or late is refused also where it means nothing.
+      if (request.body instanceof Error) throw request.body;
+      return serve(request, reply);
+    } });
   }
 }
 
