@@ -7,6 +7,9 @@ import type { Take, Worker } from '../workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
 
+/** How long jobs are gathered for a worker that could not start them anyway, in milliseconds. */
+const GATHER_MS = 50;
+
 /** See the file's first line. */
 export class HandOver {
   readonly #table: AttemptTable;
@@ -19,7 +22,20 @@ export class HandOver {
 
   /** Answers as many of the worker's takes as it has waiting attempts for. Harmless when it has none. */
   offer(worker: Worker): void {
-    if (worker.waiting.length === 0) return;
+    if (worker.waiting.length === 0 || worker.gathering) return;
+    if (worker.traits.startsLate && worker.held.size > 0) this.#gather(worker);
+    else this.#serve(worker);
+  }
+
+  #gather(worker: Worker): void {
+    worker.gathering = true;
+    this.#clock.after(GATHER_MS, () => {
+      worker.gathering = false;
+      this.#serve(worker);
+    });
+  }
+
+  #serve(worker: Worker): void {
     for (const take of [...worker.takes]) {
       const jobs = this.#pick(worker, takeLimit(worker.facts(), take.requested));
       if (jobs.length === 0) return;

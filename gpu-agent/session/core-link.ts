@@ -7,6 +7,8 @@ import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
 
 // A call that was sent twice would be a second session.
 const OPTIONS = { ...CHANNEL_OPTIONS, 'grpc.enable_retries': 0 };
+/** The default window of 64 KiB would make a large input wait for a round trip per piece. */
+const SIDE_OPTIONS = { ...OPTIONS, 'grpc-node.flow_control_window': 4 * 1024 * 1024 };
 
 /** See the file's first line. */
 export class CoreLink {
@@ -28,7 +30,7 @@ export class CoreLink {
 
   /** The client and metadata for large payloads. Connects when first used. */
   side(): { client: AgentServiceClient; metadata: Metadata } {
-    this.#side ??= new AgentServiceClient(this.address, credentials.createInsecure(), OPTIONS);
+    this.#side ??= new AgentServiceClient(this.address, credentials.createInsecure(), SIDE_OPTIONS);
     return { client: this.#side, metadata: this.#metadata };
   }
 

@@ -8,6 +8,11 @@ export interface SdkTraits {
   tellsFreeSlots: boolean;
   /** The list of held jobs in its pings, and job_in_progress, can be believed. */
   listsJobs: boolean;
+  /**
+   * Starts a job that it takes while others run only when one of those ends, and counts it twice until then: jobs that trickle in would
+   * fill half of its slots.
+   */
+  startsLate: boolean;
   /** How long it may hold a job without any word about it before the job counts as lost, in milliseconds. */
   silenceMsMax: number;
 }
@@ -24,15 +29,18 @@ type Version = [major: number, minor: number, patch: number];
 export function sdkTraits(version: string): SdkTraits {
   if (version.startsWith(OWN_SDK_PREFIX)) {
     // Its pings share a thread with the handler; that its process lives is proof enough.
-    return { stopChannel: true, tellsFreeSlots: true, listsJobs: true, silenceMsMax: Number.POSITIVE_INFINITY };
+    return { stopChannel: true, tellsFreeSlots: true, listsJobs: true, startsLate: false, silenceMsMax: Number.POSITIVE_INFINITY };
   }
   const parsed = parseVersion(version);
-  if (!parsed) return { stopChannel: false, tellsFreeSlots: false, listsJobs: false, silenceMsMax: SILENCE_MS_MAX };
+  if (!parsed) {
+    return { stopChannel: false, tellsFreeSlots: false, listsJobs: false, startsLate: false, silenceMsMax: SILENCE_MS_MAX };
+  }
   const pingsFromThread = !isAtLeast(parsed, [1, 7, 11]);
   return {
     stopChannel: isAtLeast(parsed, [1, 10, 0]),
     tellsFreeSlots: isAtLeast(parsed, [1, 7, 6]),
     listsJobs: pingsFromThread || isAtLeast(parsed, [1, 10, 1]),
+    startsLate: isAtLeast(parsed, [1, 7, 1]) && !isAtLeast(parsed, [1, 9, 1]),
     silenceMsMax: pingsFromThread ? SILENCE_THREAD_MS_MAX : SILENCE_MS_MAX,
   };
 }

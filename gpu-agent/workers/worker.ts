@@ -57,6 +57,8 @@ export class Worker {
   /** Attempts that wait for its next take, oldest first. */
   readonly waiting: Attempt[] = [];
   readonly takes = new Set<Take>();
+  /** Waiting attempts are being gathered for one take. */
+  gathering = false;
   readonly stopPolls = new Set<ParkedPoll>();
   /** Jobs to stop that no stop poll has carried yet. */
   readonly jobsToStop = new Set<string>();

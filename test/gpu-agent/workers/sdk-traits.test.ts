@@ -1,26 +1,28 @@
 import t from 'tap';
 import { sdkTraits, versionFromUserAgent } from '../../../gpu-agent/workers/sdk-traits.ts';
 
-const TABLE: [version: string, stopChannel: boolean, tellsFreeSlots: boolean, listsJobs: boolean, silenceMsMax: number][] = [
-  ['1.3.0', false, false, true, 60_000],
-  ['1.7.5', false, false, true, 60_000],
-  ['1.7.6', false, true, true, 60_000],
-  ['1.7.10', false, true, true, 60_000],
-  ['1.7.11', false, true, false, 45_000],
-  ['1.7.13', false, true, false, 45_000],
-  ['1.9.1', false, true, false, 45_000],
-  ['1.10.0', true, true, false, 45_000],
-  ['1.10.1', true, true, true, 45_000],
-  ['1.12.0', true, true, true, 45_000],
-  ['2.0', true, true, true, 45_000],
-  ['1.12.0.dev3', true, true, true, 45_000],
-  ['', false, false, false, 45_000],
-  ['mine', false, false, false, 45_000],
-  ['slipway-0.1.0', true, true, true, Number.POSITIVE_INFINITY],
+const TABLE: [version: string, stopChannel: boolean, tellsFreeSlots: boolean, listsJobs: boolean, startsLate: boolean, silenceMsMax: number][] = [
+  ['1.3.0', false, false, true, false, 60_000],
+  ['1.7.5', false, false, true, true, 60_000],
+  ['1.7.6', false, true, true, true, 60_000],
+  ['1.7.10', false, true, true, true, 60_000],
+  ['1.7.11', false, true, false, true, 45_000],
+  ['1.7.13', false, true, false, true, 45_000],
+  ['1.7.0', false, false, true, false, 60_000],
+  ['1.9.0', false, true, false, true, 45_000],
+  ['1.9.1', false, true, false, false, 45_000],
+  ['1.10.0', true, true, false, false, 45_000],
+  ['1.10.1', true, true, true, false, 45_000],
+  ['1.12.0', true, true, true, false, 45_000],
+  ['2.0', true, true, true, false, 45_000],
+  ['1.12.0.dev3', true, true, true, false, 45_000],
+  ['', false, false, false, false, 45_000],
+  ['mine', false, false, false, false, 45_000],
+  ['slipway-0.1.0', true, true, true, false, Number.POSITIVE_INFINITY],
 ];
 
-for (const [version, stopChannel, tellsFreeSlots, listsJobs, silenceMsMax] of TABLE) {
-  t.same(sdkTraits(version), { stopChannel, tellsFreeSlots, listsJobs, silenceMsMax }, version || 'unknown');
+for (const [version, stopChannel, tellsFreeSlots, listsJobs, startsLate, silenceMsMax] of TABLE) {
+  t.same(sdkTraits(version), { stopChannel, tellsFreeSlots, listsJobs, startsLate, silenceMsMax }, version || 'unknown');
 }
 
 t.test('User-Agent', async (t) => {
