@@ -1,0 +1,122 @@
+/** Outcomes: guarded by the attempt, counted, and what a lost attempt does. */
+import t from 'tap';
+import { never, outcome, runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+const engines = await startEngines(t);
+const { engine, events, sql, slots } = engines;
+const { calls, attempts } = engine;
+
+t.test('completed: output as it came, times, counter', async (t) => {
+  const endpointId = await engines.endpoint();
+  const job = await runningJob(engines, endpointId);
+  t.equal(await attempts.recordOutcome(outcome(job, { output: Buffer.from('[ 1e400, "x" ]') })), 'recorded');
+  const found = await calls.get(job, { omitOutput: false, ttlMs: 0 });
+  t.match(found, { state: 'COMPLETED', attempt: 1, retries: 0, workerId: 'worker00000001', error: undefined, output: Buffer.from('[ 1e400, "x" ]') });
+  t.ok(found.submittedAtMs <= found.startedAtMs! && found.startedAtMs! <= found.finishedAtMs!);
+  t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).output, undefined);
+  t.match((await calls.health(endpointId)).jobs, { completed: 1, failed: 0, inProgress: 0, inQueue: 0, retried: 0 });
+  t.equal(await attempts.recordOutcome(outcome(job)), 'stale', 'a second outcome changes nothing');
+});
+
+t.test('completed without output', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  attempts.recordProgress(job, Buffer.from('"half"'));
+  await waitFor('progress', async () => (await calls.get(job, { omitOutput: false, ttlMs: 0 })).output);
+  await attempts.recordOutcome(outcome(job, { output: undefined }));
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'COMPLETED', output: undefined }, 'progress is not taken for output');
+});
+
+t.test('a large output is read whole', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  const output = Buffer.from(JSON.stringify('x'.repeat(500_000)));
+  await attempts.recordOutcome(outcome(job, { output }));
+  t.ok((await calls.get(job, { omitOutput: false, ttlMs: 0 })).output!.equals(output));
+});
+
+t.test('failed: error and output are kept, no retry unless the endpoint wants it', async (t) => {
+  const endpointId = await engines.endpoint();
+  const job = await runningJob(engines, endpointId);
+  await attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'no \0 luck', output: Buffer.from('{"rest":1}') }));
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', error: 'no � luck', output: Buffer.from('{"rest":1}'), retries: 0 });
+  t.match((await calls.health(endpointId)).jobs, { completed: 0, failed: 1 });
+
+  const willing = await engines.endpoint({ retry_handler_errors: true, retry_limit: 1 });
+  const again = await runningJob(engines, willing);
+  await attempts.recordOutcome(outcome(again, { kind: 'FAILED', error: 'first' }));
+  t.match(await calls.get(again, { omitOutput: false, ttlMs: 0 }), { state: 'IN_QUEUE', retries: 1, error: undefined, output: undefined });
+  const [second] = await attempts.claim(willing, slots.add(willing, 1));
+  await attempts.recordOutcome(outcome(second!, { kind: 'FAILED', error: 'second', output: undefined }));
+  t.match(await calls.get(again, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', retries: 1, error: 'second' });
+});
+
+t.test('a lost attempt goes back to the front, up to the limit, then FAILED with the true cause', async (t) => {
+  const endpointId = await engines.endpoint({ retry_limit: 2 });
+  const job = await runningJob(engines, endpointId);
+  await attempts.appendChunk({ ...job, number: 1, output: Buffer.from('1'), metrics: undefined });
+  await calls.submit(submission(endpointId));
+  for (const attempt of [1, 2]) {
+    t.equal(await attempts.recordOutcome(outcome({ ...job, attempt }, { kind: 'LOST', error: `cause ${attempt}` })), 'recorded');
+    t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'IN_QUEUE', retries: attempt, startedAtMs: undefined, error: undefined });
+    const [row] = await sql`SELECT count(*) AS n FROM job_chunk WHERE job_id = ${job.jobId}`;
+    t.equal(row!['n'], 0, 'chunks of a lost attempt are discarded');
+    const [next] = await attempts.claim(endpointId, [{ endpointId, workerId: 'w2', machineId: 'machine00002' }]);
+    t.match(next, { jobId: job.jobId, attempt: attempt + 1 }, 'it is first, before the job that came later');
+  }
+  t.equal(await attempts.recordOutcome(outcome({ ...job, attempt: 2 })), 'stale', 'the lost attempt cannot complete the job any more');
+  t.equal(await attempts.recordOutcome(outcome({ ...job, attempt: 3 }, { kind: 'LOST', error: 'the worker exited with code 137' })), 'recorded');
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', retries: 2, attempt: 3, error: 'the worker exited with code 137' });
+  t.match((await calls.health(endpointId)).jobs, { failed: 1, retried: 2, inQueue: 1 });
+});
+
+t.test('a returned attempt goes back and is not counted, however often', async (t) => {
+  const endpointId = await engines.endpoint({ retry_limit: 0 });
+  const job = await runningJob(engines, endpointId);
+  for (const attempt of [1, 2, 3, 4]) {
+    t.equal(await attempts.recordOutcome(outcome({ ...job, attempt }, { kind: 'RETURNED' })), 'recorded');
+    t.match(await calls.get(job, { omitOutput: true, ttlMs: 0 }), { state: 'IN_QUEUE', retries: 0 });
+    t.match(await attempts.claim(endpointId, [{ endpointId, workerId: 'w', machineId: 'machine00001' }]), [{ attempt: attempt + 1 }]);
+  }
+  t.match((await calls.health(endpointId)).jobs, { retried: 0 });
+});
+
+t.test('an attempt that was stopped changes nothing when its job has moved, and is lost when it has not', async (t) => {
+  const endpointId = await engines.endpoint({ retry_limit: 0 });
+  const cancelled = await runningJob(engines, endpointId);
+  await calls.cancel(cancelled);
+  t.equal(await attempts.recordOutcome(outcome(cancelled, { kind: 'STOPPED' })), 'stale');
+  t.equal((await calls.get(cancelled, { omitOutput: true, ttlMs: 0 })).state, 'CANCELLED');
+  const running = await runningJob(engines, endpointId);
+  t.equal(await attempts.recordOutcome(outcome(running, { kind: 'STOPPED' })), 'recorded');
+  t.match(await calls.get(running, { omitOutput: true, ttlMs: 0 }), { state: 'FAILED', error: /stopped/ });
+});
+
+t.test('losing all attempts of a machine but those it holds', async (t) => {
+  const endpointId = await engines.endpoint();
+  const machineId = await engines.machine(60_000);
+  const slot = (workerId: string) => ({ endpointId, workerId, machineId });
+  for (let i = 0; i < 4; i += 1) await calls.submit(submission(endpointId));
+  const jobs = await attempts.claim(endpointId, ['a', 'a', 'b', 'b'].map(slot));
+  t.equal(await attempts.loseAttempts({ machineId, workerId: 'a' }, [], 'it died'), 2);
+  t.equal(await attempts.loseAttempts({ machineId }, [jobs[2]!], 'came back without it'), 1);
+  t.equal(await attempts.loseAttempts({ machineId: 'another' }, [], ''), 0);
+  const states = await Promise.all(jobs.map(async (job) => (await calls.get(job, { omitOutput: true, ttlMs: 0 })).state));
+  t.same(states, ['IN_QUEUE', 'IN_QUEUE', 'IN_PROGRESS', 'IN_QUEUE']);
+});
+
+t.test('many outcomes of several endpoints in one batch, a stale one among them', async (t) => {
+  const endpointIds = await Promise.all([1, 2, 3].map(() => engines.endpoint()));
+  const jobs = await Promise.all(endpointIds.flatMap((id) => Array.from({ length: 20 }, () => calls.submit(submission(id)))));
+  const claimed = (await Promise.all(endpointIds.map((id) => attempts.claim(id, slots.add(id, 20))))).flat();
+  t.equal(claimed.length, jobs.length);
+  const settled: string[] = [];
+  events.on('settled', (keys) => { settled.push(...keys.map((key) => key.jobId)); });
+  const verdicts = await Promise.all([
+    ...claimed.map((job, i) => attempts.recordOutcome(outcome(job, { output: Buffer.from(String(i)) }))),
+    attempts.recordOutcome(outcome({ ...claimed[0]!, attempt: 9 })),
+  ]);
+  t.same(verdicts, [...claimed.map(() => 'recorded'), 'stale']);
+  const outputs = await Promise.all(claimed.map(async (job) => Number((await calls.wait(job, 0, never)).output)));
+  t.same(outputs, claimed.map((_, i) => i), 'every job has its own output');
+  t.same(settled.toSorted(), claimed.map((job) => job.jobId).toSorted());
+});

@@ -1,0 +1,144 @@
+/** Job engines for tests: one database, any number of replicas on it, and workers that exist only as free slots. */
+import { randomBytes } from 'node:crypto';
+import type { Test } from 'tap';
+import { buildJobEngine } from '../../core/build-job-engine.ts';
+import { JobEvents } from '../../core/jobs/job-events.ts';
+import type { AttemptOutcome, JobEngine, Submission } from '../../core/jobs/job-engine.ts';
+import type { ClaimedJob, Slot, SlotSource } from '../../core/jobs/slots.ts';
+import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { createLogger } from '../../core/runtime/logger.ts';
+import { Sealer } from '../../core/runtime/seal.ts';
+import { startAll, stopAll } from '../../core/runtime/service.ts';
+import { openDatabase } from '../../core/store/database.ts';
+import type { Database } from '../../core/store/database.ts';
+import { migrate } from '../../core/store/migrate.ts';
+import { createDatabase } from './database.ts';
+
+export const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+
+/** Machines that exist in every test and keep their lease. */
+export const LIVE_MACHINES = ['machine00001', 'machine00002'] as const;
+
+/** Free slots by endpoint; what is assigned is kept, and handed to `onAssign`. */
+export class TestSlots implements SlotSource {
+  readonly free = new Map<string, Slot[]>();
+  readonly assigned: ClaimedJob[] = [];
+  onAssign: (job: ClaimedJob) => void = () => undefined;
+
+  /** Adds free slots on a worker. */
+  add(endpointId: string, count: number, workerId = 'worker00000001', machineId = 'machine00001'): Slot[] {
+    const slots = Array.from({ length: count }, () => ({ endpointId, workerId, machineId }));
+    this.give(slots);
+    return slots;
+  }
+
+  take(endpointId: string, count: number): Slot[] {
+    return this.free.get(endpointId)?.splice(0, count) ?? [];
+  }
+
+  give(slots: readonly Slot[]): void {
+    for (const slot of slots) this.free.set(slot.endpointId, [...this.free.get(slot.endpointId) ?? [], slot]);
+  }
+
+  assign(jobs: readonly ClaimedJob[]): void {
+    this.assigned.push(...jobs);
+    for (const job of jobs) this.onAssign(job);
+  }
+}
+
+/** One replica. */
+export interface Replica {
+  database: Database;
+  events: JobEvents;
+  slots: TestSlots;
+  engine: JobEngine;
+  stop(): Promise<void>;
+}
+
+/** What tests want different. */
+export interface EngineOptions {
+  /** Replicas. Default 1. */
+  replicas?: number;
+  /** Leave the services stopped. Default false. */
+  idle?: boolean;
+  webhookAllowPrivate?: boolean;
+}
+
+export type Engines = Awaited<ReturnType<typeof startEngines>>;
+
+/** Makes a database and starts replicas on it; everything ends with the test. */
+export async function startEngines(t: Test, options: EngineOptions = {}) {
+  const { url } = await createDatabase(t);
+  await migrate({ url }, logger);
+  const sealer = new Sealer(randomBytes(32).toString('hex'));
+  const replicas: Replica[] = [];
+  for (let i = 0; i < (options.replicas ?? 1); i += 1) replicas.push(await startReplica(t, url, sealer, options));
+  const [first] = replicas;
+  const { sql } = first!.database;
+  await sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
+  await sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
+  for (const id of LIVE_MACHINES) await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + interval '1 day')`;
+
+  /** Adds an endpoint; `fields` are columns. */
+  const endpoint = async (fields: Record<string, unknown> = {}): Promise<string> => {
+    const id = systemRandom.id(14);
+    const row = { id, account_id: 'account', name: id, template_id: 'template', ...fields };
+    await sql`INSERT INTO endpoint ${sql(row)}`;
+    return id;
+  };
+  /** Adds a machine with a lease of that many milliseconds. */
+  const machine = async (leaseMs: number): Promise<string> => {
+    const id = systemRandom.id(12);
+    await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + ${leaseMs}::int * interval '1 ms')`;
+    return id;
+  };
+  return { ...first!, url, sql, sealer, replicas, endpoint, machine };
+}
+
+async function startReplica(t: Test, url: string, sealer: Sealer, options: EngineOptions): Promise<Replica> {
+  const database = openDatabase(url, { logger, connectionsMax: 4, hotConnectionsMax: 4 });
+  const events = new JobEvents();
+  const slots = new TestSlots();
+  const engine = buildJobEngine({
+    database, events, slots, sealer, clock: systemClock, random: systemRandom, logger, config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
+  });
+  if (!options.idle) await startAll(engine.services, logger);
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= stopAll(engine.services, logger).then(() => database.close());
+    return stopped;
+  };
+  t.teardown(stop);
+  return { database, events, slots, engine, stop };
+}
+
+/** A submission; `more` replaces fields. */
+export function submission(endpointId: string, more: Partial<Submission> = {}): Submission {
+  return {
+    endpointId, requestId: '', kind: 'ASYNC', input: Buffer.from('{"a":1}'), webhook: '', policy: {}, s3Config: undefined, waitMs: 90_000,
+    idempotencyKey: '', ...more,
+  };
+}
+
+/** An outcome of a claimed job; `more` replaces fields. */
+export function outcome(job: { endpointId: string; jobId: string; attempt: number }, more: Partial<AttemptOutcome> = {}): AttemptOutcome {
+  const { endpointId, jobId, attempt } = job;
+  return { endpointId, jobId, attempt, kind: 'COMPLETED', output: Buffer.from('{"b":2}'), error: '', ...more };
+}
+
+/** A signal that never aborts. */
+export const never = new AbortController().signal;
+
+/** Submits one job and claims it. */
+export async function runningJob(engines: Pick<Engines, 'engine'>, endpointId: string, more: Partial<Submission> = {}, machineId = 'machine00001') {
+  const { id } = await engines.engine.calls.submit(submission(endpointId, more));
+  const [claimed] = await engines.engine.attempts.claim(endpointId, [{ endpointId, workerId: 'worker00000001', machineId }]);
+  if (claimed?.jobId !== id) throw new Error('another job was claimed');
+  return claimed;
+}
+
+/** Checks that work is refused for a reason. */
+export async function refused(t: Test, work: Promise<unknown>, reason: string, name = reason): Promise<void> {
+  const error: unknown = await work.then(() => undefined, (failure: unknown) => failure);
+  t.equal((error as { reason?: string } | undefined)?.reason, reason, name);
+}
