@@ -35,8 +35,9 @@ t.test('Python clients', { skip: skipWithoutPython('new', 'old') }, async (t) =>
       checkSync(t, await drive(version, 'client_sync.py'));
       t.ok(impatient.paths.splice(0).some((path) => path.includes('/status/')), 'run_sync outlasted the wait and went on with /status');
     });
-    await t.test(`asyncio client, ${version} SDK`, async (t) => checkAsyncio(t, await drive(version, 'client_asyncio.py')));
   }
+  // The asyncio client of the 1.7 line cannot ask for health nor purge at all: it leaves the host out of these addresses.
+  await t.test('asyncio client, new SDK', async (t) => checkAsyncio(t, await drive('new', 'client_asyncio.py')));
 });
 
 function checkSync(t: Test, seen: Record<string, unknown>): void {

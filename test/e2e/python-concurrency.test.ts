@@ -1,11 +1,16 @@
 /** Workers that take several jobs at once with concurrency_modifier (compat.md 2.5.5), and stopping one of them. */
 import t from 'tap';
 import type { Test } from 'tap';
+import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
+import type { System } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+type Version = keyof typeof PYTHONS;
 
 interface Output {
   peak: number;
@@ -16,25 +21,30 @@ interface Output {
 t.setTimeout(120_000);
 t.jobs = 2;
 
-for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
+for (const version of Object.keys(PYTHONS) as Version[]) {
   t.test(`several jobs at once, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
     const system = await startSystem(t);
     const jobs = endpointJobs(system, await system.createEndpoint({
       command: pythonHandler(version, 'at_once.py'), env: { CONCURRENCY: '4' }, workersMax: 1,
     }));
-    await t.test('as many as the worker says, not more', (t) => capped(t, jobs));
+    await t.test('as many as the worker says, not more', (t) => capped(t, system, jobs, version));
     await t.test('cancelling one leaves the others alone', (t) => cancelOne(t, jobs, version));
   });
 }
 
-// Old SDKs start a job that they took while others ran only when one of those ends. So one job runs first and the others follow.
-async function capped(t: Test, jobs: EndpointJobs): Promise<void> {
+// Old SDKs start a job that they took while others ran only when one of those ends. So one job runs until the worker has all others.
+async function capped(t: Test, system: System, jobs: EndpointJobs, version: Version): Promise<void> {
   const { path, open, notes } = await scratch(t);
   const [note, first, rest] = ['note', 'first', 'rest'].map(path);
   const opener = await jobs.run({ note, until: first });
   await notes('note', 1);
   const others = await Promise.all(Array.from({ length: 7 }, () => jobs.run({ note, until: rest })));
   await jobs.counted({ inProgress: 4, inQueue: 4 }); // Four of eight are taken, the others wait.
+  const { workerId } = await jobs.look(opener);
+  if (version === 'old') {
+    await waitFor('the worker to have three jobs in its own queue', async () =>
+      (await call(system.clients.machines, 'getWorkerLog', { workerId, tailBytes: 0 }, system.key)).log.includes('Jobs in queue: 3'));
+  }
   open('first');
   t.equal((await jobs.settled(opener)).status, 'COMPLETED');
   await notes('note', 5); // 1 start, 1 end, at least 3 more starts
@@ -48,7 +58,7 @@ async function capped(t: Test, jobs: EndpointJobs): Promise<void> {
   t.ok(peak >= 3 && peak <= 4, `${peak} ran at once`);
 }
 
-async function cancelOne(t: Test, jobs: EndpointJobs, version: keyof typeof PYTHONS): Promise<void> {
+async function cancelOne(t: Test, jobs: EndpointJobs, version: Version): Promise<void> {
   const { path, open, notes, lines } = await scratch(t);
   const [note, until] = ['note', 'until'].map(path);
   const doomed = await jobs.run({ note, until });

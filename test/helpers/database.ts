@@ -21,6 +21,7 @@ interface Server {
 
 let running: Promise<Server> | undefined;
 let users = 0;
+let dropping: Promise<void> = Promise.resolve();
 
 /** Makes an empty database; it goes when the test ends, and the server with the last of them. */
 export async function createDatabase(t: Test): Promise<TestDatabase> {
@@ -30,9 +31,15 @@ export async function createDatabase(t: Test): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   t.teardown(async () => {
     users -= 1;
-    if (users > 0) return server.drop(name);
-    running = undefined;
-    await server.stop();
+    // Tests that run side by side end side by side: the server must not stop while another's database is being dropped.
+    const dropped = dropping.then(() => server.drop(name));
+    dropping = dropped.catch(() => undefined);
+    if (users === 0) {
+      running = undefined;
+      await dropped;
+      return server.stop();
+    }
+    return dropped;
   });
   return { url: await server.create(name) };
 }

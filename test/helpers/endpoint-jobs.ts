@@ -79,7 +79,11 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
     }, timeoutMs);
 
   /** Waits until the job is final, whatever it became. */
-  const settled = (id: string, timeoutMs?: number): Promise<PublicJson> => when(id, 'final', (job) => FINAL.includes(job.status), timeoutMs);
+  const settled = async (id: string, timeoutMs = 20_000): Promise<PublicJson> => {
+    const job = await ask('GET', `/status-sync/${id}?wait=${timeoutMs}`);
+    if (!FINAL.includes(job.status)) throw new Error(`job ${id} did not end within ${timeoutMs} ms: ${JSON.stringify(job).slice(0, 500)}`);
+    return job;
+  };
 
   /** Submits with POST /runsync. */
   const runSync = (input: unknown, more: Record<string, unknown> = {}, waitMs = 60_000): Promise<PublicJson> =>
