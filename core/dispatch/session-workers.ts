@@ -111,6 +111,8 @@ export class SessionWorkers {
 
   #observe(worker: SessionWorker, facts: WorkerFacts, refresh: boolean, fresh: boolean): void {
     const { reports, machineId, onRefresh } = this.#options;
+    // Its first end is the true one; that it was cleared away afterwards says nothing new.
+    if (worker.lastWords) return;
     const before = worker.facts;
     const same = !fresh && before.state === facts.state && before.reason === facts.reason && before.sdkVersion === facts.sdkVersion;
     worker.facts = facts;

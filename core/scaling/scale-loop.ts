@@ -6,7 +6,7 @@
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { JobEvents } from '../jobs/job-events.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
+import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
@@ -16,7 +16,7 @@ import { scaleEndpoint } from './scale-endpoint.ts';
 /** compat.md 7.2: evaluate each second. */
 const PERIOD_MS = 1_000;
 /** Shortest pause between two turns at one endpoint that queued jobs cause, in milliseconds. */
-const QUEUED_PAUSE_MS = 250;
+const QUEUED_PAUSE_MS = 100;
 /** Turns at once. */
 const TURNS_MAX = 3;
 /**
@@ -47,6 +47,7 @@ export class ScaleLoop implements Service {
   readonly #woken = new Set<string>();
   /** When an endpoint had its last turn, on the steady clock; only those of the last moments. */
   readonly #turns = new Map<string, number>();
+  readonly #delayed = new Map<string, Timer>();
   #sweptAtMs = -Infinity;
   #healthySinceMs: number | undefined;
   #off: () => void = () => undefined;
@@ -63,6 +64,7 @@ export class ScaleLoop implements Service {
 
   async stop(): Promise<void> {
     this.#off();
+    for (const timer of this.#delayed.values()) timer.cancel();
     await this.#loop.stop();
   }
 
@@ -73,9 +75,20 @@ export class ScaleLoop implements Service {
     this.#loop.wake();
   }
 
+  /** A job that follows a turn too closely gets its own a moment later. */
   #queued(endpointIds: readonly string[]): void {
     const now = this.#options.clock.monotonicMs();
-    this.wake(endpointIds.filter((id) => !this.#options.hasWorker(id) && now - (this.#turns.get(id) ?? -Infinity) > QUEUED_PAUSE_MS));
+    for (const id of endpointIds) {
+      if (this.#delayed.has(id) || this.#options.hasWorker(id)) continue;
+      const sinceMs = now - (this.#turns.get(id) ?? -Infinity);
+      if (sinceMs >= QUEUED_PAUSE_MS) this.wake([id]);
+      else this.#delayed.set(id, this.#options.clock.after(QUEUED_PAUSE_MS - sinceMs, () => this.#wakeDelayed(id)));
+    }
+  }
+
+  #wakeDelayed(endpointId: string): void {
+    this.#delayed.delete(endpointId);
+    this.wake([endpointId]);
   }
 
   async #guarded(): Promise<void> {

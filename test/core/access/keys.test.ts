@@ -1,0 +1,113 @@
+/** Keys, scopes and accounts over gRPC: who may do what, and how fast a revoked key stops working on every replica. */
+import t from 'tap';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { EndpointType, Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+t.test('who may do what', async (t) => {
+  const core = await startReplicas(t);
+  const { clients } = core;
+  const mine = await core.createEndpoint({ workersMin: 0 });
+  const other = await core.createEndpoint({ workersMin: 0 });
+  const { accountId: strangerId } = await call(clients.access, 'createAccount', { name: 'stranger' }, core.rootKey);
+  const keys: Record<string, string> = {
+    all: core.key,
+    reads: await core.newKey(KeyScope.READ_ONLY),
+    one: await core.newKey(KeyScope.ALL, [mine]),
+    agent: core.agentKey,
+    stranger: await core.newKey(KeyScope.ALL, [], strangerId),
+    root: core.rootKey,
+    wrong: 'rpa_wrong',
+    none: '',
+    long: 'x'.repeat(10_000),
+  };
+  const check = (endpointId: string, write: boolean) => (key: string) => call(clients.access, 'checkAccess', { endpointId, write }, key);
+  const OK = 'ok';
+  const NO = 'UNAUTHORIZED';
+  const GONE = 'ENDPOINT_NOT_FOUND';
+  const rows: [what: string, act: (key: string) => Promise<unknown>, expected: Record<string, string>][] = [
+    ['read an endpoint', check(mine, false), { all: OK, reads: OK, one: OK, agent: NO, stranger: GONE, root: OK, wrong: NO, none: NO, long: NO }],
+    ['write to it', check(mine, true), { all: OK, reads: NO, one: OK, agent: NO, stranger: GONE, root: OK, wrong: NO }],
+    ['write to another', check(other, true), { all: OK, reads: NO, one: NO, stranger: GONE }],
+    ['name an unknown one', check('nosuchendpoint', false), { all: GONE, reads: GONE, one: NO, root: GONE, wrong: NO }],
+    ['check the key alone', check('', false), { all: OK, reads: OK, one: OK, agent: NO, stranger: OK, root: OK, wrong: NO }],
+    ['get it', (key) => call(clients.endpoints, 'getEndpoint', { id: mine }, key), { all: OK, reads: OK, one: OK, stranger: GONE, agent: NO, root: OK }],
+    ['list endpoints', (key) => call(clients.endpoints, 'listEndpoints', {}, key), { all: OK, reads: OK, one: OK, stranger: OK, agent: NO, root: NO }],
+    ['update it', (key) => call(clients.endpoints, 'updateEndpoint', { endpoint: Endpoint.fromPartial({ id: mine, name: 'n' }), updateMask: ['name'] }, key),
+      { all: OK, reads: NO, one: OK, stranger: GONE, agent: NO }],
+    ['delete it', (key) => call(clients.endpoints, 'deleteEndpoint', { id: mine }, key), { reads: NO, stranger: GONE, agent: NO, wrong: NO }],
+    ['list workers', (key) => call(clients.machines, 'listWorkers', { endpointId: mine }, key), { all: OK, reads: OK, stranger: GONE, agent: NO }],
+    ['list machines', (key) => call(clients.machines, 'listMachines', {}, key), { all: OK, reads: NO, one: NO, agent: NO, root: OK }],
+    ['list keys', (key) => call(clients.keys, 'listKeys', {}, key), { all: OK, agent: NO, wrong: NO }],
+    ['create an account', (key) => call(clients.access, 'createAccount', { name: 'test' }, key), { all: NO, agent: NO, root: OK, none: NO }],
+    ['create a key', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: '' }, key),
+      { all: OK, reads: NO, one: NO, agent: NO, root: 'INVALID_REQUEST' }],
+    ['create an agent key', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.AGENT, endpointIds: [], accountId: core.accountId }, key),
+      { all: NO, stranger: NO, root: OK }],
+    ['create a key for another account', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: strangerId }, key),
+      { all: NO, root: OK }],
+    ['create a key for a foreign endpoint', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [mine], accountId: '' }, key),
+      { all: OK, stranger: GONE }],
+    ['submit', (key) => call(clients.jobs, 'purgeQueue', { endpointId: mine }, key), { all: OK, reads: NO, stranger: GONE, agent: NO }],
+  ];
+  for (const [what, act, expected] of rows) {
+    for (const [name, wanted] of Object.entries(expected)) {
+      const got = await act(keys[name]!).then(() => OK, (error: { reason: string }) => error.reason);
+      t.equal(got, wanted, `${name}: ${what}`);
+    }
+  }
+  const listed = await call(clients.endpoints, 'listEndpoints', {}, keys.one!);
+  t.same(listed.endpoints.map((endpoint) => endpoint.id), [mine], 'a restricted key sees its endpoints');
+  t.same((await call(clients.endpoints, 'listEndpoints', {}, keys.stranger!)).endpoints, []);
+});
+
+t.test('a verdict says what a facade needs', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const id = await core.createEndpoint();
+  await core.ready(id);
+  const verdict = await call(core.clients.access, 'checkAccess', { endpointId: id, write: true }, core.key);
+  t.match(verdict, { accountId: core.accountId, endpointType: EndpointType.QB, workersRunning: 1 });
+  t.ok(verdict.validMs > 0 && verdict.validMs <= 5_000);
+});
+
+t.test('keys are shown once and stored hashed; account names are unique', async (t) => {
+  const core = await startReplicas(t);
+  t.match(core.key, /^rpa_[A-Za-z0-9]{40}$/);
+  t.match(core.agentKey, /^rpm_[A-Za-z0-9]{40}$/);
+  t.match(core.accountId, /^user_[A-Za-z0-9]{27}$/);
+  t.equal((await call(core.clients.access, 'createAccount', { name: 'test' }, core.rootKey)).accountId, core.accountId, 'the same name, the same account');
+  const stored = JSON.stringify(await core.sql`SELECT *, secret_hash::text AS hash FROM api_key`);
+  t.notMatch(stored, core.key.slice(4));
+  const { keys } = await call(core.clients.keys, 'listKeys', {}, core.key);
+  t.same(keys.map((key) => [key.name, key.scope]), [['test', KeyScope.ALL], ['test', KeyScope.AGENT]]);
+});
+
+t.test('a revoked key stops on both replicas, at once where the notice arrives, within 5 s without it', async (t) => {
+  const core = await startReplicas(t, 2);
+  const other = grpcClients(core.replicas[1]!.address);
+  t.teardown(() => other.close());
+  const { key, secret } = await call(core.clients.keys, 'createKey', { name: 'a', scope: KeyScope.ALL, endpointIds: [], accountId: core.accountId }, core.rootKey);
+  const works = (clients: typeof other) => call(clients.access, 'checkAccess', { endpointId: '', write: false }, secret).then(() => true, () => false);
+  t.same(await Promise.all([works(core.clients), works(other)]), [true, true]);
+  await call(core.clients.keys, 'revokeKey', { id: key!.id }, core.key);
+  t.equal(await works(core.clients), false, 'here at once');
+  await waitFor('the other replica', async () => !(await works(other)), 5_500);
+  t.match(await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key)), /^NOT_FOUND/);
+  // Without a notice: somebody changes the row by hand.
+  const second = await call(core.clients.keys, 'createKey', { name: 'b', scope: KeyScope.ALL, endpointIds: [], accountId: core.accountId }, core.rootKey);
+  const secondWorks = () => call(other.access, 'checkAccess', { endpointId: '', write: false }, second.secret).then(() => true, () => false);
+  t.equal(await secondWorks(), true);
+  const before = performance.now();
+  await core.sql`UPDATE api_key SET revoked_at = now() WHERE id = ${second.key!.id}`;
+  await waitFor('the cache to end', async () => !(await secondWorks()), 7_000);
+  t.ok(performance.now() - before < 5_500, 'within 5 s');
+});

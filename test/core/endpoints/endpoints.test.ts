@@ -1,0 +1,141 @@
+/** Endpoints and templates over gRPC: defaults, bounds, update masks, versions, refusals. */
+import t from 'tap';
+import { Endpoint, EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+t.test('defaults', async (t) => {
+  const core = await startReplicas(t);
+  const templateId = await core.createTemplate({ name: 'my template' });
+  const { endpoint } = await call(core.clients.endpoints, 'createEndpoint', { endpoint: Endpoint.fromPartial({ templateId }), requestId: '' }, core.key);
+  t.match(endpoint, {
+    id: /^[a-z0-9]{14}$/, name: 'my template', templateId, type: EndpointType.QB, gpuIds: [], gpuCount: 0, workersMin: 0, workersMax: 3,
+    idleTimeoutSeconds: 5, scalerType: ScalerType.QUEUE_DELAY, scalerValue: 4, executionTimeoutMs: 600_000, flashBootType: FlashBootType.OFF, locations: [],
+    env: {}, retryLimit: 2, retryHandlerErrors: false, workerConcurrency: 1, version: 0, computeType: 'GPU', webhookSecret: '',
+  });
+  t.ok(endpoint!.createTime instanceof Date);
+  const { template } = await call(core.clients.templates, 'getTemplate', { id: templateId }, core.key);
+  t.match(template, { id: /^[a-z0-9]{10}$/, containerDiskGb: 50, volumeGb: 0, volumeMountPath: '/workspace', category: 'NVIDIA' });
+});
+
+const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
+  ['a long name', { name: 'x'.repeat(192) }, /name has 192 characters/],
+  ['a NUL in the name', { name: 'a\0b' }, /cannot be stored/],
+  ['an unknown template', { templateId: 'nosuch' }, /no template "nosuch"/],
+  ['no template', { templateId: '' }, /no template ""/],
+  ['an unknown pool', { gpuIds: ['AMPERE_99'] }, /"AMPERE_99" is not known; allowed is a pool \(AMPERE_16, AMPERE_24, .*or a type name \(NVIDIA RTX A4000/],
+  ['an unknown excluded type', { gpuIds: ['AMPERE_24', '-L4'] }, /a type name after the '-'/],
+  ['everything excluded', { gpuIds: ['NVIDIA L4', '-NVIDIA L4'] }, /every GPU type is excluded/],
+  ['too many GPUs', { gpuIds: ['AMPERE_24'], gpuCount: 65 }, /gpu_count is 65/],
+  ['negative GPUs', { gpuCount: -1 }, /gpu_count is -1/],
+  ['negative workers', { workersMin: -1 }, /workers_min is -1/],
+  ['more min than max', { workersMin: 4 }, /workers_min is 4, but must not exceed workers_max, which is 3/],
+  ['no idle time', { idleTimeoutSeconds: -1 }, /idle_timeout_seconds is -1, but must be a whole number from 1 to 3600/],
+  ['a long idle time', { idleTimeoutSeconds: 3_601 }, /3600/],
+  ['a scaler value', { scalerValue: -1 }, /scaler_value/],
+  ['a short execution', { executionTimeoutMs: 4_999 }, /execution_timeout_ms is 4999, but must be a whole number from 5000 to 604800000/],
+  ['a long execution', { executionTimeoutMs: 604_800_001 }, /604800000/],
+  ['a retry limit', { retryLimit: 11 }, /retry_limit is 11/],
+  ['a concurrency', { workerConcurrency: 101 }, /worker_concurrency is 101/],
+  ['a compute type', { computeType: 'TPU' }, /compute_type is "TPU"/],
+  ['a CPU with GPUs', { computeType: 'CPU', gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/],
+  ['a CUDA version', { allowedCudaVersions: ['twelve'] }, /"twelve" is not a version/],
+  ['a variable name', { env: { '1 bad': 'x' } }, /"1 bad" is not a name for a variable/],
+  ['a NUL in a variable', { env: { A: 'a\0' } }, /cannot be stored/],
+  ['an empty location', { locations: [''] }, /locations has 0 characters/],
+  ['a long webhook secret', { webhookSecret: 'x'.repeat(1_025) }, /webhook_secret is longer/],
+  ['an enum from the future', { scalerType: 9 as ScalerType }, /scaler_type has a value/],
+];
+
+t.test('bad fields', async (t) => {
+  const core = await startReplicas(t);
+  const templateId = await core.createTemplate();
+  for (const [what, fields, why] of BAD) {
+    const endpoint = Endpoint.fromPartial({ name: 'n', templateId, ...fields });
+    const reason = await reasonOf(call(core.clients.endpoints, 'createEndpoint', { endpoint, requestId: '', retryLimit: fields.retryLimit }, core.key));
+    t.match(reason, /^INVALID_REQUEST: /, what);
+    t.match(reason, why, what);
+  }
+  t.match(await reasonOf(call(core.clients.endpoints, 'createEndpoint', { endpoint: undefined, requestId: '' }, core.key)), /endpoint is required/);
+  t.equal((await core.sql`SELECT FROM endpoint`).length, 0, 'nothing was stored');
+});
+
+t.test('edges that are allowed', async (t) => {
+  const core = await startReplicas(t);
+  for (const fields of [
+    { name: 'x'.repeat(191) }, { gpuIds: ['AMPERE_24', '-NVIDIA L4'] }, { gpuIds: ['-NVIDIA L4'], gpuCount: 1 }, { gpuIds: ['NVIDIA  A30'] }, { gpuCount: 2 },
+    { idleTimeoutSeconds: 1 }, { idleTimeoutSeconds: 3_600 }, { executionTimeoutMs: 5_000 }, { executionTimeoutMs: 604_800_000 }, { retryLimit: 0 },
+    { retryLimit: 10 }, { workersMax: 0, workersMin: 0 }, { locations: ['EU-CZ-1', 'my cellar'] }, { allowedCudaVersions: ['12.8'] }, { computeType: 'CPU' },
+  ] satisfies Partial<Endpoint>[]) {
+    const id = await core.createEndpoint(fields);
+    const { endpoint } = await call(core.clients.endpoints, 'getEndpoint', { id }, core.key);
+    t.match(endpoint, fields, JSON.stringify(fields));
+  }
+});
+
+t.test('updates touch what the mask names', async (t) => {
+  const core = await startReplicas(t);
+  const id = await core.createEndpoint({ gpuIds: ['AMPERE_24'], webhookSecret: 'sesame', env: { A: '1' } });
+  const before = (await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!;
+  t.equal(before.webhookSecret, '', 'never shown');
+  const sealed = async () => (await core.sql`SELECT webhook_secret_sealed AS s FROM endpoint WHERE id = ${id}`)[0]!.s as Buffer | null;
+  t.ok(await sealed());
+  t.notMatch((await sealed())!.toString('latin1'), 'sesame');
+  const after = (await core.updateEndpoint(id, { workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT })).endpoint!;
+  t.same(after, { ...before, workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT }, 'and nothing else');
+  const versions: [Partial<Endpoint>, number][] = [
+    [{ name: 'b' }, 0], [{ env: { A: '1' } }, 0], [{ env: { A: '2' } }, 1], [{ gpuIds: ['ADA_24'] }, 2], [{ gpuCount: 2 }, 3],
+    [{ templateId: await core.createTemplate() }, 4], [{ networkVolumeIds: ['v'] }, 5], [{ retryLimit: 0 }, 5], [{ webhookSecret: '' }, 5],
+  ];
+  for (const [fields, version] of versions) t.equal((await core.updateEndpoint(id, fields)).endpoint!.version, version, JSON.stringify(fields));
+  t.equal(await sealed(), null);
+  t.match(await reasonOf(core.updateEndpoint(id, {})), /update_mask is empty/);
+  t.match(await reasonOf(core.updateEndpoint(id, { type: EndpointType.LB })), /"type" cannot be changed; allowed are name, /);
+  t.match(await reasonOf(core.updateEndpoint(id, { version: 9 })), /"version" cannot be changed/);
+  t.match(await reasonOf(core.updateEndpoint(id, { workersMax: 1, workersMin: 2 })), /workers_min is 2/);
+  t.match(await reasonOf(core.updateEndpoint('nosuch', { name: 'x' })), /^ENDPOINT_NOT_FOUND/);
+});
+
+t.test('a creation that is repeated with its request id makes one endpoint', async (t) => {
+  const core = await startReplicas(t);
+  const templateId = await core.createTemplate();
+  const create = () => call(core.clients.endpoints, 'createEndpoint', { endpoint: Endpoint.fromPartial({ templateId, name: 'once' }), requestId: 'r1' }, core.key);
+  const made = await Promise.all([create(), create(), create()]);
+  t.equal(new Set(made.map(({ endpoint }) => endpoint!.id)).size, 1);
+  t.equal((await call(core.clients.endpoints, 'listEndpoints', {}, core.key)).endpoints.length, 1);
+});
+
+t.test('templates: names, masks, use', async (t) => {
+  const core = await startReplicas(t);
+  const { templates } = core.clients;
+  const id = await core.createTemplate({ name: 'one', ports: ['8888/http', '22/tcp'] });
+  const second = await core.createTemplate({ name: 'two' });
+  t.match(await reasonOf(core.createTemplate({ name: 'one' })), /^NAME_TAKEN/);
+  const update = (fields: Partial<Template>, updateMask: string[]) =>
+    call(templates, 'updateTemplate', { template: Template.fromPartial({ ...fields, id }), updateMask }, core.key);
+  t.match(await reasonOf(update({ name: 'two' }, ['name'])), /^NAME_TAKEN/);
+  t.match((await update({ name: 'three', readme: 'hi' }, ['name', 'readme'])).template, { name: 'three', readme: 'hi', ports: ['8888/http', '22/tcp'] });
+  t.match(await reasonOf(update({}, ['category'])), /"category" cannot be changed/);
+  t.match(await reasonOf(update({}, [])), /update_mask is empty/);
+  for (const [fields, why] of [
+    [{ name: '' }, /name has 0/], [{ startCommand: [] }, /image_name or start_command/], [{ startCommand: [''] }, /names no program/],
+    [{ containerDiskGb: -1 }, /container_disk_gb/], [{ ports: ['x'] }, /ports/], [{ ports: ['70000/tcp'] }, /ports/], [{ category: 'X' }, /category/],
+    [{ env: { 'a=b': 'c' } }, /not a name for a variable/],
+  ] as [Partial<Template>, RegExp][]) t.match(await reasonOf(core.createTemplate(fields)), why, JSON.stringify(fields));
+  const endpointId = await core.createEndpoint({ templateId: id, workersMin: 0, workersMax: 0 });
+  t.match(await reasonOf(call(templates, 'deleteTemplate', { id }, core.key)), new RegExp(`^IN_USE: .*${endpointId}`));
+  await call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
+  await call(templates, 'deleteTemplate', { id }, core.key);
+  t.same((await call(templates, 'listTemplates', {}, core.key)).templates.map((template) => template.id), [second]);
+  t.match(await reasonOf(call(templates, 'getTemplate', { id }, core.key)), /^TEMPLATE_NOT_FOUND/);
+  const stranger = await core.newKey(undefined, [], (await call(core.clients.access, 'createAccount', { name: 'stranger' }, core.rootKey)).accountId);
+  t.match(await reasonOf(call(templates, 'getTemplate', { id: second }, stranger)), /^TEMPLATE_NOT_FOUND/);
+  t.match(await reasonOf(core.createEndpoint({ templateId: second }, stranger)), /^INVALID_REQUEST: .*no template/);
+});

@@ -1,0 +1,182 @@
+/** Workers come, go, crash and are replaced: real database, an agent that says what it is told. */
+import t from 'tap';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+// One server for the whole file.
+await createDatabase(t);
+
+const silent = { onAssignment: () => undefined };
+const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
+
+const workersOf = async (core: CoreReplicas, endpointId: string) => (await call(core.clients.machines, 'listWorkers', { endpointId }, core.key)).workers;
+const rowsOf = (core: CoreReplicas, endpointId: string) => core.sql`SELECT * FROM worker WHERE endpoint_id = ${endpointId} ORDER BY created_at`;
+const idsOf = (agent: { desired: { workerId: string }[] }): string[] => agent.desired.map((worker) => worker.workerId);
+
+t.test('from zero: the first job starts a worker, and idleness ends it', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  const endpointId = await core.createEndpoint({ workersMin: 0, idleTimeoutSeconds: 1 });
+  const { id } = await core.submit(endpointId);
+  const job = await core.wait(endpointId, id);
+  t.equal(job.state, JobState.COMPLETED);
+  t.ok(job.delayMs! < 900, `a first job does not wait for a period to pass: ${job.delayMs} ms`);
+  await waitFor('the worker to go', () => agent.desired.length === 0);
+  t.match(await rowsOf(core, endpointId), [{ state: 'STOPPED', desired: 'DRAIN' }], 'it stays readable');
+  t.same(await workersOf(core, endpointId), [], 'and is no longer listed');
+});
+
+t.test('a job of low priority wakes nobody', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const endpointId = await core.createEndpoint({ workersMin: 0 });
+  const low = await core.submit(endpointId, {}, true);
+  t.equal((await core.wait(endpointId, low.id, 1_500)).state, JobState.IN_QUEUE);
+  const normal = await core.submit(endpointId);
+  t.equal((await core.wait(endpointId, normal.id)).state, JobState.COMPLETED, 'a normal one does');
+  t.equal((await core.wait(endpointId, low.id)).state, JobState.COMPLETED, 'and then it is served too');
+});
+
+t.test('a busy worker is never taken for idleness, and finishes when the endpoint goes to zero', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint({ workersMin: 0, idleTimeoutSeconds: 1 });
+  const { id } = await core.submit(endpointId);
+  await waitFor('it to run', () => agent.assignments.length === 1);
+  t.equal((await core.wait(endpointId, id, 2_500)).state, JobState.IN_PROGRESS);
+  t.match(agent.desired, [{ desired: DesiredState.RUN }]);
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
+  await waitFor('the drain', () => agent.desired[0]?.desired === DesiredState.DRAIN);
+  const second = await core.submit(endpointId);
+  t.equal((await core.wait(endpointId, second.id, 1_000)).state, JobState.IN_QUEUE, 'a draining worker gets nothing');
+  agent.finish(agent.assignments[0]!.ref!);
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
+  await waitFor('the worker to go', () => agent.desired.length === 0);
+});
+
+t.test('a crash: at once, then with growing pauses; the row says why; a finished job ends the series', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const crash = (workerId: string): void => agent.send({ workers: [{ workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }] });
+  const [first] = idsOf(agent);
+  crash(first!);
+  const [second] = await waitFor('a new worker', () => (agent.desired.length === 1 && idsOf(agent)[0] !== first ? idsOf(agent) : undefined));
+  t.match(await workersOf(core, endpointId), [{ id: first, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }, { id: second }], 'with its reason');
+  await core.ready(endpointId);
+  crash(second!);
+  const [row] = await waitFor('the crash to be noted', async () => {
+    const rows = await core.sql`SELECT failures, extract(epoch FROM retry_at - now())::float8 AS pause, ended_at FROM worker WHERE id = ${second!} AND state = 'UNHEALTHY'`;
+    return rows.length > 0 ? rows : undefined;
+  });
+  t.match(row, { failures: 2, ended_at: null }, 'it keeps its place');
+  t.ok(row!.pause > 0 && row!.pause <= 1, 'for a second');
+  const [third] = await waitFor('the next', () => (agent.desired.length === 1 && idsOf(agent)[0] !== second ? idsOf(agent) : undefined));
+  const failuresOf = async (id: string) => (await core.sql`SELECT failures FROM worker WHERE id = ${id}`)[0]!.failures as number;
+  t.equal(await failuresOf(third!), 2, 'its successor carries the crashes');
+  await core.ready(endpointId);
+  await core.wait(endpointId, (await core.submit(endpointId)).id);
+  await waitFor('the series to end', async () => (await failuresOf(third!)) === 0);
+});
+
+t.test('a worker that dies with a job: the attempt is lost at once when its agent says so, soon when it only reports the death', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint({ retryLimit: 1 });
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  const [assigned] = await waitFor('it to run', () => (agent.assignments.length === 1 ? agent.assignments : undefined));
+  agent.send({ workers: [{ workerId: assigned!.ref!.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'killed' }] });
+  const again = await waitFor('the second attempt', () => agent.assignments[1]);
+  t.match(again.ref, { jobId: id, attempt: 2 });
+  agent.send({ workers: [{ workerId: again.ref!.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'killed again' }] });
+  t.match(await core.wait(endpointId, id), { state: JobState.FAILED, error: /killed again/, retries: 1 }, 'the true cause at the limit');
+});
+
+t.test('a change of what workers run replaces them; a change of numbers does not', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  const templateId = await core.createTemplate({ env: { A: '1' } });
+  const endpointId = await core.createEndpoint({ templateId, env: { B: '2' } });
+  await core.ready(endpointId);
+  const [first] = agent.desired;
+  t.match(first!.spec, { env: { A: '1', B: '2' }, startCommand: ['true'], version: 0, concurrency: 1, initTimeoutSeconds: 420 });
+  await core.updateEndpoint(endpointId, { idleTimeoutSeconds: 30, name: 'other' });
+  const { endpoint } = await core.updateEndpoint(endpointId, { env: { B: '3' } });
+  t.equal(endpoint!.version, 1, 'one of two changes counts');
+  const replaced = await waitFor('the replacement', () => agent.desired.find((worker) => worker.workerId !== first!.workerId));
+  t.match(replaced.spec, { env: { A: '1', B: '3' }, version: 1 });
+  await call(core.clients.templates, 'updateTemplate', { template: { ...emptyTemplate, id: templateId, env: { A: '9' } }, updateMask: ['env'] }, core.key);
+  const third = await waitFor('the next', () => agent.desired.find((worker) => worker.spec?.version === 2));
+  t.match(third.spec, { env: { A: '9', B: '3' } });
+});
+
+t.test('no room: throttled, with the reason; room: placed', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const endpointId = await core.createEndpoint({ gpuIds: ['AMPERE_24'], workersMin: 2 });
+  const decision = await waitFor('the decision', async () => {
+    const [row] = await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`;
+    return row;
+  });
+  t.match(decision, { target: 2, throttled: 2, reason: /no machine has room: .*it has no GPU/ });
+  const health = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
+  t.equal(health.workers!.throttled, 2);
+  const agent = await core.joinAgent({ gpus: [L4] });
+  await core.ready(endpointId, 1);
+  t.match(agent.desired, [{ spec: { gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4' } }]);
+  const [now] = await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`;
+  t.match(now, { target: 2, throttled: 1, reason: /0 of the GPUs asked for are free/ });
+});
+
+t.test('two endpoints never get the same GPU', async (t) => {
+  const core = await startReplicas(t, 2);
+  const agent = await core.joinAgent({ gpus: [L4, { ...L4, uuid: 'GPU-2' }] });
+  await Promise.all(Array.from({ length: 4 }, () => core.createEndpoint({ gpuIds: ['NVIDIA L4'] })));
+  await waitFor('both to be used', () => agent.desired.length === 2);
+  await waitFor('every endpoint to be decided', async () => (await core.sql`SELECT FROM scale_decision`).length === 4);
+  t.same(agent.desired.flatMap((worker) => worker.spec!.gpuUuids).sort(), ['GPU-1', 'GPU-2']);
+});
+
+t.test('a worker that asks to be replaced gets no more jobs and a successor', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const [first] = idsOf(agent);
+  agent.send({ workers: [{ workerId: first!, endpointId, state: WorkerState.READY, capacity: 1, refresh: true }] });
+  await waitFor('the successor', () => agent.desired.length === 1 && idsOf(agent)[0] !== first);
+  await core.submit(endpointId);
+  await waitFor('the job', () => agent.assignments.length === 1);
+  t.not(agent.assignments[0]!.ref!.workerId, first);
+});
+
+t.test('deleting needs zero workers, and takes jobs and workers along', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  await waitFor('it to run', () => agent.assignments.length === 1);
+  const remove = () => call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
+  t.match(await reasonOf(remove()), new RegExp(`^WORKERS_NOT_ZERO: .*workersMin and workersMax to 0.*PATCH /v1/endpoints/${endpointId}`));
+  await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
+  await remove();
+  await waitFor('the worker to go', () => agent.desired.length === 0);
+  t.match(await reasonOf(core.get(endpointId, id)), /^ENDPOINT_NOT_FOUND/);
+  t.equal((await core.sql`SELECT FROM job`).length, 0);
+});
+
+const emptyTemplate = {
+  id: '', name: '', imageName: '', startCommand: [], entrypoint: [], env: {}, workingDirectory: '', containerDiskGb: 0, volumeGb: 0, volumeMountPath: '',
+  ports: [], registryAuthId: '', serverless: true, public: false, readme: '', category: '', createTime: undefined,
+};
