@@ -5,7 +5,7 @@
 import { credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Assignment, AttemptOutcome, AttemptRef, AttemptStop, DesiredWorker, SessionResponse, Welcome, WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredWorker, SessionResponse, Welcome, WorkerLogRequest, WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
 import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
@@ -28,6 +28,8 @@ export interface ScriptedAgentOptions {
   onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
   /** How a stop is answered. Undefined = not at all. Default: STOPPED. */
   onStop?(stop: AttemptStop): Partial<AttemptOutcome> | undefined;
+  /** What a worker wrote. Default: it knows no such worker. */
+  onLogRequest?(request: WorkerLogRequest): Buffer;
   /** Attempts it says it holds in its hello. */
   held?: AttemptRef[];
   /** Workers it says it runs in its hello. */
@@ -46,6 +48,7 @@ export class ScriptedAgent {
   readonly assignments: Assignment[] = [];
   readonly stops: AttemptStop[] = [];
   readonly acked: AttemptRef[] = [];
+  readonly chunkAcks: ChunkAck[] = [];
   desired: DesiredWorker[] = [];
   /** Set when the session has ended. */
   ended: Promise<Error | undefined> = Promise.resolve(undefined);
@@ -126,7 +129,18 @@ export class ScriptedAgent {
       this.stops.push(...message.stops);
       this.acked.push(...message.outcomeAcks);
       this.assignments.push(...message.assignments);
+      this.chunkAcks.push(...message.chunkAcks);
     }
+    const { onLogRequest } = this.#options;
+    const logReplies = message.logRequests.map((request) => (
+      { requestId: request.requestId, found: onLogRequest !== undefined, log: onLogRequest?.(request) ?? Buffer.alloc(0) }
+    ));
+    if (logReplies.length > 0) this.send({ logReplies });
+    this.#end(message);
+  }
+
+  /** Ends what is to be ended, all in one message. */
+  #end(message: SessionResponse): void {
     const outcomes: Partial<AttemptOutcome>[] = [];
     for (const assignment of message.assignments) {
       const outcome = this.#options.onAssignment ? this.#options.onAssignment(assignment) : DONE;

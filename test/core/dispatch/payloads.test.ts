@@ -1,0 +1,127 @@
+/** What travels beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
+import { credentials, Metadata } from '@grpc/grpc-js';
+import t from 'tap';
+import type { Test } from 'tap';
+import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { JobState, S3Config, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { CHANNEL_OPTIONS, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+const silent = { onAssignment: () => undefined };
+
+function sideClient(t: Test, core: CoreReplicas) {
+  const client = new AgentServiceClient(core.replicas[0]!.address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  t.teardown(() => client.close());
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${core.agentKey}`);
+  const fetchInput = (ref: AttemptRef): Promise<{ pieces: number[]; input: Buffer }> => new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    client.fetchInput({ ref }, metadata)
+      .on('data', (response: FetchInputResponse) => pieces.push(response.piece))
+      .on('error', reject)
+      .on('end', () => resolve({ pieces: pieces.map((piece) => piece.length), input: Buffer.concat(pieces) }));
+  });
+  const reportOutcome = (ref: AttemptRef, output: Buffer, pieceBytes = SIDE_STREAM_PIECE_BYTES): Promise<void> => new Promise((resolve, reject) => {
+    const stream = client.reportOutcome(metadata, (error) => (error ? reject(error) : resolve()));
+    stream.write({ outcome: { ref, kind: OutcomeKind.COMPLETED, output: undefined, error: '' }, piece: output.subarray(0, pieceBytes) });
+    for (let at = pieceBytes; at < output.length; at += pieceBytes) stream.write({ outcome: undefined, piece: output.subarray(at, at + pieceBytes) });
+    stream.end();
+  });
+  return { fetchInput, reportOutcome };
+}
+
+t.test('a large input is fetched, a large output is sent, both piece by piece', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const side = sideClient(t, core);
+  const input = { text: 'x'.repeat(600_000) };
+  const { id } = await core.submit(endpointId, input);
+  const assignment = await waitFor('it to run', () => agent.assignments[0]);
+  t.equal(assignment.input, undefined, 'left out');
+  t.equal(assignment.inputSize, JSON.stringify(input).length);
+  const fetched = await side.fetchInput(assignment.ref!);
+  t.same(JSON.parse(fetched.input.toString()), input);
+  t.ok(Math.max(...fetched.pieces) <= SIDE_STREAM_PIECE_BYTES);
+  t.match(await reasonOfStatus(side.fetchInput({ ...assignment.ref!, attempt: 2 })), 5, 'another attempt gets nothing');
+  const output = Buffer.from(JSON.stringify({ text: 'y'.repeat(3_000_000) }));
+  await side.reportOutcome(assignment.ref!, output);
+  const job = await core.wait(endpointId, id);
+  t.equal(job.state, JobState.COMPLETED);
+  t.ok(job.output?.equals(output));
+  await side.reportOutcome(assignment.ref!, output);
+  t.pass('sent again: it no longer matters');
+  const next = await core.submit(endpointId);
+  await waitFor('the slot to be free', () => agent.assignments[1]);
+  await side.reportOutcome(agent.assignments[1]!.ref!, Buffer.alloc(OUTPUT_BYTES_MAX + 1, 'x'), 4 * SIDE_STREAM_PIECE_BYTES);
+  t.match(await core.wait(endpointId, next.id), { state: JobState.FAILED, error: /the output has 20971521 bytes/ });
+});
+
+t.test('storage settings reach the worker and nobody else', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const s3Config: S3Config = { accessId: 'id', accessSecret: 'hush hush', bucketName: 'b', endpointUrl: 'https://s3.example', objectPath: '' };
+  await call(core.clients.jobs, 'submitJob', {
+    endpointId, requestId: '', kind: SubmitKind.ASYNC, input: Buffer.from('{}'), webhook: '', policy: undefined, s3Config, waitMs: 0, idempotencyKey: '',
+  }, core.key);
+  const assignment = await waitFor('it to run', () => agent.assignments[0]);
+  t.same(assignment.s3Config, s3Config);
+  const [row] = await core.sql`SELECT s3_config_sealed AS sealed FROM job_input`;
+  t.notMatch((row!.sealed as Buffer).toString('latin1'), 'hush hush');
+});
+
+t.test('chunks are stored before the end is, and acknowledged in order; progress shows while it runs', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  const { ref } = await waitFor('it to run', () => agent.assignments[0]);
+  agent.send({ progress: [{ ref, output: Buffer.from('"half"') }] });
+  await waitFor('the progress', async () => (await core.get(endpointId, id)).output?.toString() === '"half"');
+  const numbers = Array.from({ length: 300 }, (_, index) => index + 1);
+  agent.send({
+    chunks: numbers.map((number) => ({ ref, number, output: Buffer.from(`${number}`) })),
+    outcomes: [{ ref, kind: OutcomeKind.COMPLETED, output: Buffer.from('[]'), error: '' }],
+  });
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
+  const page = await call(core.clients.jobs, 'readChunks', { endpointId, jobId: id, cursor: undefined, waitMs: 0, limit: 1_000 }, core.key);
+  t.same(page.chunks.map((chunk) => Number(chunk.output)), numbers, 'all of them are there when the job is final');
+  await waitFor('the acknowledgement', () => agent.chunkAcks.at(-1)?.number === 300);
+});
+
+t.test('logs are read through any replica', async (t) => {
+  const core = await startReplicas(t, 2);
+  const agent = await core.joinAgent({ onLogRequest: ({ tailBytes }) => Buffer.from(`the last ${tailBytes} bytes`) }, core.replicas[1]);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const { workerId } = agent.desired[0]!;
+  const read = (clients: ReturnType<typeof grpcClients>, tailBytes: number, key = core.key) => call(clients.machines, 'getWorkerLog', { workerId, tailBytes }, key);
+  const other = grpcClients(core.replicas[1]!.address);
+  t.teardown(() => other.close());
+  t.equal((await read(other, 100)).log.toString(), 'the last 100 bytes', 'where its session is');
+  t.equal((await read(core.clients, 0)).log.toString(), 'the last 65536 bytes', 'and from elsewhere');
+  t.match(await reasonOf(read(core.clients, 1_048_577)), /^INVALID_REQUEST: tail_bytes/);
+  const stranger = await core.newKey(undefined, [], (await call(core.clients.access, 'createAccount', { name: 'stranger' }, core.rootKey)).accountId);
+  t.match(await reasonOf(read(core.clients, 1, stranger)), /^NOT_FOUND/);
+  agent.drop();
+  await waitFor('the session to end', async () => /^UNAVAILABLE/.test(await reasonOf(read(core.clients, 1))));
+});
+
+/** gRPC code of a failure. */
+async function reasonOfStatus(calling: Promise<unknown>): Promise<number> {
+  return calling.then(() => 0, (error: { code: number }) => error.code);
+}
