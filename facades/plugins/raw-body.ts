@@ -64,8 +64,8 @@ class BodyReader {
   readonly #done: (body: RawBody) => void;
   readonly #pieces: Buffer[] = [];
   #bytes = 0;
-  #idle: Timer | undefined;
-  #total: Timer | undefined;
+  #deadlineMs = 0;
+  #patienceEnds: Timer | undefined;
   #finished = false;
 
   constructor(request: IncomingMessage, bytesMax: number, patience: BodyPatience, clock: Clock, done: (body: RawBody) => void) {
@@ -83,8 +83,7 @@ class BodyReader {
     request.on('data', (piece: Buffer) => this.#add(piece));
     request.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
     request.once('close', () => this.#abort());
-    const late = (): void => this.#finish(new SlowBody(`The body did not arrive within ${this.#patience.totalMs / 1000} s.`));
-    this.#total = this.#clock.after(this.#patience.totalMs, late);
+    this.#deadlineMs = this.#clock.monotonicMs() + this.#patience.totalMs;
     this.#waitForPiece();
   }
 
@@ -98,9 +97,11 @@ class BodyReader {
   }
 
   #waitForPiece(): void {
-    this.#idle?.cancel();
-    const stuck = (): void => this.#finish(new SlowBody(`No part of the body arrived for ${this.#patience.idleMs / 1000} s.`));
-    this.#idle = this.#clock.after(this.#patience.idleMs, stuck);
+    this.#patienceEnds?.cancel();
+    const { idleMs, totalMs } = this.#patience;
+    const leftMs = this.#deadlineMs - this.#clock.monotonicMs();
+    const text = leftMs < idleMs ? `The body did not arrive within ${totalMs / 1000} s.` : `No part of the body arrived for ${idleMs / 1000} s.`;
+    this.#patienceEnds = this.#clock.after(Math.max(0, Math.min(idleMs, leftMs)), () => this.#finish(new SlowBody(text)));
   }
 
   #refuse(): void {
@@ -117,8 +118,7 @@ class BodyReader {
   #finish(body: RawBody): void {
     if (this.#finished) return;
     this.#finished = true;
-    this.#idle?.cancel();
-    this.#total?.cancel();
+    this.#patienceEnds?.cancel();
     this.#done(body);
   }
 }

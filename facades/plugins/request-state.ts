@@ -21,15 +21,9 @@ declare module 'fastify' {
   }
 }
 
-const NOBODY: Caller = Object.freeze({ apiKey: '', accountId: '', workersRunning: 0 });
-
-/** Gives every request of an app the fields above. */
+/** Gives every request of an app the fields above. Only routes behind a gate may read `caller`. */
 export function addRequestState(app: FastifyInstance): void {
   app.decorateRequest('caller');
   app.decorateRequest('sentContentType', '');
   app.decorateRequest('bodyBytesMax', 0);
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.caller = NOBODY;
-    done();
-  });
 }

@@ -91,6 +91,12 @@ t.test('a body that stops arriving', async (t) => {
   t.match(answer, /400 Bad Request[^]*connection: close[^]*No part of the body arrived/i);
 });
 
+t.test('a body that arrives too slowly as a whole', async (t) => {
+  const { port } = await setup(t, { idleMs: 10_000, totalMs: 50 });
+  const answer = await exchange(t, port, (socket) => socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'), '\u0000');
+  t.match(answer, /400 Bad Request[^]*did not arrive within 0.05 s/i);
+});
+
 t.test('a client that asks before it sends', async (t) => {
   const { port } = await setup(t);
   const head = 'POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n';
