@@ -68,6 +68,8 @@ export class Notifier implements Service {
 
   async start(): Promise<void> {
     await this.#channel.start();
+    // Others send nothing while they are alone.
+    await this.#channel.send([`{"from":"${this.#id}","events":{}}`]).catch(() => {});
   }
 
   async stop(): Promise<void> {
@@ -123,6 +125,7 @@ export class Notifier implements Service {
   #hear(payload: string): void {
     const notice = this.#parse(payload);
     if (!notice || notice.from === this.#id) return;
+    this.#channel.met();
     const { cursors, events } = this.#options;
     notice.events.queued?.forEach((endpointId, index) => cursors.heard(endpointId, notice.positions?.[index] ?? 0));
     this.#relaying = true;

@@ -1,6 +1,6 @@
 /** Reads attempts that run: for agents that fetch inputs, and for losses. */
 import type { Sql } from './database.ts';
-import { isRunning } from './rows.ts';
+import { isLive, isRunning } from './rows.ts';
 import type { AttemptRow } from './rows.ts';
 
 /** Names an attempt. */
@@ -14,7 +14,7 @@ export interface AttemptName {
 export async function readAttemptInput(sql: Sql, key: AttemptName): Promise<Buffer | undefined> {
   const [row] = await sql<{ input: Buffer }[]>`
     SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
-    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt} AND ${isRunning(sql)} AND j.expires_at > now()`;
+    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt} AND ${isRunning(sql)} AND ${isLive(sql)}`;
   return row?.input;
 }
 

@@ -2,7 +2,7 @@
 import type { JobState } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
 import { numberArray, packBytes, textArray } from './pack.ts';
-import { isRunning } from './rows.ts';
+import { isLive, isRunning } from './rows.ts';
 
 /** A chunk to store. */
 export interface ChunkEntry {
@@ -49,7 +49,7 @@ export async function appendChunks(sql: Sql, entries: readonly ChunkEntry[]): Pr
         ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${numberArray(entries.map((entry) => entry.number))}::int[],
         ${output.starts}::int[], ${output.lengths}::int[], ${metrics.starts}::int[], ${metrics.lengths}::int[]
       ) AS g(endpoint_id, id, attempt, number, output_start, output_length, metrics_start, metrics_length)
-      JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND j.expires_at > now()
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND ${isLive(sql)}
       FOR SHARE OF j
     )
     INSERT INTO job_chunk (endpoint_id, job_id, attempt, number, output, metrics)
@@ -67,7 +67,7 @@ export async function showProgress(sql: Sql, entries: readonly ProgressEntry[]):
         ${textArray(entries.map((entry) => entry.endpointId))}::text[], ${textArray(entries.map((entry) => entry.jobId))}::text[],
         ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${output.starts}::int[], ${output.lengths}::int[]
       ) AS g(endpoint_id, id, attempt, output_start, output_length)
-      JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND j.expires_at > now()
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND ${isLive(sql)}
       FOR SHARE OF j
     )
     INSERT INTO job_output (endpoint_id, job_id, output)
@@ -99,7 +99,7 @@ export async function readChunks(
       SELECT j.endpoint_id, j.id, j.state, o.error, coalesce(s.attempt, 0) AS shared_attempt, coalesce(s.number, 0) AS shared_number
       FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
       LEFT JOIN stream_cursor s ON s.endpoint_id = j.endpoint_id AND s.job_id = j.id
-      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.expires_at > now()
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(sql)}
     ), listed AS (
       SELECT c.* FROM found f CROSS JOIN LATERAL (
         SELECT attempt, number, output, metrics FROM job_chunk WHERE endpoint_id = f.endpoint_id AND job_id = f.id

@@ -61,22 +61,22 @@ export async function claimQueued(sql: Sql, request: ClaimRequest): Promise<Clai
   const count = slots.length;
   const rows = await sql<ClaimRow[]>`
     WITH normal AS MATERIALIZED (
-      SELECT id, position FROM job
+      SELECT endpoint_id, id, position FROM job
       WHERE endpoint_id = ${endpointId} AND low_priority = false AND state = 'IN_QUEUE' AND position > ${afterNormal} AND expires_at > now()
       ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
     ), low AS MATERIALIZED (
-      SELECT id, position FROM job
+      SELECT endpoint_id, id, position FROM job
       WHERE endpoint_id = ${endpointId} AND low_priority = true AND state = 'IN_QUEUE' AND position > ${afterLow} AND expires_at > now()
       ORDER BY position LIMIT ${count}::int - (SELECT count(*) FROM normal) FOR UPDATE SKIP LOCKED
     ), picked AS (
-      SELECT id, row_number() OVER (ORDER BY low, position) AS place
-      FROM (SELECT id, position, false AS low FROM normal UNION ALL SELECT id, position, true FROM low) AS q
+      SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS place
+      FROM (SELECT endpoint_id, id, position, false AS low FROM normal UNION ALL SELECT endpoint_id, id, position, true FROM low) AS q
     ), moved AS (
       UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
         worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.place],
         machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.place],
         started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
-      FROM picked p WHERE j.endpoint_id = ${endpointId} AND j.id = p.id
+      FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
       RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
     ) ${withInputs(sql, inputBytesMax)}`;
   return rows.map((row) => claimFromRow(endpointId, row));
@@ -87,17 +87,18 @@ export async function findClaims(sql: Sql, endpointId: string, claimId: string, 
   const rows = await sql<ClaimRow[]>`
     WITH moved AS (
       SELECT endpoint_id, id, attempt, worker_id, machine_id, low_priority, position FROM job
-      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND claim_id = ${claimId}::uuid
+      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND claim_id = ${claimId}::uuid ORDER BY worker_id
     ) ${withInputs(sql, inputBytesMax)}`;
   return rows.map((row) => claimFromRow(endpointId, row));
 }
 
-/** Which of these endpoints have a queued job. */
+/** Which of these endpoints have a queued job. The first in order, because an EXISTS may become a scan of all queues. */
 export async function queuedEndpoints(sql: Sql, endpointIds: readonly string[]): Promise<string[]> {
+  const first = (lowPriority: boolean) => sql`
+    (SELECT position FROM job WHERE endpoint_id = e.id AND low_priority = ${lowPriority} AND state = 'IN_QUEUE' AND expires_at > now()
+      ORDER BY position LIMIT 1)`;
   const rows = await sql<{ id: string }[]>`
-    SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id)
-    WHERE EXISTS (SELECT FROM job WHERE endpoint_id = e.id AND low_priority = false AND state = 'IN_QUEUE' AND expires_at > now())
-      OR EXISTS (SELECT FROM job WHERE endpoint_id = e.id AND low_priority = true AND state = 'IN_QUEUE' AND expires_at > now())`;
+    SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id) WHERE coalesce(${first(false)}, ${first(true)}) IS NOT NULL`;
   return rows.map((row) => row.id);
 }
 
@@ -106,7 +107,7 @@ function withInputs(sql: Sql, inputBytesMax: number) {
   return sql`, sized AS (
       SELECT m.*, i.input, i.s3_config_sealed, octet_length(i.input) AS input_size,
         sum(least(octet_length(i.input), ${inputBytesMax}::int)) OVER (ORDER BY m.low_priority, m.position) AS running
-      FROM moved m LEFT JOIN job_input i ON i.endpoint_id = m.endpoint_id AND i.job_id = m.id
+      FROM moved m LEFT JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
     )
     SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size, s3_config_sealed,
       CASE WHEN input_size <= ${inputBytesMax}::int AND running <= ${CLAIM_BYTES_MAX}::int THEN input END AS input

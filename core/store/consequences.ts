@@ -20,9 +20,9 @@ function outputs(sql: Sql) {
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = excluded.error
     ), cleared AS (
       DELETE FROM job_output o USING moved m
-      WHERE (m.state = 'IN_QUEUE' OR (m.output IS NULL AND m.error IS NULL)) AND o.endpoint_id = m.endpoint_id AND o.job_id = m.id
+      WHERE (m.state = 'IN_QUEUE' OR (m.output IS NULL AND m.error IS NULL)) AND o.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND o.job_id = m.id
     ), cut AS (
-      DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = m.endpoint_id AND c.job_id = m.id
+      DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND c.job_id = m.id
     )`;
 }
 
@@ -36,7 +36,7 @@ function webhooks(sql: Sql) {
           ',"workerId":' || to_json(m.worker_id), ',"error":' || to_json(m.error), CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END,
           ',"webhook":', to_json(i.webhook), ',"input":'), 'UTF8')
         || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')
-      FROM moved m JOIN job_input i ON i.endpoint_id = m.endpoint_id AND i.job_id = m.id
+      FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
       WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND i.webhook IS NOT NULL
     )`;
 }

@@ -40,7 +40,8 @@ export async function readEndpointFacts(sql: Sql, endpointId: string): Promise<E
 /** Number of queued jobs, counted up to `limit` only. */
 export async function countQueued(sql: Sql, endpointId: string, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    SELECT count(*) AS count FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' LIMIT ${limit}::int) AS q`;
+    SELECT count(*) AS count FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'
+      ORDER BY low_priority, position LIMIT ${limit}::int) AS q`;
   return row?.count ?? 0;
 }
 

@@ -36,12 +36,17 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Plan settings of the hot pool. */
+/**
+ * Plan settings of the hot pool. Without sorting, whatever is wanted in an order comes from the index that has it; without materializing, a
+ * join never holds a whole table against every row of the other side.
+ */
 const HOT_SETTINGS = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_material: 'off',
   plan_cache_mode: 'force_generic_plan',
 };
 

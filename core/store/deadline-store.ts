@@ -3,7 +3,7 @@ import { TIME_OUT_TEXT } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
 import type { Sql } from './database.ts';
 import { consequences } from './consequences.ts';
-import { jobColumns, jobFromRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
 /** A job that a duty changed, and the machine that held its attempt. */
@@ -37,7 +37,7 @@ export async function timeOutJobs(sql: Sql, limit: number): Promise<Ended[]> {
     ), moved AS (
       UPDATE job j SET state = 'TIMED_OUT', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
         expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
-      FROM due d WHERE j.endpoint_id = d.endpoint_id AND j.id = d.id AND j.expires_at > now()
+      FROM due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id AND ${isLive(sql)}
       RETURNING ${jobColumns(sql)}, j.machine_id, j.has_webhook, false AS counted, NULL::bytea AS output,
         replace(${TIME_OUT_TEXT}::text, '{ms}', j.execution_timeout_ms::text) AS error
     ) ${consequences(sql)}
@@ -92,23 +92,23 @@ export async function reapIdempotencyKeys(sql: Sql, limit: number): Promise<numb
   const result = await sql`
     DELETE FROM idempotency_key k USING (
       SELECT endpoint_id, key_hash FROM idempotency_key WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
-    ) AS due WHERE k.endpoint_id = due.endpoint_id AND k.key_hash = due.key_hash`;
+    ) AS due WHERE k.endpoint_id = ANY(ARRAY[due.endpoint_id]) AND k.key_hash = due.key_hash`;
   return result.count;
 }
 
 /** Deletes the jobs in `due` with all that belongs to them, and returns them. */
 function removal(sql: Sql) {
   return sql`gone AS (
-      DELETE FROM job j USING due d WHERE j.endpoint_id = d.endpoint_id AND j.id = d.id
+      DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
       RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.expires_at > now() AS live, CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
     ), inputs AS (
-      DELETE FROM job_input t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+      DELETE FROM job_input t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     ), outputs AS (
-      DELETE FROM job_output t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+      DELETE FROM job_output t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     ), chunks AS (
-      DELETE FROM job_chunk t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+      DELETE FROM job_chunk t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     ), cursors AS (
-      DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = g.endpoint_id AND t.job_id = g.id
+      DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     )
     SELECT * FROM gone`;
 }

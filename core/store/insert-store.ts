@@ -2,7 +2,7 @@
 import type { Job } from '../domain/job.ts';
 import type { Sql } from './database.ts';
 import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
-import { jobColumns, jobFromRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
 /** A job to insert. */
@@ -81,8 +81,8 @@ export async function readStoredJobs(sql: Sql, keys: readonly { endpointId: stri
   const rows = await sql<StoredRow[]>`
     SELECT ${jobColumns(sql)}, j.position, j.claim_id
     FROM unnest(${textArray(keys.map((key) => key.endpointId))}::text[], ${textArray(keys.map((key) => key.id))}::text[]) AS g(endpoint_id, id)
-    JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id
-    WHERE j.expires_at > now()`;
+    JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
+    WHERE ${isLive(sql)}`;
   return rows.map(storedFromRow);
 }
 

@@ -4,7 +4,7 @@ import type { Job } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
-import { jobColumns, jobFromRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
 /** Names a job. */
@@ -29,9 +29,9 @@ export async function readJobs(sql: Sql, keys: readonly JobName[], outputBytesMa
       coalesce(octet_length(o.output) > g.bytes_max, false) AS left_out
     FROM unnest(${numberArray(keys.map((_, index) => index))}::int[], ${textArray(keys.map((key) => key.endpointId))}::text[],
       ${textArray(keys.map((key) => key.jobId))}::text[], ${numberArray(outputBytesMax)}::int[]) AS g(place, endpoint_id, id, bytes_max)
-    JOIN job j ON j.endpoint_id = g.endpoint_id AND j.id = g.id
-    LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
-    WHERE j.expires_at > now()`;
+    JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
+    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id
+    WHERE ${isLive(sql)}`;
   return rows.map((row) => ({ place: row.place, job: jobFromRow(row), outputLeftOut: row.left_out }));
 }
 
@@ -39,16 +39,16 @@ export async function readJobs(sql: Sql, keys: readonly JobName[], outputBytesMa
 export async function readWholeJob(sql: Sql, key: JobName): Promise<Job | undefined> {
   const [row] = await sql<JobRow[]>`
     SELECT ${jobColumns(sql)}, o.error, o.output FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
-    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.expires_at > now()`;
+    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(sql)}`;
   return row && jobFromRow(row);
 }
 
 /** Sets the remaining life of a job; of a finished one also the end of its result, which it cannot put off. False: no such job. */
 export async function setRemainingLife(sql: Sql, key: JobName, ttlMs: number): Promise<boolean> {
   const result = await sql`
-    UPDATE job SET ttl_deadline_at = now() + ${ttlMs}::bigint * interval '1 ms',
+    UPDATE job j SET ttl_deadline_at = now() + ${ttlMs}::bigint * interval '1 ms',
       expires_at = least(now() + ${ttlMs}::bigint * interval '1 ms', finished_at + retention_ms * interval '1 ms')
-    WHERE endpoint_id = ${key.endpointId} AND id = ${key.jobId} AND expires_at > now()`;
+    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(sql)}`;
   return result.count > 0;
 }
 
@@ -64,10 +64,10 @@ export async function cancelJob(sql: Sql, key: JobName): Promise<Cancelled | und
     WITH moved AS (
       UPDATE job j SET state = 'CANCELLED', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
         expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
-      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('cancel'))}::text[]) AND j.expires_at > now()
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('cancel'))}::text[]) AND ${isLive(sql)}
       RETURNING ${jobColumns(sql)}, j.machine_id
     ), cleared AS (
-      DELETE FROM job_output o USING moved m WHERE o.endpoint_id = m.endpoint_id AND o.job_id = m.id
+      DELETE FROM job_output o USING moved m WHERE o.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND o.job_id = m.id
     )
     SELECT * FROM moved`;
   return row && { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
@@ -79,14 +79,14 @@ export async function retryJob(sql: Sql, key: JobName): Promise<{ job: Job; posi
     WITH moved AS (
       UPDATE job j SET state = 'IN_QUEUE', position = nextval('job_position_seq'), retries = 0, started_at = NULL, finished_at = NULL,
         machine_id = NULL, worker_id = NULL, expires_at = j.ttl_deadline_at
-      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('retry'))}::text[]) AND j.expires_at > now()
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('retry'))}::text[]) AND ${isLive(sql)}
       RETURNING ${jobColumns(sql)}, j.position
     ), outputs AS (
-      DELETE FROM job_output t USING moved m WHERE t.endpoint_id = m.endpoint_id AND t.job_id = m.id
+      DELETE FROM job_output t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
     ), chunks AS (
-      DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = m.endpoint_id AND t.job_id = m.id
+      DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
     ), cursors AS (
-      DELETE FROM stream_cursor t USING moved m WHERE t.endpoint_id = m.endpoint_id AND t.job_id = m.id
+      DELETE FROM stream_cursor t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
     )
     SELECT * FROM moved`;
   return row && { job: jobFromRow(row), position: row.position };

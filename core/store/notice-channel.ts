@@ -44,6 +44,11 @@ export class NoticeChannel implements Service {
     return this.#peers;
   }
 
+  /** Another replica was heard: it listens. */
+  met(): void {
+    this.#peers = true;
+  }
+
   /** Listens when it resolves, if the database is there; else as soon as it is. */
   async start(): Promise<void> {
     await this.#check().catch(() => {});

@@ -4,7 +4,7 @@ import type { Job } from '../domain/job.ts';
 import type { Sql } from './database.ts';
 import { consequences } from './consequences.ts';
 import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
-import { isRunning, jobColumns, jobFromRow } from './rows.ts';
+import { isLive, isRunning, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
 /** An outcome to record. */
@@ -61,7 +61,7 @@ export async function recordOutcomes(sql: Sql, entries: readonly OutcomeEntry[])
         ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
         ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[]
       ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error)
-      WHERE j.endpoint_id = g.endpoint_id AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND j.expires_at > now()
+      WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND ${isLive(sql)}
       RETURNING ${jobColumns(sql)}, j.position, j.has_webhook, g.place, g.counted, g.error,
         substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
     ) ${consequences(sql)}

@@ -19,6 +19,11 @@ export const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'sil
 /** Machines that exist in every test and keep their lease. */
 export const LIVE_MACHINES = ['machine00001', 'machine00002'] as const;
 
+/** Slots on a worker, to claim for. */
+export function slotsOn(endpointId: string, count: number, workerId = 'worker00000001', machineId: string = LIVE_MACHINES[0]): Slot[] {
+  return Array.from({ length: count }, () => ({ endpointId, workerId, machineId }));
+}
+
 /** Free slots by endpoint; what is assigned is kept, and handed to `onAssign`. */
 export class TestSlots implements SlotSource {
   readonly free = new Map<string, Slot[]>();
@@ -26,10 +31,8 @@ export class TestSlots implements SlotSource {
   onAssign: (job: ClaimedJob) => void = () => undefined;
 
   /** Adds free slots on a worker. */
-  add(endpointId: string, count: number, workerId = 'worker00000001', machineId = 'machine00001'): Slot[] {
-    const slots = Array.from({ length: count }, () => ({ endpointId, workerId, machineId }));
-    this.give(slots);
-    return slots;
+  add(endpointId: string, count: number, workerId?: string, machineId?: string): void {
+    this.give(slotsOn(endpointId, count, workerId, machineId));
   }
 
   take(endpointId: string, count: number): Slot[] {
@@ -130,9 +133,9 @@ export function outcome(job: { endpointId: string; jobId: string; attempt: numbe
 export const never = new AbortController().signal;
 
 /** Submits one job and claims it. */
-export async function runningJob(engines: Pick<Engines, 'engine'>, endpointId: string, more: Partial<Submission> = {}, machineId = 'machine00001') {
+export async function runningJob(engines: Pick<Engines, 'engine'>, endpointId: string, more: Partial<Submission> = {}, machineId?: string) {
   const { id } = await engines.engine.calls.submit(submission(endpointId, more));
-  const [claimed] = await engines.engine.attempts.claim(endpointId, [{ endpointId, workerId: 'worker00000001', machineId }]);
+  const [claimed] = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, 1, undefined, machineId));
   if (claimed?.jobId !== id) throw new Error('another job was claimed');
   return claimed;
 }

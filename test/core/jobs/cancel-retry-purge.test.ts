@@ -2,11 +2,11 @@
 import t from 'tap';
 import { JOB_STATES } from '../../../core/domain/job-state.ts';
 import type { JobState } from '../../../core/domain/job-state.ts';
-import { never, outcome, refused, runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
+import { never, outcome, refused, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 import type { Engines } from '../../helpers/job-engine.ts';
 
 const engines = await startEngines(t);
-const { engine, events, sql, slots } = engines;
+const { engine, events, sql } = engines;
 const { calls, attempts } = engine;
 const state = async (key: { endpointId: string; jobId: string }): Promise<JobState> => (await calls.get(key, { omitOutput: true, ttlMs: 0 })).state;
 
@@ -38,7 +38,7 @@ t.test('cancel from every state', async (t) => {
     t.equal(stops.length, from === 'IN_PROGRESS' ? 1 : 0, 'only a running attempt is stopped');
     if (from === 'IN_PROGRESS') t.match(stops[0], { machineId: 'machine00001', attempt: 1 });
     t.equal(await attempts.recordOutcome(outcome({ ...job, attempt: 1 })), 'stale', 'an outcome comes too late');
-    t.same(await attempts.claim(job.endpointId, slots.add(job.endpointId, 1)), [], 'nothing is left to claim');
+    t.same(await attempts.claim(job.endpointId, slotsOn(job.endpointId, 1)), [], 'nothing is left to claim');
   }
 });
 
@@ -58,7 +58,7 @@ t.test('retry from every state', async (t) => {
       SELECT position, expires_at = ttl_deadline_at AS lives, (SELECT count(*) FROM job_chunk WHERE job_id = j.id) AS chunks FROM job j WHERE id = ${job.jobId}`;
     t.match(row, { lives: true, chunks: 0 });
     t.ok(row!['position'] > before!['position'], 'at the end of the queue');
-    t.match(await attempts.claim(job.endpointId, slots.add(job.endpointId, 1)), [{ jobId: job.jobId, attempt: 2, input: Buffer.from('{"a":1}') }]);
+    t.match(await attempts.claim(job.endpointId, slotsOn(job.endpointId, 1)), [{ jobId: job.jobId, attempt: 2, input: Buffer.from('{"a":1}') }]);
   }
 });
 
@@ -80,10 +80,10 @@ t.test('purge removes queued jobs and nothing else, and counts them', async (t) 
 
 t.test('a waiter hears of a purge and of a cancel', async (t) => {
   const purged = await jobIn('IN_QUEUE');
-  const gone = calls.wait(purged, 20_000, never);
+  const gone = refused(t, calls.wait(purged, 20_000, never), 'JOB_NOT_FOUND', 'the waiter of a purged job');
   await calls.get(purged, { omitOutput: true, ttlMs: 0 });
   await calls.purge(purged.endpointId);
-  await refused(t, gone, 'JOB_NOT_FOUND');
+  await gone;
   const job = await jobIn('IN_QUEUE');
   const waiting = calls.wait(job, 20_000, never);
   await calls.cancel(job);

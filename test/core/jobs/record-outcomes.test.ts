@@ -1,10 +1,10 @@
 /** Outcomes: guarded by the attempt, counted, and what a lost attempt does. */
 import t from 'tap';
-import { never, outcome, runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
+import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t);
-const { engine, events, sql, slots } = engines;
+const { engine, events, sql } = engines;
 const { calls, attempts } = engine;
 
 t.test('completed: output as it came, times, counter', async (t) => {
@@ -45,7 +45,7 @@ t.test('failed: error and output are kept, no retry unless the endpoint wants it
   const again = await runningJob(engines, willing);
   await attempts.recordOutcome(outcome(again, { kind: 'FAILED', error: 'first' }));
   t.match(await calls.get(again, { omitOutput: false, ttlMs: 0 }), { state: 'IN_QUEUE', retries: 1, error: undefined, output: undefined });
-  const [second] = await attempts.claim(willing, slots.add(willing, 1));
+  const [second] = await attempts.claim(willing, slotsOn(willing, 1));
   await attempts.recordOutcome(outcome(second!, { kind: 'FAILED', error: 'second', output: undefined }));
   t.match(await calls.get(again, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', retries: 1, error: 'second' });
 });
@@ -107,7 +107,7 @@ t.test('losing all attempts of a machine but those it holds', async (t) => {
 t.test('many outcomes of several endpoints in one batch, a stale one among them', async (t) => {
   const endpointIds = await Promise.all([1, 2, 3].map(() => engines.endpoint()));
   const jobs = await Promise.all(endpointIds.flatMap((id) => Array.from({ length: 20 }, () => calls.submit(submission(id)))));
-  const claimed = (await Promise.all(endpointIds.map((id) => attempts.claim(id, slots.add(id, 20))))).flat();
+  const claimed = (await Promise.all(endpointIds.map((id) => attempts.claim(id, slotsOn(id, 20))))).flat();
   t.equal(claimed.length, jobs.length);
   const settled: string[] = [];
   events.on('settled', (keys) => { settled.push(...keys.map((key) => key.jobId)); });

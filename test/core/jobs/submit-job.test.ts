@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { s3ConfigIdentity } from '../../../core/domain/sealed-identity.ts';
-import { outcome, refused, startEngines, submission } from '../../helpers/job-engine.ts';
+import { outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 
 const engines = await startEngines(t);
 const { engine, sql, slots, sealer } = engines;
@@ -85,14 +85,14 @@ t.test('s3Config is sealed for its job alone', async (t) => {
   const [row] = await sql<{ sealed: Buffer }[]>`SELECT s3_config_sealed AS sealed FROM job_input WHERE job_id = ${job.id}`;
   t.notMatch(row!.sealed.toString('latin1'), /secret/);
   t.throws(() => sealer.open(row!.sealed, s3ConfigIdentity(endpointId, 'another')));
-  const [claimed] = await engine.attempts.claim(endpointId, slots.add(endpointId, 1));
+  const [claimed] = await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
   t.same(engine.attempts.openS3Config(claimed!), s3Config);
 });
 
 t.test('with a free worker and nothing queued the insert claims', async (t) => {
   const endpointId = await engines.endpoint();
   // A replica looks once before it believes that a queue is empty.
-  await engine.attempts.claim(endpointId, slots.take(endpointId, 0).concat({ endpointId, workerId: 'w', machineId: 'machine00001' }));
+  await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
   slots.add(endpointId, 2);
   const jobs = await Promise.all([1, 2, 3].map(() => calls.submit(submission(endpointId))));
   t.same(jobs.map((job) => job.state), ['IN_PROGRESS', 'IN_PROGRESS', 'IN_QUEUE']);
@@ -110,7 +110,7 @@ t.test('a large input does not travel with the claim', async (t) => {
   const endpointId = await engines.endpoint();
   const input = Buffer.from(JSON.stringify({ text: 'x'.repeat(300_000) }));
   const job = await calls.submit(submission(endpointId, { input }));
-  const [claimed] = await engine.attempts.claim(endpointId, slots.add(endpointId, 1));
+  const [claimed] = await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
   t.match(claimed, { jobId: job.id, input: undefined, inputSize: input.length });
   t.same(await engine.attempts.readInput(claimed!), input);
   t.equal(await engine.attempts.readInput({ ...claimed!, attempt: 2 }), undefined, 'only for the current attempt');

@@ -1,0 +1,51 @@
+/** The Idempotency-Key: one job for one key, also when many ask at once, until that job is gone. */
+import t from 'tap';
+import { never, outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+
+const engines = await startEngines(t, { replicas: 2 });
+const { engine, sql, replicas } = engines;
+const { calls, attempts } = engine;
+
+t.test('same key and body: the first job; another body: refused; another endpoint: another job', async (t) => {
+  const endpointId = await engines.endpoint();
+  const keyed = submission(endpointId, { idempotencyKey: 'order 1' });
+  const jobs = await Promise.all(Array.from({ length: 10 }, (_, i) => replicas[i % 2]!.engine.calls.submit(keyed)));
+  t.equal(new Set(jobs.map((job) => job.id)).size, 1, 'one job for ten submissions at once');
+  const changes = [
+    { input: Buffer.from('{"a":2}') }, { webhook: 'http://127.0.0.1/' }, { policy: { lowPriority: true } }, { policy: { ttlMs: 10_000 } },
+    { kind: 'SYNC' as const }, { s3Config: Buffer.from('x') },
+  ];
+  for (const more of changes) await refused(t, calls.submit({ ...keyed, ...more }), 'IDEMPOTENCY_KEY_REUSED', Object.keys(more)[0]);
+  t.equal((await calls.submit({ ...keyed, waitMs: 5_000 })).id, jobs[0]!.id, 'the wait is no part of the body');
+  t.not((await calls.submit({ ...keyed, endpointId: await engines.endpoint() })).id, jobs[0]!.id);
+  const [row] = await sql`SELECT count(*) AS n FROM job WHERE endpoint_id = ${endpointId}`;
+  t.equal(row!['n'], 1);
+});
+
+t.test('the job of a key is claimed like any other, and a waiter waits for it', async (t) => {
+  const endpointId = await engines.endpoint();
+  const keyed = submission(endpointId, { idempotencyKey: 'sync', kind: 'SYNC' });
+  const waiting = [calls.submitAndWait(keyed, never), calls.submitAndWait(keyed, never)];
+  await calls.submit(keyed);
+  const [job] = await attempts.claim(endpointId, slotsOn(endpointId, 1));
+  await attempts.recordOutcome(outcome(job!));
+  t.same((await Promise.all(waiting)).map(({ id, state }) => [id, state]), [[job!.jobId, 'COMPLETED'], [job!.jobId, 'COMPLETED']]);
+});
+
+t.test('a key whose job is gone is free again', async (t) => {
+  const endpointId = await engines.endpoint();
+  const keyed = submission(endpointId, { idempotencyKey: 'again' });
+  const first = await calls.submit(keyed);
+  await sql`UPDATE job SET expires_at = now() WHERE id = ${first.id}`;
+  const second = await calls.submit({ ...keyed, input: Buffer.from('{"other":1}') });
+  t.not(second.id, first.id);
+  await calls.purge(endpointId);
+  t.not((await calls.submit(keyed)).id, second.id, 'after a purge too');
+});
+
+t.test('the key itself is not stored', async (t) => {
+  const endpointId = await engines.endpoint();
+  await calls.submit(submission(endpointId, { idempotencyKey: 'my secret order' }));
+  const [row] = await sql<{ key_hash: Buffer }[]>`SELECT key_hash FROM idempotency_key WHERE endpoint_id = ${endpointId}`;
+  t.equal(row!.key_hash.length, 32);
+});
