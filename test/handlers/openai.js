@@ -5,7 +5,7 @@
  * "dicts"           stream objects instead of SSE texts
  * "fail"            yield an error with an OpenAI-style object and code 404
  * "crash"           throw
- * "wait <file>"     first write the process id to <file>.note, then wait until <file> exists or the job is stopped
+ * "wait <file>"     say it back; before its last part write the process id to <file>.note and wait until <file> exists or the job is stopped
  * anything else     say it back, word by word
  */
 import { appendFileSync, existsSync } from 'node:fs';
@@ -48,8 +48,9 @@ async function* chat(request, job) {
     return;
   }
   if (text === 'crash') throw new Error('out of memory');
-  if (text.startsWith('wait ')) await waitFor(text.slice(5), job.signal);
+  const wait = async () => { if (text.startsWith('wait ')) await waitFor(text.slice(5), job.signal); };
   if (!request.stream) {
+    await wait();
     yield completion(text);
     return;
   }
@@ -61,6 +62,7 @@ async function* chat(request, job) {
   }
   const [first, ...rest] = words;
   yield event(delta(first));
+  await wait();
   yield rest.map((word) => event(delta(word))).join('') + event(delta(undefined, 'stop')) + event('[DONE]');
 }
 

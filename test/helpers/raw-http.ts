@@ -41,6 +41,35 @@ export async function sendAndLeave(url: string, { pieces, pauseMs = 0 }: RawRequ
   await closed;
 }
 
+/**
+ * Sends the same request `count` times over a few connections, one after the other on each, which is far faster than any client, and
+ * returns how often each status was answered.
+ */
+export async function flood(url: string, request: Uint8Array, count: number, connections = 8): Promise<Map<number, number>> {
+  const statuses = new Map<number, number>();
+  let left = count;
+  await Promise.all(Array.from({ length: Math.min(connections, count) }, () => new Promise<void>((resolve) => {
+    const socket = open(url);
+    const next = (): void => {
+      if (left === 0) return void socket.destroy();
+      left -= 1;
+      socket.write(request);
+    };
+    let bytes = Buffer.alloc(0);
+    socket.on('data', (piece: Buffer) => {
+      bytes = Buffer.concat([bytes, piece]);
+      const answer = parse(bytes);
+      if (!answer) return;
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      bytes = Buffer.alloc(0);
+      next();
+    });
+    socket.once('close', () => resolve());
+    next();
+  })));
+  return statuses;
+}
+
 /** Text of a request with a correct content-length; headers override those that belong to it. */
 export function requestText(method: string, path: string, headers: Record<string, string>, body: Uint8Array): Buffer {
   const all: Record<string, string> = { host: 'slipway', connection: 'close', 'content-length': String(body.length), ...headers };

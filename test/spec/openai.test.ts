@@ -56,9 +56,11 @@ t.test('chat, streamed by a worker that yields objects: each is framed as an eve
 t.test('the first event arrives before the worker has finished', async (t) => {
   const file = files.path('go');
   const stream = await client.chat.completions.create({ ...chat(`wait ${file}`), stream: true });
-  files.open('go');
   let text = '';
-  for await (const part of stream) text += part.choices[0]?.delta.content ?? '';
+  for await (const part of stream) {
+    text += part.choices[0]?.delta.content ?? '';
+    if (text === 'wait ') files.open('go');
+  }
   t.equal(text, `wait ${file}`);
 });
 

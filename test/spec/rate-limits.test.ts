@@ -7,13 +7,13 @@ import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
+import { flood, requestText } from '../helpers/raw-http.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
 import type { Answer } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const UNKNOWN_JOB = '00000000-0000-4000-8000-000000000000-u1';
-const CLIENTS = 40;
 /** What one running worker adds, requests and concurrency. Chosen so that it matters for the dynamic limit only. */
 const PER_WORKER = { rate: 30, concurrency: 3 };
 
@@ -29,164 +29,142 @@ async function freshEndpoint(): Promise<EndpointJobs> {
   return endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
 }
 
-type Send = (jobs: EndpointJobs) => Promise<Answer>;
+/** An operation as it is flooded: method, path below the endpoint, body. */
+type Operation = readonly [method: string, path: string, body?: string];
 
-/** Sends `count` requests, CLIENTS at a time, and returns their answers in the order of their completion. */
-async function flood(jobs: EndpointJobs, send: Send, count: number, clients = CLIENTS): Promise<Answer[]> {
-  const answers: Answer[] = [];
-  let left = count;
-  const client = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      answers.push(await send(jobs));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(clients, count) }, client));
-  return answers;
+/** What answers everybody quickly: ids that do not exist and inputs that are refused. Refused requests count too. */
+const OPERATIONS = {
+  runsync: ['POST', '/runsync', '{"input":[]}'],
+  run: ['POST', '/run', '{"input":[]}'],
+  status: ['GET', `/status/${UNKNOWN_JOB}`],
+  statusSync: ['GET', `/status-sync/${UNKNOWN_JOB}`],
+  stream: ['GET', `/stream/${UNKNOWN_JOB}`],
+  cancel: ['POST', `/cancel/${UNKNOWN_JOB}`],
+  retry: ['POST', `/retry/${UNKNOWN_JOB}`],
+  purge: ['POST', '/purge-queue'],
+  openai: ['POST', '/openai/v1/chat/completions', '[]'],
+  requests: ['GET', '/requests'],
+} as const satisfies Record<string, Operation>;
+
+function send(jobs: EndpointJobs, [method, path, body]: Operation, key = system.key): Promise<Answer> {
+  return jobs.call(method, path, body, { authorization: `Bearer ${key}` });
+}
+
+/** Sends an operation `count` times at once; how many were refused by a limit and how many were not. */
+async function sendMany(jobs: EndpointJobs, [method, path, body = '']: Operation, count: number, key = system.key): Promise<[passed: number, refused: number]> {
+  const headers = { authorization: `Bearer ${key}`, connection: 'keep-alive' };
+  // Few connections, so that no limit of concurrency is reached.
+  const connections = count > 100 ? 8 : 1;
+  const statuses = await flood(system.url, requestText(method, jobs.base + path, headers, Buffer.from(body)), count, connections);
+  const refused = statuses.get(429) ?? 0;
+  return [[...statuses.values()].reduce((sum, number) => sum + number, 0) - refused, refused];
 }
 
 /** The `base` requests of a window pass, the next is refused. */
-async function checkRate(t: Test, send: Send, base: number, clients?: number): Promise<void> {
+async function checkRate(t: Test, operation: Operation, base: number): Promise<void> {
   const jobs = await freshEndpoint();
   const before = performance.now();
-  const answers = await flood(jobs, send, base, clients);
-  t.equal(answers.filter(({ status }) => status === 429).length, 0, `${base} requests pass`);
-  const next = await send(jobs);
+  t.same(await sendMany(jobs, operation, base), [base, 0], `${base} requests pass`);
+  const next = await send(jobs, operation);
   const tookMs = performance.now() - before;
   t.ok(tookMs < 10_000, `all within one window, in ${Math.round(tookMs)} ms`);
   t.equal(next.status, 429, 'one more does not');
-  t.match(next.json, { code: 'rate_limited', error: String });
+  t.match(next.text, /"code":"rate_limited"/);
   const retryAfter = Number(next.headers.get('retry-after'));
   t.ok(Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 10, `Retry-After: ${retryAfter}`);
 }
 
-/** `base` requests at a time pass, one more is refused at once. */
-async function checkConcurrency(t: Test, hold: (jobs: EndpointJobs) => void, base: number, send: Send): Promise<void> {
-  const jobs = await freshEndpoint();
-  await jobs.health();
-  for (let i = 0; i < base; i += 1) hold(jobs);
-  const refused = await waitFor('a request over the limit to be refused', async () => {
-    const answer = await send(jobs);
-    return answer.status === 429 ? answer : undefined;
-  });
-  t.match(refused.json, { code: 'rate_limited', error: new RegExp(`More than ${base} .* at a time`) });
-  t.ok(Number(refused.headers.get('retry-after')) >= 1);
-}
-
+/** Requests whose answer is not awaited, and what was answered nevertheless. */
 const sockets = new Set<Socket>();
+const answered: string[] = [];
 t.teardown(() => { for (const socket of sockets) socket.destroy(); });
 
-/** Opens a request whose answer is not awaited: a body that never ends, or a call that waits. */
+/** Opens a request that stays open: a body that never ends, or a call that waits. */
 function open(method: string, path: string): void {
   const { hostname, port } = new URL(system.url);
   const socket = connect(Number(port), hostname);
   sockets.add(socket);
   socket.on('error', () => undefined);
+  socket.on('data', (bytes) => answered.push(bytes.toString()));
   const body = method === 'POST' ? 'content-length: 100\r\n\r\n{' : '\r\n';
   socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\n${body}`);
 }
 
-/** Ends all open requests and waits until the server has noticed. */
-function closeAll(): void {
+/** Of `base` + 1 requests at a time one is refused at once; when the others go, their places are free again. */
+async function checkConcurrency(t: Test, base: number, held: [jobs: EndpointJobs, method: string, path: string], other: Operation): Promise<void> {
+  const [jobs, method, path] = held;
+  answered.length = 0;
+  for (let i = 0; i <= base; i += 1) open(method, jobs.base + path);
+  await waitFor('one request to be refused', () => answered.length > 0);
+  t.match(answered[0], new RegExp(`^HTTP/1.1 429 [^]*retry-after: 1[^]*More than ${base} requests to [^]* at a time[^]*rate_limited`));
+  const another = await send(jobs, other);
+  t.equal(another.status, 429, 'so is another');
+  t.equal(answered.length, 1, `${base} are not`);
   for (const socket of sockets) socket.destroy();
   sockets.clear();
+  await waitFor('the places to be free again', async () => (await send(jobs, other)).status !== 429);
 }
 
-const run: Send = (jobs) => jobs.call('POST', '/run', { input: [] });
-const runsync: Send = (jobs) => jobs.call('POST', '/runsync', { input: [] });
-const status: Send = (jobs) => jobs.call('GET', `/status/${UNKNOWN_JOB}`);
-const statusSync: Send = (jobs) => jobs.call('GET', `/status-sync/${UNKNOWN_JOB}`);
-const stream: Send = (jobs) => jobs.call('GET', `/stream/${UNKNOWN_JOB}`);
-const cancel: Send = (jobs) => jobs.call('POST', `/cancel/${UNKNOWN_JOB}`);
-const retry: Send = (jobs) => jobs.call('POST', `/retry/${UNKNOWN_JOB}`);
-const purge: Send = (jobs) => jobs.call('POST', '/purge-queue');
-const openai: Send = (jobs) => jobs.call('POST', '/openai/v1/chat/completions', '[]');
-const requests: Send = (jobs) => jobs.call('GET', '/requests');
-
-t.test('/runsync | POST | 2000 requests per 10 s', (t) => checkRate(t, runsync, 2000));
-t.test('/run | POST | 1000 requests per 10 s', (t) => checkRate(t, run, 1000));
-t.test('/status | GET | 2000 requests per 10 s', (t) => checkRate(t, status, 2000));
-t.test('/stream | GET | 2000 requests per 10 s', (t) => checkRate(t, stream, 2000));
-t.test('/cancel | POST | 100 requests per 10 s', (t) => checkRate(t, cancel, 100, 10));
-t.test('/purge-queue | POST | 2 requests per 10 s', (t) => checkRate(t, purge, 2, 1));
-t.test('/openai/* | POST | 2000 requests per 10 s', (t) => checkRate(t, openai, 2000));
-t.test('/requests | GET | 10 requests per 10 s', (t) => checkRate(t, requests, 10, 1));
-t.test('/retry as /cancel: 100 requests per 10 s', (t) => checkRate(t, retry, 100, 10));
+t.test('/runsync | POST | 2000 requests per 10 s', (t) => checkRate(t, OPERATIONS.runsync, 2000));
+t.test('/run | POST | 1000 requests per 10 s', (t) => checkRate(t, OPERATIONS.run, 1000));
+t.test('/status | GET | 2000 requests per 10 s', (t) => checkRate(t, OPERATIONS.status, 2000));
+t.test('/stream | GET | 2000 requests per 10 s', (t) => checkRate(t, OPERATIONS.stream, 2000));
+t.test('/cancel | POST | 100 requests per 10 s', (t) => checkRate(t, OPERATIONS.cancel, 100));
+t.test('/purge-queue | POST | 2 requests per 10 s', (t) => checkRate(t, OPERATIONS.purge, 2));
+t.test('/openai/* | POST | 2000 requests per 10 s', (t) => checkRate(t, OPERATIONS.openai, 2000));
+t.test('/requests | GET | 10 requests per 10 s', (t) => checkRate(t, OPERATIONS.requests, 10));
+t.test('/retry as /cancel: 100 requests per 10 s', (t) => checkRate(t, OPERATIONS.retry, 100));
 
 t.test('/status-sync counts as /status', async (t) => {
   const jobs = await freshEndpoint();
-  await flood(jobs, status, 1_000);
-  await flood(jobs, statusSync, 1_000);
-  t.equal((await status(jobs)).status, 429);
+  await sendMany(jobs, OPERATIONS.status, 1_000);
+  await sendMany(jobs, OPERATIONS.statusSync, 1_000);
+  t.equal((await send(jobs, OPERATIONS.status)).status, 429);
 });
 
 t.test('limits are per endpoint and per operation', async (t) => {
   const [full, other] = [await freshEndpoint(), await freshEndpoint()];
-  await flood(full, purge, 2, 1);
-  t.equal((await purge(full)).status, 429);
-  t.equal((await purge(other)).status, 200, 'another endpoint');
-  t.equal((await cancel(full)).status, 404, 'another operation');
+  t.same(await sendMany(full, OPERATIONS.purge, 3), [2, 1]);
+  t.equal((await send(other, OPERATIONS.purge)).status, 200, 'another endpoint');
+  t.equal((await send(full, OPERATIONS.cancel)).status, 404, 'another operation');
 });
 
 t.test('limits are per user: keys of one account share them', async (t) => {
   const jobs = await freshEndpoint();
-  await flood(jobs, purge, 2, 1);
-  const second = await system.newKey();
-  const answer = await jobs.call('POST', '/purge-queue', undefined, { authorization: `Bearer ${second}` });
-  t.equal(answer.status, 429);
+  await sendMany(jobs, OPERATIONS.purge, 2);
+  t.equal((await send(jobs, OPERATIONS.purge, await system.newKey())).status, 429);
 });
 
-t.test('/runsync | concurrency 400', async (t) => {
-  await checkConcurrency(t, (jobs) => open('POST', `${jobs.base}/runsync`), 400, runsync);
-  closeAll();
-});
-
-t.test('/run | concurrency 200', async (t) => {
-  await checkConcurrency(t, (jobs) => open('POST', `${jobs.base}/run`), 200, run);
-  closeAll();
-});
+t.test('/runsync | concurrency 400', async (t) => checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/runsync'], OPERATIONS.runsync));
+t.test('/run | concurrency 200', async (t) => checkConcurrency(t, 200, [await freshEndpoint(), 'POST', '/run'], OPERATIONS.run));
 
 t.test('/status | concurrency 400', async (t) => {
   const jobs = await freshEndpoint();
-  const id = await jobs.run({});
-  for (let i = 0; i < 400; i += 1) open('GET', `${jobs.base}/status-sync/${id}?wait=300000`);
-  const refused = await waitFor('one more to be refused', async () => {
-    const answer = await jobs.status(id);
-    return answer.status === 429 ? answer : undefined;
-  });
-  t.match(refused.json, { code: 'rate_limited' });
-  closeAll();
-  await waitFor('the places to be free again', async () => (await jobs.status(id)).status === 200);
+  await checkConcurrency(t, 400, [jobs, 'GET', `/status-sync/${await jobs.run({})}?wait=300000`], OPERATIONS.status);
 });
 
 t.test('/stream | concurrency 400', async (t) => {
   const jobs = await freshEndpoint();
-  const id = await jobs.run({});
-  for (let i = 0; i < 400; i += 1) open('GET', `${jobs.base}/stream/${id}?wait=300000`);
-  await waitFor('one more to be refused', async () => (await jobs.call('GET', `/stream/${id}?wait=0`)).status === 429);
-  closeAll();
-  t.ok(await waitFor('the places to be free again', async () => (await jobs.call('GET', `/stream/${id}?wait=0`)).status === 200));
+  await checkConcurrency(t, 400, [jobs, 'GET', `/stream/${await jobs.run({})}?wait=300000`], OPERATIONS.stream);
 });
 
 t.test('/cancel | concurrency 20', async (t) => {
-  await checkConcurrency(t, (jobs) => open('POST', `${jobs.base}/cancel/${UNKNOWN_JOB}`), 20, cancel);
-  closeAll();
+  await checkConcurrency(t, 20, [await freshEndpoint(), 'POST', `/cancel/${UNKNOWN_JOB}`], OPERATIONS.cancel);
 });
 
 t.test('/openai/* | concurrency 400', async (t) => {
-  await checkConcurrency(t, (jobs) => open('POST', `${jobs.base}/openai/v1/chat/completions`), 400, openai);
-  closeAll();
+  await checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/openai/v1/chat/completions'], OPERATIONS.openai);
 });
 
 t.test('/requests | concurrency 2', async (t) => {
   const jobs = await freshEndpoint();
-  await requests(jobs);
+  await send(jobs, OPERATIONS.requests);
   const answers: Answer[] = [];
   let all: Promise<unknown> = Promise.resolve();
   await rows.sql.begin(async (sql) => {
     // Nobody can read jobs while this holds, so that the two stay in flight.
     await sql`LOCK TABLE job IN ACCESS EXCLUSIVE MODE`;
-    all = Promise.all([1, 2, 3].map(async () => answers.push(await requests(jobs))));
+    all = Promise.all([1, 2, 3].map(async () => answers.push(await send(jobs, OPERATIONS.requests))));
     await waitFor('the third to be answered', () => answers.length > 0);
   });
   await all;
@@ -198,14 +176,10 @@ t.test('dynamic limit: the higher of the base and number_of_running_workers x re
   const id = await jobs.run({ mode: 'until', file: files.path('go'), note: files.path('note') });
   await files.noted('note');
   // A key that no verdict is cached for yet, so that the count of running workers is of now.
-  const authorization = `Bearer ${await system.newKey()}`;
-  const idle = await freshEndpoint();
-  for (const [which, limit] of [[idle, 2], [jobs, PER_WORKER.rate]] as const) {
-    const answers = await flood(which, (jobs) => jobs.call('POST', '/purge-queue', undefined, { authorization }), PER_WORKER.rate + 5, 1);
-    t.equal(answers.filter(({ status }) => status === 200).length, limit);
-  }
-  const answers = await flood(jobs, (jobs) => jobs.call('POST', `/cancel/${UNKNOWN_JOB}`, undefined, { authorization }), 101, 10);
-  t.equal(answers.filter(({ status }) => status === 429).length, 1, 'where the base is higher it stays');
+  const key = await system.newKey();
+  t.same(await sendMany(await freshEndpoint(), OPERATIONS.purge, PER_WORKER.rate + 5, key), [2, PER_WORKER.rate + 3], 'no worker: the base');
+  t.same(await sendMany(jobs, OPERATIONS.purge, PER_WORKER.rate + 5, key), [PER_WORKER.rate, 5], 'one worker: what it adds');
+  t.same(await sendMany(jobs, OPERATIONS.cancel, 101, key), [100, 1], 'where the base is higher it stays');
   files.open('go');
   await jobs.reached(id, 'COMPLETED');
 });

@@ -14,7 +14,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 /** Well above a notice between replicas, well below any slow look. */
 const SOON_MS = 500;
 
-const system = await startSystem(t, { cores: 2, agents: 1 });
+const system = await startSystem(t, { cores: 2, agents: 1, agentEnv: { SLIPWAY_STOP_GRACE_MS: '300' } });
 const files = await scratch(t);
 const rows = jobRows(t, system.database.url);
 const command = jsHandler('all.js');

@@ -7,7 +7,8 @@ import { isAlive, scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
-const system = await startSystem(t);
+// A deaf worker is killed this much later than it is told to stop: long enough to see that no caller waits for that.
+const system = await startSystem(t, { agentEnv: { SLIPWAY_STOP_GRACE_MS: '1500' } });
 const files = await scratch(t);
 const rows = jobRows(t, system.database.url);
 const command = jsHandler('all.js');
@@ -17,6 +18,9 @@ const single = endpointJobs(system, await system.createEndpoint({ command, worke
 const parked = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
 /** Workers that tests may ruin; a lost attempt fails its job at once. */
 const fragile = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 2 }, workersMax: 2, retryLimit: 0 }));
+/** Runs into its timeout by the clock, beside the other tests. */
+const clocked = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }))
+  .call('POST', '/runsync', { input: { mode: 'until', file: files.path('never') }, policy: { executionTimeout: 5000 } });
 let names = 0;
 
 /** Starts a job that runs until the test opens the file of that name. */
@@ -89,20 +93,13 @@ t.test('IN_PROGRESS | execution exceeds executionTimeout | TIMED_OUT', async (t)
   await single.reached(await real, 'COMPLETED');
 });
 
-t.test('IN_PROGRESS | execution exceeds executionTimeout | TIMED_OUT by the clock, after 5 seconds', async (t) => {
-  const file = files.path('never');
-  const answer = await fragile.call('POST', '/runsync', { input: { mode: 'until', file }, policy: { executionTimeout: 5000 } });
-  t.match(answer.json, { status: 'TIMED_OUT' });
-  t.ok(answer.json.executionTime >= 5000 && answer.json.executionTime < 6500, `stopped after ${answer.json.executionTime} ms`);
-});
-
 t.test('IN_QUEUE | POST /cancel/{job_id} | job still queued | CANCELLED: removed from the queue', async (t) => {
   const held = await startHeld();
   const id = await single.run({ mode: 'echo', note: files.path('cancelled.note') });
   const answer = await single.call('POST', `/cancel/${id}`);
   t.equal(answer.status, 200);
   t.match(answer.json, { id, status: 'CANCELLED' });
-  t.equal((await single.health()).jobs.inQueue, 0);
+  await waitFor('the queue to be empty', async () => (await single.health()).jobs.inQueue === 0);
   held.release();
   await single.reached(await single.run({ mode: 'echo' }), 'COMPLETED');
   t.same(files.lines('cancelled.note'), [], 'a later job ran, this one never did');
@@ -221,7 +218,7 @@ t.test('any | ttl elapses | applies even while running: the worker is stopped', 
   await rows.elapseTtl(held.id);
   t.equal((await single.status(held.id)).status, 404);
   await rows.removed(held.id);
-  t.equal((await single.health()).jobs.inProgress, 0);
+  await waitFor('nothing to run', async () => (await single.health()).jobs.inProgress === 0);
   t.match((await single.call('POST', '/runsync', { input: { mode: 'echo' } })).json, { status: 'COMPLETED' }, 'its slot is free again');
   held.release();
   t.equal((await single.status(held.id)).status, 404, 'what the handler does later brings nothing back');
@@ -230,4 +227,10 @@ t.test('any | ttl elapses | applies even while running: the worker is stopped', 
   const pid = Number(await files.noted('deaf-ttl'));
   await rows.elapseTtl(deaf);
   await waitFor('the deaf worker to be ended', () => !isAlive(pid), 15_000);
+});
+
+t.test('IN_PROGRESS | execution exceeds executionTimeout | TIMED_OUT by the clock, after 5 seconds', async (t) => {
+  const { json } = await clocked;
+  t.match(json, { status: 'TIMED_OUT', error: String });
+  t.ok(json.executionTime >= 5000 && json.executionTime < 6500, `stopped after ${json.executionTime} ms`);
 });
