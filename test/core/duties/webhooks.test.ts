@@ -1,0 +1,147 @@
+/** Webhooks: what is sent, three tries 10 s apart that survive a restart, signatures, private targets. */
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
+import { Webhook } from 'standardwebhooks';
+import t from 'tap';
+import type { Test } from 'tap';
+import { webhookSecretIdentity } from '../../../core/domain/sealed-identity.ts';
+import { WebhookCaller } from '../../../core/duties/webhook-caller.ts';
+import { WebhookDeliverer } from '../../../core/duties/webhook-deliverer.ts';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
+import { logger, never, outcome, runningJob, startEngines } from '../../helpers/job-engine.ts';
+
+const engines = await startEngines(t, { replicas: 2, idle: true });
+const { engine, sql, sealer } = engines;
+
+/** A receiver that answers with these codes in turn, the last for ever. */
+async function receiver(t: Test, ...codes: number[]) {
+  const received: { headers: IncomingHttpHeaders; body: string; method: string | undefined }[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(parts).toString(), method: request.method });
+      response.writeHead(codes[Math.min(received.length, codes.length) - 1] ?? 200, { location: '/elsewhere' }).end('thanks');
+    });
+  });
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?x=1`, received };
+}
+
+/** A deliverer of its own, as another replica or the same one after a restart has it. */
+function deliverer(t: Test, allowPrivate = true): WebhookDeliverer {
+  const made = new WebhookDeliverer({ database: engines.database, sealer, allowPrivate, clock: systemClock, random: systemRandom, logger });
+  t.teardown(() => made.stop());
+  return made;
+}
+
+const makeDue = (): Promise<unknown> => sql`UPDATE webhook_delivery SET due_at = now()`;
+const waiting = async (): Promise<{ tries: number; dueMs: number; last_error: string }[]> => [...await sql<{ tries: number; dueMs: number; last_error: string }[]>`
+  SELECT tries, last_error, (extract(epoch FROM due_at - now()) * 1000)::float8 AS "dueMs" FROM webhook_delivery`];
+
+t.test('the body is the record with input and webhook, byte for byte', async (t) => {
+  const { url, received } = await receiver(t, 200);
+  const endpointId = await engines.endpoint();
+  const job = await runningJob(engines, endpointId, { webhook: url, input: Buffer.from('{"big": 12345678901234567890.10}') });
+  await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('[1e400, "ü"]') }));
+  t.equal(await deliverer(t).runOnce(), 1);
+  const [{ headers, body, method }] = received as [typeof received[0]];
+  t.equal(method, 'POST');
+  t.match(headers, { 'content-type': 'application/json', 'user-agent': /Slipway/ });
+  t.notOk('webhook-signature' in headers, 'no secret, no signature');
+  t.match(body, '"input":{"big": 12345678901234567890.10}');
+  t.match(body, '"output":[1e400, "ü"]');
+  const found = await engine.calls.get(job, { omitOutput: true, ttlMs: 0 });
+  t.match(JSON.parse(body.replace('1e400', '1')), { id: found.id, status: 'COMPLETED', webhook: url, workerId: 'worker00000001', delayTime: Number, executionTime: Number });
+  t.same(await waiting(), [], 'nothing is left to do');
+});
+
+t.test('FAILED and TIMED_OUT are announced with their error, a cancelled job is not, a retried one again', async (t) => {
+  const { url, received } = await receiver(t, 204);
+  const endpointId = await engines.endpoint({ retry_limit: 0 });
+  const failed = await runningJob(engines, endpointId, { webhook: url });
+  await engine.attempts.recordOutcome(outcome(failed, { kind: 'FAILED', error: 'a "quoted"\n error', output: undefined }));
+  const cancelled = await runningJob(engines, endpointId, { webhook: url });
+  await engine.calls.cancel(cancelled);
+  await deliverer(t).runOnce();
+  t.equal(received.length, 1);
+  const record = JSON.parse(received[0]!.body) as Record<string, unknown>;
+  t.match(record, { id: failed.jobId, status: 'FAILED', error: 'a "quoted"\n error' });
+  t.notOk('output' in record);
+  await engine.calls.retry(failed);
+  const [again] = await engine.attempts.claim(endpointId, [{ endpointId, workerId: 'w', machineId: 'machine00001' }]);
+  await engine.attempts.recordOutcome(outcome(again!));
+  await deliverer(t).runOnce();
+  t.match(JSON.parse(received[1]!.body), { id: failed.jobId, status: 'COMPLETED' });
+});
+
+t.test('three tries, 10 s apart, through restarts and over two replicas; then given up', async (t) => {
+  const { url, received } = await receiver(t, 500, 302, 404);
+  const job = await runningJob(engines, await engines.endpoint(), { webhook: url });
+  await engine.attempts.recordOutcome(outcome(job));
+  t.equal(await deliverer(t).runOnce(), 1);
+  for (const tries of [1, 2]) {
+    const [row] = await waiting();
+    t.match(row, { tries, last_error: /answered/ });
+    t.ok(row!.dueMs > 8_000 && row!.dueMs <= 10_000, `the next try is due in ${Math.round(row!.dueMs)} ms`);
+    t.equal(await deliverer(t).runOnce(), 0, 'not before');
+    await makeDue();
+    t.equal((await Promise.all([deliverer(t).runOnce(), deliverer(t).runOnce()])).reduce((a, b) => a + b), 1, 'one replica makes it');
+  }
+  t.equal(received.length, 3, 'a redirect is not followed and counts as a failure');
+  t.same(await waiting(), [], 'given up');
+  t.equal((await engine.calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'COMPLETED', 'the job does not care');
+});
+
+t.test('a try that was cut off by a stop is made again and not counted', async (t) => {
+  let arrived: () => void = () => undefined;
+  const arrival = new Promise<void>((resolve) => { arrived = resolve; });
+  const server = createServer(() => arrived());
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }));
+  const job = await runningJob(engines, await engines.endpoint(), { webhook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });
+  await engine.attempts.recordOutcome(outcome(job));
+  const stopped = deliverer(t);
+  const pass = stopped.runOnce();
+  await arrival;
+  await stopped.stop();
+  await pass;
+  const [row] = await waiting();
+  t.match(row, { tries: 0 });
+  t.ok(row!.dueMs <= 0, 'due at once for whoever comes next');
+  await sql`DELETE FROM webhook_delivery`;
+});
+
+t.test('signed as Standard Webhooks has it, when the endpoint has a secret', async (t) => {
+  const { url, received } = await receiver(t, 200);
+  const secret = `whsec_${Buffer.from('a secret of 24 bytes ...').toString('base64')}`;
+  const endpointId = await engines.endpoint();
+  await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId))} WHERE id = ${endpointId}`;
+  const job = await runningJob(engines, endpointId, { webhook: url });
+  await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('"ü"') }));
+  await deliverer(t).runOnce();
+  const { body, headers } = received[0]!;
+  t.match(new Webhook(secret).verify(body, headers as Record<string, string>), { id: job.jobId });
+  t.throws(() => new Webhook(secret).verify(body.replace('ü', 'u'), headers as Record<string, string>));
+});
+
+t.test('a private target is refused at the call too, however it is written', async (t) => {
+  const { url, received } = await receiver(t, 200);
+  const { port } = new URL(url);
+  const caller = new WebhookCaller(false);
+  t.teardown(() => caller.close());
+  // A name that passes every look at its text and resolves to this machine only when it is asked for.
+  for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '10.0.0.1', '169.254.169.254', hostname()]) {
+    const failure = await caller.call({ url: `http://${host}:${port}/`, body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0 }, never);
+    t.match(failure, /private|ENOTFOUND|EAI_AGAIN/, host);
+  }
+  t.equal(received.length, 0, 'nothing was sent');
+  const job = await runningJob(engines, await engines.endpoint(), { webhook: url });
+  await engine.attempts.recordOutcome(outcome(job));
+  await deliverer(t, false).runOnce();
+  t.match(await waiting(), [{ tries: 1, last_error: 'the address is private' }]);
+});
+
