@@ -224,7 +224,6 @@ CREATE INDEX "job_running_idx" ON "job" USING btree ("endpoint_id","worker_id") 
 CREATE INDEX "job_machine_idx" ON "job" USING btree ("machine_id") WHERE "job"."state" = 'IN_PROGRESS';--> statement-breakpoint
 CREATE INDEX "job_execution_deadline_idx" ON "job" USING btree ("execution_deadline_at") WHERE "job"."state" = 'IN_PROGRESS';--> statement-breakpoint
 CREATE INDEX "job_expires_idx" ON "job" USING btree ("expires_at");--> statement-breakpoint
-CREATE INDEX "job_submitted_idx" ON "job" USING btree ("endpoint_id","submitted_at");--> statement-breakpoint
 CREATE INDEX "machine_lease_idx" ON "machine" USING btree ("lease_expires_at");--> statement-breakpoint
 CREATE INDEX "webhook_delivery_due_idx" ON "webhook_delivery" USING btree ("due_at");--> statement-breakpoint
 CREATE INDEX "worker_endpoint_idx" ON "worker" USING btree ("endpoint_id");--> statement-breakpoint

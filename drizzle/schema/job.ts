@@ -44,7 +44,6 @@ export const job = pgTable('job', {
   index('job_machine_idx').on(t.machineId).where(sql`${t.state} = 'IN_PROGRESS'`),
   index('job_execution_deadline_idx').on(t.executionDeadlineAt).where(sql`${t.state} = 'IN_PROGRESS'`),
   index('job_expires_idx').on(t.expiresAt),
-  index('job_submitted_idx').on(t.endpointId, t.submittedAt),
   check('job_state_known', sql`${t.state} IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')`),
   check('job_finished_at_matches_state', sql`(${t.finishedAt} IS NOT NULL) = (${t.state} IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'))`),
   check('job_lease_matches_state', sql`${t.state} <> 'IN_PROGRESS' OR (${t.machineId} IS NOT NULL AND ${t.workerId} IS NOT NULL

@@ -1,0 +1,104 @@
+/**
+ * The engine's statements keep the plan that they got when their connection was young, often on an empty table. Whatever the table looked like
+ * then, no statement may read more than a few index entries for each of its rows once there are many.
+ */
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import type { Test } from 'tap';
+import { settle } from '../../../core/domain/attempt-outcome.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { appendChunks, showProgress } from '../../../core/store/chunk-store.ts';
+import { claimQueued, queuedEndpoints } from '../../../core/store/claim-store.ts';
+import { countQueued } from '../../../core/store/count-store.ts';
+import { openDatabase } from '../../../core/store/database.ts';
+import type { Sql } from '../../../core/store/database.ts';
+import { reapExpired, timeOutJobs } from '../../../core/store/deadline-store.ts';
+import { insertJobs, readStoredJobs } from '../../../core/store/insert-store.ts';
+import { cancelJob, readJobs } from '../../../core/store/job-store.ts';
+import { migrate } from '../../../core/store/migrate.ts';
+import { recordOutcomes } from '../../../core/store/outcome-store.ts';
+import { createDatabase } from '../../helpers/database.ts';
+
+const ENDPOINT = 'ep1234567890ab';
+const MANY = 5_000;
+const BATCH = 50;
+/** Index entries for each row, over all tables of jobs. */
+const ENTRIES_MAX = 15;
+
+const logger = createLogger('test', 'silent');
+const settlement = settle('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
+const output = Buffer.from('{}');
+
+function placements(count: number) {
+  return Array.from({ length: count }, () => ({
+    job: {
+      endpointId: ENDPOINT, id: `${randomUUID()}-u1`, lowPriority: false, executionTimeoutMs: 600_000, retentionMs: 60_000, ttlMs: 600_000,
+      input: output, webhook: undefined, s3ConfigSealed: undefined,
+    },
+    slot: undefined,
+  }));
+}
+
+const slots = (count: number) => Array.from({ length: count }, () => ({ endpointId: ENDPOINT, workerId: 'worker', machineId: 'machine' }));
+const claim = (sql: Sql, count: number) => claimQueued(sql, {
+  endpointId: ENDPOINT, slots: slots(count), claimId: randomUUID(), afterNormal: 0, afterLow: 0, inputBytesMax: 1_000,
+});
+
+/** A statement of each kind over about `count` rows; `measure` gets each of them. */
+async function useAll(hot: Sql, count: number, measure: (name: string, work: () => Promise<unknown>) => Promise<void>): Promise<void> {
+  const fresh = placements(2 * count);
+  await measure('insert', () => insertJobs(hot, fresh, randomUUID()));
+  await measure('read what was inserted', () => readStoredJobs(hot, fresh.map(({ job }) => job)));
+  await measure('look for queues', () => queuedEndpoints(hot, [ENDPOINT]));
+  await measure('count a queue', () => countQueued(hot, ENDPOINT, count));
+  await measure('claim', () => claim(hot, count));
+  const keys = (await claim(hot, count)).map(({ job }) => job).toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
+  await measure('read', () => readJobs(hot, keys, keys.map(() => 1_000)));
+  await measure('append chunks', () => appendChunks(hot, keys.map((key) => ({ ...key, number: 1, output, metrics: undefined }))));
+  await measure('show progress', () => showProgress(hot, keys.map((key) => ({ ...key, output }))));
+  await measure('cancel', () => cancelJob(hot, keys[0]!));
+  await measure('time out', () => timeOutJobs(hot, count));
+  await measure('record outcomes', () => recordOutcomes(hot, keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
+  await measure('reap', () => reapExpired(hot, count));
+}
+
+async function testPlans(t: Test, prepare: (sql: Sql) => Promise<unknown>): Promise<void> {
+  const { url } = await createDatabase(t);
+  const admin = openDatabase(url, { logger });
+  const young = openDatabase(url, { logger, hotConnectionsMax: 1 });
+  t.teardown(() => Promise.all([admin.close(), young.close()]));
+  await migrate(admin, logger);
+  await admin.sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
+  await admin.sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
+  await admin.sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
+  for (const table of ['job', 'job_input', 'job_output', 'job_chunk']) await admin.sql`ALTER TABLE ${admin.sql(table)} SET (autovacuum_enabled = off)`;
+  await prepare(admin.sql);
+  // Twice, because a plan is made at the first use and kept from the second.
+  for (let i = 0; i < 2; i += 1) await useAll(young.hot, 2, async (_, work) => { await work(); });
+
+  for (let i = 0; i < 2 * MANY; i += 500) await insertJobs(admin.sql, placements(500), randomUUID());
+  for (let i = 0; i < MANY; i += 500) await claim(admin.sql, 500);
+  const entriesRead = async (): Promise<number> => {
+    await young.hot`SELECT pg_stat_force_next_flush()`;
+    await young.hot`SELECT pg_stat_clear_snapshot()`;
+    const [row] = await young.hot<{ entries: number }[]>`
+      SELECT sum(idx_tup_read)::bigint + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname LIKE 'job%')::bigint AS entries
+      FROM pg_stat_user_indexes WHERE relname LIKE 'job%'`;
+    return row!.entries;
+  };
+  await admin.sql`UPDATE job SET execution_deadline_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_PROGRESS' LIMIT ${BATCH})`;
+  await admin.sql`UPDATE job SET expires_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_QUEUE' ORDER BY position DESC LIMIT ${BATCH})`;
+  await useAll(young.hot, BATCH, async (name, work) => {
+    const before = await entriesRead();
+    await work();
+    const each = (await entriesRead() - before) / BATCH;
+    t.ok(each <= ENTRIES_MAX, `${name} reads ${each} index entries for a row`);
+  });
+}
+
+t.test('a connection that was young when the tables were new', (t) => testPlans(t, async () => undefined));
+t.test('a connection that was young when the tables had been emptied', (t) => testPlans(t, (sql) => sql`VACUUM ANALYZE`));
+t.test('a connection that was young when there were a few jobs', (t) => testPlans(t, async (sql) => {
+  await insertJobs(sql, placements(5), randomUUID());
+  await sql`ANALYZE`;
+}));
