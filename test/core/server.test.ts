@@ -1,0 +1,85 @@
+/** The gRPC edge: reflection, request ids, hidden faults, a graceful stop. */
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { credentials, makeClientConstructor, Metadata, status as Code } from '@grpc/grpc-js';
+import type { ClientDuplexStream, ServiceDefinition } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import t from 'tap';
+import { AccessServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import { startReplicas } from '../helpers/core-replicas.ts';
+import { createDatabase } from '../helpers/database.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+interface Answer {
+  listServicesResponse: { service: { name: string }[] };
+}
+
+t.test('reflection lists the services', async (t) => {
+  const core = await startReplicas(t);
+  const folder = dirname(createRequire(import.meta.url).resolve('@grpc/reflection/package.json'));
+  const definition = loadSync('reflection/v1/reflection.proto', { includeDirs: [join(folder, 'build/proto/grpc')] });
+  const Reflection = makeClientConstructor(definition['grpc.reflection.v1.ServerReflection'] as ServiceDefinition, 'grpc.reflection.v1.ServerReflection');
+  const client = new Reflection(core.replicas[0]!.address, credentials.createInsecure());
+  t.teardown(() => client.close());
+  const stream = (client as unknown as { serverReflectionInfo(): ClientDuplexStream<object, Answer> }).serverReflectionInfo();
+  const answer = new Promise<Answer>((resolve, reject) => { stream.on('data', resolve).on('error', reject); });
+  stream.write({ listServices: '*' });
+  const names = (await answer).listServicesResponse.service.map((service) => service.name);
+  stream.end();
+  for (const name of ['JobService', 'EndpointService', 'TemplateService', 'AccessService', 'KeyService', 'MachineService', 'AgentService']) {
+    t.ok(names.includes(`slipway.v1.${name}`), name);
+  }
+});
+
+t.test('request ids come back; a caller may bring one; a key may come bare', async (t) => {
+  const core = await startReplicas(t);
+  const client = new AccessServiceClient(core.replicas[0]!.address, credentials.createInsecure());
+  t.teardown(() => client.close());
+  const ask = (entries: Record<string, string>): Promise<{ id: unknown; code: number }> => new Promise((resolve) => {
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(entries)) metadata.set(name, value);
+    let id: unknown;
+    let code = -1;
+    client.checkAccess({ endpointId: '', write: false }, metadata, () => undefined)
+      .on('metadata', (received) => { id = received.get('x-request-id')[0]; })
+      .on('status', (received) => {
+        code = received.code;
+        id ??= received.metadata.get('x-request-id')[0];
+        resolve({ id, code });
+      });
+  });
+  t.match(await ask({ authorization: core.key }), { id: /^[a-z0-9]{20}$/, code: Code.OK });
+  t.match(await ask({ authorization: `bearer ${core.key}`, 'x-request-id': 'mine-1' }), { id: 'mine-1', code: Code.OK });
+  t.match(await ask({ 'x-request-id': 'mine-2' }), { id: 'mine-2', code: Code.UNAUTHENTICATED });
+});
+
+t.test('a stop ends sessions and waits normally, and what ran goes on with the next process', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ onAssignment: () => undefined });
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  const { ref } = await waitFor('it to run', () => agent.assignments[0]);
+  const waiting = core.wait(endpointId, id, 60_000);
+  // The wait must have arrived before the stop begins.
+  await core.get(endpointId, id);
+  const stopped = core.replicas[0]!.stop();
+  t.equal((await waiting).state, JobState.IN_PROGRESS, 'answered as things stand');
+  t.equal(await agent.ended, undefined, 'ended in order');
+  await stopped;
+  const next = await core.startReplica();
+  const again = await core.joinAgent({ machineId: agent.machineId, held: [ref!], workers: [{ workerId: ref!.workerId, endpointId, state: 2, capacity: 1 }] }, next);
+  again.finish(ref!);
+  await waitFor('the end', async () => {
+    const [row] = await core.sql`SELECT state, attempt FROM job WHERE id = ${id}`;
+    return row!.state === 'COMPLETED' && row!.attempt === 1;
+  });
+  t.pass('the attempt survived');
+  await t.rejects(call(core.clients.jobs, 'getJob', { endpointId, jobId: id, omitOutput: true, ttlMs: 0 }, core.key), /not reachable/);
+});
