@@ -101,7 +101,7 @@ const head = (path: string, lines: string[]): string =>
   `POST ${fill(path)} HTTP/1.1\r\nhost: slipway\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${lines.join('\r\n')}\r\n\r\n`;
 
 /** Bytes on the wire that need their own timing: name, what is sent, what is answered. */
-const WIRE: [name: string, request: { pieces: (string | Uint8Array)[]; pauseMs?: number }, status: number, code: string][] = [
+const WIRE: [name: string, request: { pieces: (string | Uint8Array)[]; pauseMs?: number }, status: number, code: string | undefined][] = [
   ['content-length over the limit, no body yet', { pieces: [head('/v2/{endpoint}/run', ['content-length: 10485761'])] }, 400, 'payload_too_large'],
   ['content-length of a petabyte', { pieces: [head('/v2/{endpoint}/runsync', ['content-length: 1000000000000000'])] }, 400, 'payload_too_large'],
   ['over the limit and asking to go on', {
@@ -122,6 +122,11 @@ const WIRE: [name: string, request: { pieces: (string | Uint8Array)[]; pauseMs?:
   ['no HTTP', { pieces: ['hello\r\n\r\n'] }, 400, 'invalid_request'],
   ['TLS on a plain port', { pieces: [Buffer.from('16030100a5010000a10303', 'hex')] }, 400, 'invalid_request'],
   ['unknown method', { pieces: ['BREW /v2/x/run HTTP/1.1\r\nhost: slipway\r\n\r\n'] }, 400, 'invalid_request'],
+  // Node itself answers this one, without a body.
+  ['no host', { pieces: ['GET /v2/x/health HTTP/1.1\r\n\r\n'] }, 400, undefined],
+  ['two lengths', { pieces: [head('/v2/{endpoint}/run', ['content-length: 12', 'content-length: 13']), '{"input":{}}'] }, 400, 'invalid_request'],
+  ['blank before the colon', { pieces: ['GET / HTTP/1.1\r\nhost : slipway\r\n\r\n'] }, 400, 'invalid_request'],
+  ['10,000 headers', { pieces: [`GET / HTTP/1.1\r\nhost: slipway\r\n${'a: b\r\n'.repeat(10_000)}\r\n`] }, 400, 'invalid_request'],
   ['unknown HTTP version', { pieces: ['GET / HTTP/9.9\r\nhost: slipway\r\n\r\n'] }, 400, 'invalid_request'],
 ];
 

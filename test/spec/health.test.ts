@@ -60,6 +60,13 @@ t.test('jobs.retried counts attempts that were lost and put back; the record say
   await counts(t, jobs, { jobs: { ...NO_JOBS, retried: 1, completed: 1 } }, 'one lost attempt, one completed job');
 });
 
+t.test('jobs.failed counts a job whose attempts were lost too often; its error names the cause', async (t) => {
+  const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1, retryLimit: 1 }));
+  const record = await jobs.reached(await jobs.run({ mode: 'exit', code: 9 }), 'FAILED', 20_000);
+  t.match(record, { retries: 1, error: /9/ });
+  await counts(t, jobs, { jobs: { ...NO_JOBS, retried: 1, failed: 1 } }, 'one attempt put back, one failed job');
+});
+
 t.test('workers.unhealthy counts workers that crash, jobs stay queued', async (t) => {
   const broken = [process.execPath, '-e', 'console.error("the weights are missing"); process.exit(7)'];
   const jobs = endpointJobs(system, await system.createEndpoint({ command: broken, workersMax: 1, ready: 0 }));
