@@ -27,7 +27,7 @@ t.setTimeout(180_000);
 
 for (const version of Object.keys(PYTHONS) as Version[]) {
   t.test(`ends of a Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    t.jobs = 4;
+    t.jobs = 8;
     const system = await startSystem(t);
     const jobsFor = async (file: string, options: Partial<EndpointOptions> = {}): Promise<EndpointJobs> =>
       endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, file), workersMax: 1, ...options }));

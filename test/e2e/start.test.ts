@@ -33,10 +33,11 @@ t.test('npm start', async (t) => {
   const facts = readFacts(localEnv);
   await t.test('the facts', (t) => checkFacts(t, first, localEnv, port, facts));
   const jobs = jobsOf(facts);
-  const id = await jobs.run((JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown }).input);
+  const { input } = JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown };
+  const id = await jobs.run(input);
   const { output } = await jobs.settled(id);
   await t.test('clear errors', (t) => checkErrors(t, port, folder));
-  await t.test('kill -9 of each process', (t) => killEach(t, first, jobs));
+  await t.test('kill -9 of each process', (t) => killEach(t, first, jobs, input));
   await t.test('SIGTERM', (t) => stop(t, first, localEnv));
 
   const second = new Launcher(t, ...args);
@@ -84,7 +85,7 @@ async function checkErrors(t: Test, port: string, folder: string): Promise<void>
   t.match(nonsense.text, /Usage: npm start/);
 }
 
-async function killEach(t: Test, launcher: Launcher, jobs: EndpointJobs): Promise<void> {
+async function killEach(t: Test, launcher: Launcher, jobs: EndpointJobs, input: unknown): Promise<void> {
   for (const [name, pattern] of Object.entries({
     agent: /gpu-agent\/main\.ts/, facade: /facades\/main\.ts/, core: /core\/main\.ts/, PostgreSQL: /bin\/postgres -D/,
   })) {
@@ -93,7 +94,7 @@ async function killEach(t: Test, launcher: Launcher, jobs: EndpointJobs): Promis
     process.kill(victim!.pid, 'SIGKILL');
     const atMs = Date.now();
     await waitFor(`${name} to be started again`, () => launcher.processes().some((entry) => pattern.test(entry.command) && entry.pid !== victim!.pid));
-    await waitFor('a job to be completed', async () => (await jobs.runSync({}, {}, 5_000)).executionTime !== undefined, RECOVERED_MS_MAX);
+    await waitFor('a job to be completed', async () => (await jobs.runSync(input, {}, 5_000)).status === 'COMPLETED', RECOVERED_MS_MAX);
     t.comment(`${name}: a job was completed ${Date.now() - atMs} ms after the kill`);
   }
 }

@@ -11,28 +11,25 @@ export interface ProcessEntry {
 
 /** All processes that still run; those that have ended and wait for their parent are left out. */
 export function processTable(): ProcessEntry[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      // "pid (command) state parent group ...": the command may hold blanks and brackets.
-      const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      if (state === 'Z' || state === 'X') return [];
-      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-      return [{ pid: Number(name), parent: Number(parent), group: Number(group), command }];
-    } catch {
-      return []; // It ended while it was being read.
-    }
-  });
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => readEntry(Number(name)) ?? []);
 }
 
-/** The process runs. */
-export function alive(pid: number): boolean {
-  return processTable().some((entry) => entry.pid === pid);
+function readEntry(pid: number): ProcessEntry | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // "pid (command) state parent group ...": the command may hold blanks and brackets.
+    const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (state === 'Z' || state === 'X') return undefined;
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+    return { pid, parent: Number(parent), group: Number(group), command };
+  } catch {
+    return undefined; // It ended while it was being read.
+  }
 }
 
-/** Some process of the group runs. */
+/** Some process of the group runs. Cheap as long as its leader does. */
 export function groupAlive(group: number): boolean {
-  return processTable().some((entry) => entry.group === group);
+  return readEntry(group)?.group === group || processTable().some((entry) => entry.group === group);
 }
 
 /** A process and all it started, directly or not, as long as the ones between still run. */

@@ -52,6 +52,11 @@ export async function takeOff(t: Test, slipway: Processes, workers = 1) {
     return row!.n;
   };
 
+  /** Marks of the outputs that are stored: which run of a job counted. */
+  const storedMarks = async (): Promise<Set<string>> => {
+    const rows = await slipway.sql<{ output: Buffer | null }[]>`SELECT output FROM job_output WHERE endpoint_id = ${id}`;
+    return new Set(rows.flatMap(({ output }) => output ? [(JSON.parse(output.toString()) as Output).mark] : []));
+  };
   /** A core that is killed in a webhook call keeps the row for 40 s, so that no other core calls meanwhile. The test does not wait for that. */
   const hurryWebhooks = async (): Promise<void> => { await slipway.sql`UPDATE webhook_delivery SET due_at = now()`; };
 
@@ -60,7 +65,7 @@ export async function takeOff(t: Test, slipway: Processes, workers = 1) {
   const ended = await waitFor('the first jobs to end', countEnded);
   t.ok(SUBMITTED - ended >= IN_FLIGHT, `${SUBMITTED - ended} jobs are in flight`);
   const readNotes = async (): Promise<Note[]> => parseNotes(await readFile(notes, 'utf8'));
-  return { jobs, submit, acknowledged, countEnded, hurryWebhooks, readNotes, receiver };
+  return { jobs, submit, acknowledged, countEnded, hurryWebhooks, readNotes, storedMarks, receiver };
 }
 
 /** Waits for the end of all acknowledged jobs and checks each of them. `others` jobs of the endpoint were submitted besides them. */
