@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR_MIN = 20;
 const PROGRESS_PERIOD_MS = 5_000;
+const PARENT_PERIOD_MS = 500;
 const PASSED_ON_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -105,6 +106,18 @@ async function install(development) {
 }
 
 /**
+ * A SIGTERM to npm alone ends npm and the shell between it and this process, which gets nothing. So under npm the end of that shell
+ * counts as the signal.
+ */
+async function watchParent(onGone) {
+  if (!process.env.npm_lifecycle_event) return;
+  const parent = process.ppid;
+  for await (const _ of everyMs(PARENT_PERIOD_MS, undefined, { ref: false })) {
+    if (process.ppid !== parent) return onGone();
+  }
+}
+
+/**
  * Runs the command in a process group of its own, so that a signal of the terminal reaches it exactly once: through here. If this
  * process is killed, the command notices it by the closed IPC channel.
  */
@@ -117,12 +130,12 @@ async function run(file, args) {
     env: { ...process.env, PATH: path, INIT_CWD: process.env.INIT_CWD ?? process.cwd() },
   });
   let passedOn = false;
-  for (const signal of PASSED_ON_SIGNALS) {
-    process.on(signal, () => {
-      if (!passedOn) child.kill(signal);
-      passedOn = true;
-    });
-  }
+  const passOn = (signal) => {
+    if (!passedOn) child.kill(signal);
+    passedOn = true;
+  };
+  for (const signal of PASSED_ON_SIGNALS) process.on(signal, passOn);
+  void watchParent(() => passOn('SIGTERM'));
   return ended(child).catch((error) => fail(`${pinnedNode} cannot run here (${error.message}). Delete node_modules and try again.`));
 }
 

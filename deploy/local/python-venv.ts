@@ -27,6 +27,8 @@ export interface VenvSeams {
 const STAMP = 'slipway-requirements';
 const TAIL_LINES = 15;
 const OUTPUT_LINES_MAX = 200;
+/** A line for every so many packages: a hundred are not rare. */
+const COLLECTED_PERIOD = 10;
 
 /** Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do. */
 export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
@@ -76,9 +78,13 @@ async function install(python: string, { file, more }: VenvOptions['requirements
   const wanted = [...(file ? ['-r', file] : []), ...more];
   seams.report(`installing ${[file, ...more].filter(Boolean).join(' and ')} with pip; the first time this takes a minute`);
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--progress-bar', 'off', ...wanted];
+  let collected = 0;
   const { code, output } = await runPython(python, args, seams.signal, (line) => {
-    const found = /^(?:Collecting|Building wheel for|Installing collected packages)[^(]*/.exec(line);
-    if (found) seams.report(`  ${found[0].trim().slice(0, 100)}`);
+    const [, step, name] = /^(Collecting|Building wheel for|Installing collected) (\S+)/.exec(line) ?? [];
+    if (step === 'Collecting') collected += 1;
+    if (step === 'Collecting' && collected % COLLECTED_PERIOD !== 1) return;
+    if (step === 'Collecting') seams.report(`  pip: package ${collected}, ${name}`);
+    else if (step) seams.report(step.startsWith('Building') ? `  pip: building ${name}` : `  pip: installing ${collected} packages`);
   });
   if (code === 0) return;
   if (seams.signal.aborted) throw new UsageError('Stopped while installing Python packages.');

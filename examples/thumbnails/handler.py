@@ -28,7 +28,9 @@ def handler(job):
         picture = Image.open(io.BytesIO(decode(given.get("image"))))
         original = {"width": picture.width, "height": picture.height, "format": (picture.format or "").lower()}
         picture.thumbnail((size, size))
-    except (ValueError, UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError:
+        return {"error": "`image` cannot be read: it is not a picture that Pillow knows"}
+    except (ValueError, OSError, Image.DecompressionBombError) as error:
         return {"error": f"`image` cannot be read: {error}"}
     buffer = io.BytesIO()
     picture.convert("RGB" if kind == "jpeg" else "RGBA").save(buffer, FORMATS[kind])

@@ -32,7 +32,7 @@ t.test('made once for the same requirements', async (t) => {
   const { make, lines, said } = await fakePython(t);
   const first = await make(['runpod==1.12.0']);
   t.match(first, /venvs\/[0-9a-f]{12}\/bin\/python$/);
-  t.ok(said.some((line) => line.includes('Collecting something')), 'pip is seen at work');
+  t.ok(said.some((line) => line.includes('package 1, something')), 'pip is seen at work');
   t.equal(await make(['runpod==1.12.0']), first);
   t.equal(lines('asked').length, 1, 'pip ran once');
   t.not(await make(['runpod==1.7.13']), first, 'other requirements, another environment');
@@ -42,7 +42,7 @@ t.test('what is missing is named', async (t) => {
   const { make, open, lines } = await fakePython(t);
   open('no-pip');
   await t.rejects(make(['nothing==9']), { constructor: UsageError, message: /could not install nothing==9[\s\S]*No matching distribution/ });
-  await t.rejects(make(['nothing==9']), { constructor: UsageError });
+  await t.rejects(make(['nothing==9']), { message: /No matching distribution/ });
   t.equal(lines('asked').length, 2, 'a failed one is not taken for made');
   open('no-venv');
   await t.rejects(make(['x']), { message: new RegExp(`ensurepip is not available[\\s\\S]*${pythonInstallHint().slice(0, 10)}`) });
