@@ -1,0 +1,100 @@
+/** The rules of jobs by table: states, policy, retention, ids, outcomes, queue length. */
+import t from 'tap';
+import * as limits from '../../../core/domain/job-limits.ts';
+import { ALWAYS, lossText, settle } from '../../../core/domain/attempt-outcome.ts';
+import type { OutcomeKind, Settlement } from '../../../core/domain/attempt-outcome.ts';
+import { isJobId, jobId } from '../../../core/domain/job-id.ts';
+import { checkRemainingLife, resolvePolicy } from '../../../core/domain/job-policy.ts';
+import { JOB_STATES, TRANSITIONS, canCancel, canRetry, isFinal, nextState } from '../../../core/domain/job-state.ts';
+import type { JobState, Trigger } from '../../../core/domain/job-state.ts';
+import { delayMs, executionMs } from '../../../core/domain/job.ts';
+import type { Job } from '../../../core/domain/job.ts';
+import { queueLengthMax } from '../../../core/domain/queue-limit.ts';
+import { retentionMs } from '../../../core/domain/retention.ts';
+import * as wire from '../../../proto/wire/limits.ts';
+
+t.test('states: exactly the moves of spec.md 3, and those of lost attempts', async (t) => {
+  const allowed: [JobState | null, Trigger, JobState | null][] = [
+    [null, 'submit', 'IN_QUEUE'],
+    ['IN_QUEUE', 'claim', 'IN_PROGRESS'], ['IN_QUEUE', 'cancel', 'CANCELLED'], ['IN_QUEUE', 'purge', null], ['IN_QUEUE', 'expire', null],
+    ['IN_PROGRESS', 'complete', 'COMPLETED'], ['IN_PROGRESS', 'fail', 'FAILED'], ['IN_PROGRESS', 'time out', 'TIMED_OUT'],
+    ['IN_PROGRESS', 'cancel', 'CANCELLED'], ['IN_PROGRESS', 'lose', 'IN_QUEUE'], ['IN_PROGRESS', 'return', 'IN_QUEUE'], ['IN_PROGRESS', 'expire', null],
+    ['COMPLETED', 'expire', null], ['CANCELLED', 'expire', null],
+    ['FAILED', 'retry', 'IN_QUEUE'], ['FAILED', 'expire', null], ['TIMED_OUT', 'retry', 'IN_QUEUE'], ['TIMED_OUT', 'expire', null],
+  ];
+  for (const [from, trigger, to] of allowed) t.equal(nextState(from, trigger), to, `${from} ${trigger}`);
+  t.equal(TRANSITIONS.length, allowed.length, 'and no other');
+  t.same(JOB_STATES.filter(isFinal), ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
+  t.same(JOB_STATES.filter(canRetry), ['FAILED', 'TIMED_OUT']);
+  t.same(JOB_STATES.filter(canCancel), ['IN_QUEUE', 'IN_PROGRESS']);
+});
+
+t.test('policy: defaults and both ends of every bound (spec.md 2.2)', async (t) => {
+  t.same(resolvePolicy({}, 600_000), { executionTimeoutMs: 600_000, lowPriority: false, ttlMs: 86_400_000 });
+  t.same(resolvePolicy({ lowPriority: true, ttlMs: 10_000, executionTimeoutMs: 5_000 }, 1), { executionTimeoutMs: 5_000, lowPriority: true, ttlMs: 10_000 });
+  t.match(resolvePolicy({ ttlMs: 604_800_000, executionTimeoutMs: 604_800_000 }, 1), { ttlMs: 604_800_000 });
+  for (const executionTimeoutMs of [4_999, 604_800_001, 5_000.5, NaN, -1, 0, Infinity]) {
+    t.throws(() => resolvePolicy({ executionTimeoutMs }, 600_000), /policy\.executionTimeout/, String(executionTimeoutMs));
+  }
+  for (const ttlMs of [9_999, 604_800_001, 10_000.5, NaN, 0]) t.throws(() => resolvePolicy({ ttlMs }, 600_000), /policy\.ttl/, String(ttlMs));
+  for (const ttlMs of [1, 6_000, 604_800_000]) t.doesNotThrow(() => checkRemainingLife(ttlMs), String(ttlMs));
+  for (const ttlMs of [0, -5, 1.5, 604_800_001]) t.throws(() => checkRemainingLife(ttlMs), /ttl/, String(ttlMs));
+});
+
+t.test('retention: 30 minutes, or the wait within 1 to 5 minutes', async (t) => {
+  t.equal(retentionMs('ASYNC', 300_000), 1_800_000);
+  for (const [waitMs, keptMs] of [[1_000, 60_000], [60_000, 60_000], [60_001, 60_001], [90_000, 90_000], [300_000, 300_000], [900_000, 300_000]] as const) {
+    t.equal(retentionMs('SYNC', waitMs), keptMs, String(waitMs));
+  }
+});
+
+t.test('ids carry their kind', async (t) => {
+  const uuid = '123e4567-e89b-42d3-a456-426614174000';
+  t.equal(jobId('ASYNC', uuid), `${uuid}-u1`);
+  t.equal(jobId('SYNC', uuid.toUpperCase()), `sync-${uuid}-u1`);
+  for (const text of ['', 'x', uuid.slice(1), `${uuid}0`, `{${uuid}}`, `${uuid}\n`, '../../../../../../../../../../../../x']) {
+    t.throws(() => jobId('ASYNC', text), /UUID/, JSON.stringify(text));
+  }
+  t.ok(isJobId(`${uuid}-u1`));
+  t.ok(isJobId(`sync-${uuid}-u1`));
+  for (const text of ['', uuid, `sync-${uuid}`, `${uuid}-u2`, `test-${uuid}-u1`, `${uuid}-u1\n`]) t.notOk(isJobId(text), JSON.stringify(text));
+});
+
+t.test('outcomes: what each does to its job', async (t) => {
+  const rules = { retryLimit: 2, retryHandlerErrors: false };
+  const cases: [OutcomeKind, boolean, Settlement][] = [
+    ['COMPLETED', false, { requeueBelow: 0, counted: false, final: 'COMPLETED' }],
+    ['COMPLETED', true, { requeueBelow: 0, counted: false, final: 'COMPLETED' }],
+    ['FAILED', false, { requeueBelow: 0, counted: true, final: 'FAILED' }],
+    ['FAILED', true, { requeueBelow: 2, counted: true, final: 'FAILED' }],
+    ['LOST', false, { requeueBelow: 2, counted: true, final: 'FAILED' }],
+    ['STOPPED', false, { requeueBelow: 2, counted: true, final: 'FAILED' }],
+    ['RETURNED', false, { requeueBelow: ALWAYS, counted: false, final: 'FAILED' }],
+  ];
+  for (const [kind, retryHandlerErrors, expected] of cases) t.same(settle(kind, { ...rules, retryHandlerErrors }), expected, `${kind} ${retryHandlerErrors}`);
+  t.equal(lossText('exit code 137', 'LOST'), 'exit code 137');
+  t.equal(lossText('', 'LOST'), 'the worker was lost');
+  t.match(lossText('', 'STOPPED'), /stopped/);
+});
+
+t.test('times are whole and never negative', async (t) => {
+  const job = (startedAtMs: number | undefined, finishedAtMs: number | undefined) => ({ submittedAtMs: 1_000.4, startedAtMs, finishedAtMs }) as Job;
+  t.equal(delayMs(job(1_500.6, undefined)), 500);
+  t.equal(delayMs(job(999, undefined)), 0, 'a clock that was set back');
+  t.equal(delayMs(job(undefined, 1)), undefined);
+  t.equal(executionMs(job(1_500, 2_500.2)), 1_000);
+  t.equal(executionMs(job(1_500, undefined)), undefined);
+  t.equal(executionMs(job(undefined, 2_000)), undefined, 'cancelled in the queue');
+});
+
+t.test('queue length: more than 50 and more than 500 for each worker', async (t) => {
+  for (const [workersMax, max] of [[0, 50], [1, 500], [3, 1_500], [1_000, 500_000]] as const) t.equal(queueLengthMax(workersMax), max);
+});
+
+t.test('the engine and the wire have the same limits', async (t) => {
+  t.same(limits.PAYLOAD_BYTES_MAX, { ASYNC: wire.RUN_PAYLOAD_BYTES_MAX, SYNC: wire.RUNSYNC_PAYLOAD_BYTES_MAX });
+  t.equal(limits.INPUT_DEPTH_MAX, wire.INPUT_DEPTH_MAX);
+  t.equal(limits.IDEMPOTENCY_KEY_LENGTH_MAX, wire.IDEMPOTENCY_KEY_LENGTH_MAX);
+  t.equal(limits.WAIT_MS_MAX, wire.WAIT_MS_MAX);
+  t.equal(limits.INLINE_INPUT_BYTES_MAX, wire.SIDE_STREAM_BYTES_MIN);
+});

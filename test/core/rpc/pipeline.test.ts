@@ -1,0 +1,151 @@
+/** The pipeline over a real socket: every kind of call, errors, waits that are abandoned, packing, and its end. */
+import { randomUUID } from 'node:crypto';
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import t from 'tap';
+import type { Test } from 'tap';
+import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { PipelineCall } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { PipelineReply, PipelineRequest, PipelineResponse, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+const core = await startReplicas(t);
+const endpointId = await core.createEndpoint();
+
+function submit(more: Partial<SubmitJobRequest> = {}): SubmitJobRequest {
+  return {
+    endpointId, requestId: randomUUID(), kind: SubmitKind.ASYNC, input: Buffer.from('{"a":1}'), webhook: '', policy: undefined, s3Config: undefined,
+    waitMs: 0, idempotencyKey: '', ...more,
+  };
+}
+
+/** An open pipeline. */
+class Client {
+  readonly replies = new Map<number, PipelineReply['reply']>();
+  messages = 0;
+  readonly stream: ClientDuplexStream<PipelineRequest, PipelineResponse>;
+  #next = 1;
+
+  constructor(t: Test) {
+    this.stream = core.clients.jobs.pipeline();
+    this.stream.on('data', (response: PipelineResponse) => {
+      this.messages += 1;
+      for (const { callId, reply } of response.replies) {
+        if (this.replies.has(callId)) t.fail('a call is answered once');
+        this.replies.set(callId, reply);
+      }
+    });
+    this.stream.on('error', () => undefined);
+    t.teardown(() => { this.stream.cancel(); });
+  }
+
+  /** Sends calls in one message; answers their numbers. */
+  send(...calls: PipelineCall['call'][]): number[] {
+    const numbered = calls.map((each) => ({ callId: this.#next++, apiKey: core.key, call: each }));
+    this.stream.write({ calls: numbered });
+    return numbered.map(({ callId }) => callId);
+  }
+
+  async reply<Case extends NonNullable<PipelineReply['reply']>['$case']>(callId: number, wanted: Case) {
+    const reply = await waitFor(`reply ${callId}`, () => this.replies.get(callId));
+    if (reply.$case !== wanted) throw new Error(`${reply.$case} instead of ${wanted}: ${JSON.stringify(reply.value)}`);
+    return reply.value as Extract<PipelineReply['reply'], { $case: Case }>['value'];
+  }
+}
+
+t.test('each kind of call, and its errors with reason and code', async (t) => {
+  const client = new Client(t);
+  const [submitted] = client.send({ $case: 'submit', value: submit() });
+  const { job } = await client.reply(submitted!, 'submit');
+  t.match(job, { state: JobState.IN_QUEUE, endpointId, attempt: 0, submitTime: Date, finishTime: undefined });
+  const key = { endpointId, jobId: job!.id };
+  const [get, wait, chunks, cancel] = client.send(
+    { $case: 'get', value: { ...key, omitOutput: false, ttlMs: 0 } }, { $case: 'wait', value: { ...key, waitMs: 1 } },
+    { $case: 'chunks', value: { ...key, cursor: undefined, waitMs: 1, limit: 0 } }, { $case: 'cancel', value: key },
+  );
+  t.match(await client.reply(get!, 'get'), { job: { id: job!.id } });
+  t.match(await client.reply(wait!, 'wait'), { job: { id: job!.id } });
+  t.match(await client.reply(chunks!, 'chunks'), { chunks: [], more: false });
+  t.match(await client.reply(cancel!, 'cancel'), { job: { state: JobState.CANCELLED, finishTime: Date } });
+  const faults: [string, number, PipelineCall['call']][] = [
+    ['INVALID_INPUT', 3, { $case: 'submit', value: submit({ input: Buffer.from('[]') }) }],
+    ['INVALID_REQUEST', 3, { $case: 'submit', value: submit({ kind: SubmitKind.UNSPECIFIED }) }],
+    ['INVALID_REQUEST', 3, { $case: 'submitAndWait', value: submit({ kind: SubmitKind.SYNC, waitMs: 999 }) }],
+    ['ENDPOINT_NOT_FOUND', 5, { $case: 'submit', value: submit({ endpointId: 'nosuchendpoint' }) }],
+    ['JOB_NOT_FOUND', 5, { $case: 'get', value: { endpointId, jobId: 'x', omitOutput: false, ttlMs: 0 } }],
+    ['INVALID_REQUEST', 3, undefined],
+  ];
+  const ids = client.send(...faults.map(([, , each]) => each));
+  for (const [index, [reason, code]] of faults.entries()) t.match(await client.reply(ids[index]!, 'error'), { reason, code }, reason);
+  client.stream.write({ calls: [{ callId: 900, apiKey: 'nonsense', call: { $case: 'submit', value: submit() } }] });
+  t.match(await client.reply(900, 'error'), { reason: 'UNAUTHORIZED', code: 16 });
+});
+
+t.test('an abandoned wait is answered as things stand; unknown numbers are ignored', async (t) => {
+  const client = new Client(t);
+  const [waiting] = client.send({ $case: 'submitAndWait', value: submit({ kind: SubmitKind.SYNC, waitMs: 300_000 }) });
+  client.send({ $case: 'abandon', value: { callId: 12_345 } });
+  client.send({ $case: 'abandon', value: { callId: waiting! } });
+  t.match(await client.reply(waiting!, 'wait'), { job: { id: /^sync-/, state: JobState.IN_QUEUE } });
+  t.equal(client.replies.size, 1, 'an abandon itself is not answered');
+});
+
+t.test('many calls leave in few messages', async (t) => {
+  const client = new Client(t);
+  const ids: number[] = [];
+  for (let i = 0; i < 10; i += 1) ids.push(...client.send(...Array.from({ length: 100 }, () => ({ $case: 'submit' as const, value: submit() }))));
+  await waitFor('all answers', () => client.replies.size === ids.length);
+  t.ok(client.messages < ids.length / 10, `${client.messages} messages for ${ids.length} answers`);
+});
+
+t.test('when the caller sends no more, what it asked is answered and the stream ends', async (t) => {
+  const client = new Client(t);
+  const ended = new Promise<void>((resolve) => { client.stream.on('end', () => resolve()); });
+  const [submitted] = client.send({ $case: 'submit', value: submit() });
+  client.stream.end();
+  await ended;
+  t.equal(client.replies.get(submitted!)?.$case, 'submit');
+});
+
+t.test('unary calls: the same use cases, statuses with their reason', async (t) => {
+  const { jobs } = core.clients;
+  const { job } = await call(jobs, 'submitJob', submit(), core.key);
+  const key = { endpointId, jobId: job!.id };
+  t.match(await call(jobs, 'listJobs', { endpointId, state: JobState.IN_QUEUE, offset: 0, limit: 1 }, core.key), { jobs: [{ id: job!.id }] });
+  await t.rejects(call(jobs, 'retryJob', key, core.key), { message: /IN_QUEUE/, reason: 'JOB_NOT_RETRYABLE' } as unknown as Error);
+  await t.rejects(call(jobs, 'listJobs', { endpointId, state: 99 as JobState, offset: 0, limit: 1 }, core.key), { reason: 'INVALID_REQUEST' } as unknown as Error);
+  await t.rejects(call(jobs, 'getJob', { ...key, omitOutput: true, ttlMs: 0 }, ''), { reason: 'UNAUTHORIZED' } as unknown as Error);
+  const { removed } = await call(jobs, 'purgeQueue', { endpointId }, core.key);
+  t.ok(removed > 0);
+  t.match(await call(jobs, 'getHealth', { endpointId }, core.key), { workers: { idle: 0, running: 0 } });
+});
+
+t.test('a replica that stops answers those who wait and ends their streams', async (t) => {
+  const replica = await core.startReplica();
+  const clients = grpcClients(replica.address);
+  t.teardown(() => clients.close());
+  const stream = clients.jobs.pipeline();
+  const answers: PipelineReply[] = [];
+  stream.on('data', (response: PipelineResponse) => { answers.push(...response.replies); });
+  const ended = new Promise<void>((resolve) => { stream.on('end', () => resolve()).on('error', () => resolve()); });
+  const { job } = await call(clients.jobs, 'submitJob', submit(), core.key);
+  const key = { endpointId, jobId: job!.id };
+  stream.write({ calls: [
+    { callId: 1, apiKey: core.key, call: { $case: 'get', value: { ...key, omitOutput: true, ttlMs: 0 } } },
+    { callId: 2, apiKey: core.key, call: { $case: 'wait', value: { ...key, waitMs: 300_000 } } },
+  ] });
+  await waitFor('the first answer', () => answers.length > 0);
+  await replica.stop();
+  await ended;
+  t.match(answers.find(({ callId }) => callId === 2), { reply: { $case: 'wait', value: { job: { state: JobState.IN_QUEUE } } } });
+});
+
+t.test('a wait is answered by the commit of its job', async (t) => {
+  const own = await core.createEndpoint({ workersMin: 1 });
+  const agent = await core.joinAgent();
+  await waitFor('a worker', () => agent.desired.length > 0);
+  const client = new Client(t);
+  const [waiting] = client.send({ $case: 'submitAndWait', value: submit({ endpointId: own, kind: SubmitKind.SYNC }) });
+  t.match(await client.reply(waiting!, 'wait'), { job: { state: JobState.COMPLETED, output: Buffer.from('{"ok":true}'), delayMs: Number, executionMs: Number } });
+});
