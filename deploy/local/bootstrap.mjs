@@ -3,14 +3,14 @@
  * then runs the command's TypeScript with the pinned Node. It must not import anything that npm installs, nor any TypeScript.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setInterval as everyMs } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR_MIN = 20;
-const PROGRESS_PERIOD_MS = 5_000;
+const PROGRESS_PERIOD_MS = 10_000;
 const PARENT_PERIOD_MS = 500;
 const PASSED_ON_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
@@ -65,20 +65,14 @@ function ended(child) {
   });
 }
 
-function countFolders() {
-  try {
-    return readdirSync(modules).length;
-  } catch {
-    return 0;
-  }
-}
-
+/** npm shows its own progress on a terminal only. */
 async function showProgress(signal) {
+  if (process.stderr.isTTY) return;
   let seconds = 0;
   try {
     for await (const _ of everyMs(PROGRESS_PERIOD_MS, undefined, { signal })) {
       seconds += PROGRESS_PERIOD_MS / 1000;
-      process.stdout.write(`  still installing: ${countFolders()} folders after ${seconds} s\n`);
+      process.stdout.write(`  still installing after ${seconds} s\n`);
     }
   } catch {
     // Aborted: the installation ended.
@@ -91,7 +85,7 @@ async function install(development) {
   // between the one on the PATH serves.
   const { npm_execpath: npmFile = '', npm_node_execpath: npmNode = process.execPath } = process.env;
   const npm = npmFile.endsWith('npm-cli.js') ? [npmNode, npmFile] : ['npm'];
-  const args = ['ci', '--loglevel=error', '--no-progress', '--no-audit', '--no-fund', ...(development ? ['--include=dev'] : [])];
+  const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund', ...(development ? ['--include=dev'] : [])];
   const done = new AbortController();
   const progress = showProgress(done.signal);
   const code = await ended(spawn(npm[0], [...npm.slice(1), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }))

@@ -1,6 +1,6 @@
 /** The data folder: where each thing in it is, and that only one launcher uses it at a time. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from './options.ts';
 
@@ -29,8 +29,8 @@ export interface DataDir {
 export function openDataDir(dir: string): DataDir {
   const asRoot = process.getuid?.() === 0;
   try {
-    // PostgreSQL refuses to run as root; its own user must be able to pass through to its data.
-    mkdirSync(dir, { recursive: true, mode: asRoot ? 0o711 : 0o700 });
+    // PostgreSQL refuses to run as root; its own user must be able to pass through to its data, whatever the umask.
+    if (mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined && asRoot) chmodSync(dir, 0o711);
     mkdirSync(join(dir, 'logs'), { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new UsageError(`The data folder ${dir} cannot be used: ${(error as Error).message}`);
