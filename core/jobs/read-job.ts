@@ -54,13 +54,16 @@ export class ReadJob {
     return found.outputLeftOut && !options.omitOutput ? await this.#whole.add(key) : found.job;
   }
 
-  /** Sets the remaining life first when `ttlMs` is not 0. JOB_NOT_FOUND; INVALID_REQUEST: bad ttl. */
+  /**
+   * Reads, then sets the remaining life when `ttlMs` is not 0: who fetches a result and lets it go at once must still get it.
+   * JOB_NOT_FOUND; INVALID_REQUEST: bad ttl.
+   */
   async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number }): Promise<Job> {
-    if (options.ttlMs !== 0) {
-      checkRemainingLife(options.ttlMs);
-      if (!isJobId(key.jobId) || !(await setRemainingLife(this.#database.hot, key, options.ttlMs))) throw jobNotFound(key.jobId);
-    }
-    return await this.read(key, options);
+    const { ttlMs } = options;
+    if (ttlMs !== 0) checkRemainingLife(ttlMs);
+    const job = await this.read(key, options);
+    if (ttlMs !== 0 && !(await setRemainingLife(this.#database.hot, key, ttlMs))) throw jobNotFound(key.jobId);
+    return job;
   }
 
   async #readBatch(wishes: readonly Wish[]): Promise<(Found | Error)[]> {
