@@ -19,7 +19,7 @@ export class LeaseKeeper {
       waitingMax: WAITING_MAX,
       async flush(sessions) {
         const extended = await machines.extend(sessions);
-        return sessions.map(({ machineId }) => extended.has(machineId));
+        return sessions.map(({ sessionId }) => extended.has(sessionId));
       },
     });
   }

@@ -169,7 +169,7 @@ export class Session implements AssignmentSink {
   }
 
   async #join(hello: Hello | undefined): Promise<void> {
-    const { table, machines, workers, attempts, desired, logger, replicaAddress } = this.#context;
+    const { table, machines, workers, attempts, leases, desired, logger, replicaAddress } = this.#context;
     const machine = machineFromMessage(hello?.machine);
     this.#machineId = machine.id;
     // From here on an earlier session on this replica claims nothing more, and one elsewhere is fenced by the row.
@@ -178,12 +178,17 @@ export class Session implements AssignmentSink {
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await workers.currentAttempts([machine.id]);
     const heldIds = new Set(held.map(attemptId));
-    this.#lost = new Set(current.map(attemptId).filter((id) => !heldIds.has(id)));
-    const lost = this.#lost.size === 0 ? 0 : await attempts.loseAttempts({ machineId: machine.id }, held, 'its agent came back without it');
+    const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));
+    // Only while this session still speaks for the machine: a newer one may have been given attempts that this hello cannot know.
+    if (!(await leases.extend({ machineId: machine.id, sessionId: this.id }))) return this.close('another session speaks for the machine');
+    this.#lost = new Set(lost.map(attemptId));
+    await Promise.all(lost.map(({ endpointId, jobId, attempt }) => (
+      attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
+    )));
     await workers.endUnlisted(machine.id, hello!.workers.map((report) => report.workerId));
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down');
     this.#open(hello!, held, new Set(current.map(attemptId)));
-    logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost }, 'session opened');
+    logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
     await desired.push([this]);
   }
 

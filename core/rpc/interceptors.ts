@@ -30,15 +30,12 @@ export function requestInterceptor({ clock, random, logger }: { clock: Clock; ra
       },
       sendStatus: (status, next) => {
         logger.debug({ method: methodDescriptor.path, requestId, code: status.code, tookMs: clock.monotonicMs() - startedAtMs }, 'call ended');
-        if (sent) return next(status);
         const metadata = status.metadata ?? new Metadata();
-        metadata.set(REQUEST_ID_KEY, requestId);
+        if (!sent) metadata.set(REQUEST_ID_KEY, requestId);
+        if (status.code !== Code.UNKNOWN) return next({ ...status, metadata });
         // An error that no handler has mapped is a fault of ours: its text stays here.
-        if (status.code === Code.UNKNOWN) {
-          logger.error({ method: methodDescriptor.path, requestId, details: status.details }, 'call failed outside its handler');
-          return next({ code: Code.INTERNAL, details: 'Something went wrong on our side; it has been logged.', metadata });
-        }
-        next({ ...status, metadata });
+        logger.error({ method: methodDescriptor.path, requestId, details: status.details }, 'call failed outside its handler');
+        next({ code: Code.INTERNAL, details: 'Something went wrong on our side; it has been logged.', metadata });
       },
     });
   };

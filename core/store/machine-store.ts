@@ -63,14 +63,14 @@ export class MachineStore {
     await this.#database.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId} AND session_id = ${sessionId}`;
   }
 
-  /** Extends the leases of many machines in one statement. Answers the machines whose session still speaks for them. */
+  /** Extends the leases of many machines in one statement. Answers the ids of the sessions that still speak for theirs. */
   async extend(sessions: readonly MachineSession[]): Promise<Set<string>> {
     // In the order of their ids, so that two replicas never lock the same rows crosswise.
     const ordered = sessions.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
     const rows = await this.#database.sql<{ id: string }[]>`
       UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp()
       FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[]) AS s (machine_id, session_id)
-      WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.id`;
+      WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.session_id AS id`;
     return new Set(rows.map((row) => row.id));
   }
 

@@ -7,7 +7,7 @@ import { MachineStore } from './machine-store.ts';
 
 /** Key of the advisory lock under which workers are placed: two placements at once could give the same GPU twice. */
 const PLACEMENT_LOCK = 5_947_213_006;
-/** Jobs are counted no further than this. */
+/** Queued jobs are counted no further than this. */
 const QUEUED_COUNTED_MAX = 100_000;
 
 /** An endpoint as scaling needs it. */
@@ -55,9 +55,12 @@ export class ScaleStore {
     this.#machines = new MachineStore(database);
   }
 
-  /** Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs waiting. */
+  /**
+   * Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs waiting. On the hot pool, which
+   * looks each endpoint up in the indexes: another plan would read all queued jobs once a second.
+   */
   async endpointsToLookAt(): Promise<string[]> {
-    const rows = await this.#database.sql<{ id: string }[]>`
+    const rows = await this.#database.hot<{ id: string }[]>`
       SELECT e.id FROM endpoint e WHERE e.workers_min > 0
         OR EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL)
         OR EXISTS (SELECT FROM scale_decision s WHERE s.endpoint_id = e.id AND s.throttled > 0)
@@ -89,13 +92,14 @@ export class ScaleStore {
           workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds", scaler_type AS "scalerType", scaler_value AS "scalerValue", version
         FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
       if (!endpoint) return false;
-      const sample = await this.#sample(sql, endpointId);
+      const sample = await this.#sample(sql, endpoint);
       await turn({ endpoint, sample, ...this.#actions(sql, endpoint) });
       return true;
     });
   }
 
-  async #sample(sql: Sql, endpointId: string): Promise<ScaleSample> {
+  async #sample(sql: Sql, endpoint: ScaleEndpoint): Promise<ScaleSample> {
+    const endpointId = endpoint.id;
     const workers = await sql<WorkerRow[]>`
       SELECT id, machine_id AS "machineId", desired, state, version, failures, coalesce(retry_at <= now(), false) AS "retryDue",
         greatest(extract(epoch FROM now() - busy_at) * 1000, 0)::bigint AS "idleMs",
@@ -104,13 +108,16 @@ export class ScaleStore {
     const { hot } = this.#database;
     const [queue] = await hot<{ queued: number; oldest_ms: number | null }[]>`
       SELECT (SELECT count(*)::int FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority
-          LIMIT ${QUEUED_COUNTED_MAX}) q) AS queued,
+          LIMIT ${countedMax(endpoint)}) q) AS queued,
         (SELECT (extract(epoch FROM now() - submitted_at) * 1000)::bigint FROM job
           WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority ORDER BY position LIMIT 1) AS oldest_ms`;
     const held = await hot<{ worker_id: string; held: number; normal: number }[]>`
       SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal FROM job
       WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id`;
     const heldBy = new Map(held.map((row) => [row.worker_id, row.held]));
+    const busy = workers.filter((worker) => heldBy.has(worker.id)).map((worker) => worker.id);
+    // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
+    if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
     return {
       queued: queue!.queued,
       oldestWaitMs: Math.max(queue!.oldest_ms ?? 0, 0),
@@ -157,3 +164,7 @@ export class ScaleStore {
   }
 }
 
+/** The delay scaler only asks whether jobs wait; the count scaler has seen enough when workersMax is reached. */
+function countedMax({ scalerType, workersMax, scalerValue }: ScaleSettings): number {
+  return scalerType === 'REQUEST_COUNT' ? Math.min(workersMax * scalerValue + 1, QUEUED_COUNTED_MAX) : 1;
+}

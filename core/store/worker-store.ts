@@ -47,16 +47,6 @@ export interface CurrentAttempt {
   machineId: string;
 }
 
-/** Workers of an endpoint by what they do (compat.md 1.8). */
-export interface WorkerCountsRow {
-  idle: number;
-  running: number;
-  initializing: number;
-  ready: number;
-  throttled: number;
-  unhealthy: number;
-}
-
 /** See the file's first line. */
 export class WorkerStore {
   readonly #database: Database;
@@ -156,24 +146,6 @@ export class WorkerStore {
       FROM worker WHERE endpoint_id = ${endpointId} AND (ended_at IS NULL OR state = 'UNHEALTHY') ORDER BY created_at, id`;
     const held = await this.#held(endpointId);
     return rows.map(({ createdAtMs, ...row }) => ({ ...row, held: held.get(row.id) ?? 0, createdAt: new Date(createdAtMs) }));
-  }
-
-  /** Counts the workers of an endpoint. */
-  async counts(endpointId: string): Promise<WorkerCountsRow> {
-    const rows = await this.#database.sql<{ id: string; desired: string; state: string; throttled: number | null }[]>`
-      SELECT w.id, w.desired, w.state, s.throttled FROM (SELECT ${endpointId}::text AS id) e LEFT JOIN scale_decision s ON s.endpoint_id = e.id
-      LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL`;
-    const held = await this.#held(endpointId);
-    const isBusy = (id: string): boolean => (held.get(id) ?? 0) > 0;
-    const idle = rows.filter((row) => row.state === 'READY' && row.desired === 'RUN' && !isBusy(row.id)).length;
-    return {
-      idle,
-      ready: idle,
-      running: rows.filter((row) => row.id !== null && isBusy(row.id)).length,
-      initializing: rows.filter((row) => row.state === 'INITIALIZING').length,
-      throttled: rows[0]?.throttled ?? 0,
-      unhealthy: rows.filter((row) => row.state === 'UNHEALTHY').length,
-    };
   }
 
   /** Workers that have asked for work and go on, busy or not; the dynamic rate limit of spec.md 8 grows with them. */

@@ -1,0 +1,46 @@
+/** What the job table and the agents disagree about is put right, though nobody has told anybody. */
+import t from 'tap';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+const silent = { onAssignment: () => undefined };
+
+t.test('a claim that never reached its worker goes back and counts for nothing', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint({ retryLimit: 0 });
+  await core.ready(endpointId);
+  const busy = await core.submit(endpointId);
+  const { ref } = await waitFor('it to run', () => agent.assignments[0]);
+  const lost = await core.submit(endpointId);
+  // As if the claim had committed and its answer had been lost with the connection.
+  await core.sql`
+    UPDATE job SET state = 'IN_PROGRESS', attempt = 1, machine_id = ${agent.machineId}, worker_id = ${ref!.workerId}, started_at = now(),
+      execution_deadline_at = now() + interval '10 min' WHERE id = ${lost.id}`;
+  await waitFor('it to go back', async () => (await core.get(endpointId, lost.id)).state === JobState.IN_QUEUE, 15_000);
+  t.equal((await core.get(endpointId, busy.id)).state, JobState.IN_PROGRESS, 'what the worker holds goes on');
+  agent.finish(ref!);
+  const again = await waitFor('its turn', () => agent.assignments[1]);
+  t.match(again.ref, { jobId: lost.id, attempt: 2 });
+  agent.finish(again.ref!);
+  t.match(await core.wait(endpointId, lost.id), { state: JobState.COMPLETED, retries: 0 });
+});
+
+t.test('an attempt that is no longer current is told to end until it has', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ ...silent, onStop: () => undefined });
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  await waitFor('it to run', () => agent.assignments[0]);
+  await core.sql`DELETE FROM job WHERE id = ${id}`;
+  await waitFor('the stop, and again', () => agent.stops.length >= 2, 15_000);
+  t.equal(agent.stops[0]!.ref!.jobId, id);
+  t.equal(agent.stops[0]!.ref!.workerId, agent.assignments[0]!.ref!.workerId);
+});
