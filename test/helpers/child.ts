@@ -11,6 +11,8 @@ export class Child<Ready> {
   #ended: Promise<void> = Promise.resolve();
   /** When it was last started, in milliseconds since 1970. */
   startedAtMs = 0;
+  /** When it was ready after that. */
+  readyAtMs = 0;
 
   constructor(plan: ProcessPlan<Ready>) {
     this.#plan = plan;
@@ -34,7 +36,9 @@ export class Child<Ready> {
   /** Starts it, again and again when it does not come up, as its launcher would; resolves when it is ready. */
   async start(): Promise<Ready> {
     this.startedAtMs = Date.now();
-    return await waitFor(`${this.name} to start`, async () => ({ ready: await this.#launch() }), 30_000).then(({ ready }) => ready);
+    const { ready } = await waitFor(`${this.name} to start`, async () => ({ ready: await this.#launch() }), 30_000);
+    this.readyAtMs = Date.now();
+    return ready;
   }
 
   /** Ends it at once, without a chance to tidy up, and waits for its end. */

@@ -1,7 +1,7 @@
 /** kill -9 of the agent and of a worker while 200 jobs are in flight. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
-import { checkRecovery, land, takeOff } from './flight.ts';
+import { checkKill, checkRestart, land, takeOff } from './flight.ts';
 
 t.setTimeout(120_000);
 
@@ -12,7 +12,7 @@ t.test('agent', async (t) => {
   await agent!.kill();
   await agent!.start();
   await land(t, flight);
-  await checkRecovery(t, slipway, agent!.startedAtMs, { withinMs: 3_000, fresh: true });
+  await checkRestart(t, slipway, agent!, { withinMs: 3_000, fresh: true });
 });
 
 t.test('worker', async (t) => {
@@ -22,5 +22,5 @@ t.test('worker', async (t) => {
   const [note] = await flight.readNotes();
   process.kill(note!.pid, 'SIGKILL');
   await land(t, flight);
-  await checkRecovery(t, slipway, killedAtMs, { withinMs: 3_000, fresh: true });
+  await checkKill(t, slipway, killedAtMs, 3_000);
 });

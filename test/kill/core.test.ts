@@ -1,7 +1,7 @@
 /** kill -9 of core while 200 jobs are in flight and clients go on submitting. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
-import { checkDrained, checkRecovery, land, takeOff } from './flight.ts';
+import { checkDrained, checkRestart, land, takeOff } from './flight.ts';
 
 t.setTimeout(120_000);
 
@@ -14,7 +14,7 @@ t.test('core', async (t) => {
   await core!.start();
   await more;
   await land(t, flight);
-  await checkRecovery(t, slipway, core!.startedAtMs, { withinMs: 10_000 });
+  await checkRestart(t, slipway, core!, { withinMs: 10_000 });
 });
 
 t.test('one of two cores', async (t) => {

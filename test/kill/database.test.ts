@@ -1,7 +1,7 @@
 /** kill -9 of PostgreSQL while 200 jobs are in flight and clients go on submitting. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
-import { checkRecovery, land, takeOff } from './flight.ts';
+import { checkRestart, land, takeOff } from './flight.ts';
 
 t.setTimeout(120_000);
 
@@ -13,5 +13,5 @@ t.test('PostgreSQL', async (t) => {
   await slipway.database.start();
   await more;
   await land(t, flight);
-  await checkRecovery(t, slipway, slipway.database.startedAtMs, { withinMs: 10_000 });
+  await checkRestart(t, slipway, slipway.database, { withinMs: 10_000 });
 });

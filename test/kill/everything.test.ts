@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { checkRecovery, land, takeOff } from './flight.ts';
+import { checkRestart, land, takeOff } from './flight.ts';
 
 t.setTimeout(120_000);
 
@@ -15,7 +15,7 @@ t.test('everything at once', async (t) => {
   await Promise.all(all.map((child) => child.kill()));
   await Promise.all(all.map((child) => child.start()));
   await land(t, flight);
-  await checkRecovery(t, slipway, slipway.database.startedAtMs, { withinMs: 10_000 });
+  await checkRestart(t, slipway, slipway.database, { withinMs: 10_000 });
 });
 
 t.test('results on the disk of the agent, then agent and core', async (t) => {
