@@ -11,7 +11,9 @@ export function checkWebhookUrl(text: string, allowPrivate: boolean): string {
   if (!URL.canParse(text)) throw refusal('is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refusal('must start with http:// or https://');
-  if (!allowPrivate && isPrivateHost(url.hostname)) throw refusal(`points to a private address (${url.hostname}); the operator can allow these with SLIPWAY_WEBHOOK_ALLOW_PRIVATE`);
+  if (!allowPrivate && isPrivateHost(url.hostname)) {
+    throw refusal(`points to a private address (${url.hostname}); the operator can allow these with SLIPWAY_WEBHOOK_ALLOW_PRIVATE`);
+  }
   return url.href;
 }
 

@@ -97,7 +97,10 @@ export interface AttemptCalls {
    * them back. Cheap when this replica knows of no queued job: then it asks the database only from time to time, so call it often.
    */
   claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]>;
-  /** Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. 'stale': nothing changed, somebody was first. */
+  /**
+   * Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. 'stale': nothing changed,
+   * somebody was first.
+   */
   recordOutcome(outcome: AttemptOutcome): Promise<'recorded' | 'stale'>;
   /** Stores a chunk; resolves after the commit. A chunk of an attempt that is not current is dropped silently. */
   appendChunk(chunk: AttemptChunk): Promise<void>;

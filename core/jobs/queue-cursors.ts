@@ -143,7 +143,8 @@ export class QueueCursors {
     if (!cursor) {
       // A new replica must look once: jobs may wait since before it started.
       cursor = {
-        normal: 0, low: 0, maybeQueued: true, version: 0, count: 1, claiming: 0, raised: Infinity, fullDueAtMs: 0, untold: undefined, wantedAtMs: this.#clock.monotonicMs(),
+        normal: 0, low: 0, maybeQueued: true, version: 0, count: 1, claiming: 0, raised: Infinity, fullDueAtMs: 0, untold: undefined,
+        wantedAtMs: this.#clock.monotonicMs(),
       };
       this.#cursors.set(endpointId, cursor);
     }

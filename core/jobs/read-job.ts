@@ -28,7 +28,8 @@ const WAITING_MAX = 50_000;
 
 /** The refusal of a job that is not there, whatever the reason. */
 export function jobNotFound(jobId: string): DomainError {
-  return new DomainError('JOB_NOT_FOUND', `There is no job ${JSON.stringify(jobId.slice(0, 64))} on this endpoint: it was never submitted, was purged or has expired.`);
+  const name = JSON.stringify(jobId.slice(0, 64));
+  return new DomainError('JOB_NOT_FOUND', `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`);
 }
 
 /** See the file's first line. */

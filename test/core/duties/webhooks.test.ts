@@ -39,7 +39,8 @@ function deliverer(t: Test, allowPrivate = true): WebhookDeliverer {
 }
 
 const makeDue = (): Promise<unknown> => sql`UPDATE webhook_delivery SET due_at = now()`;
-const waiting = async (): Promise<{ tries: number; dueMs: number; last_error: string }[]> => [...await sql<{ tries: number; dueMs: number; last_error: string }[]>`
+interface Waiting { tries: number; dueMs: number; last_error: string }
+const waiting = async (): Promise<Waiting[]> => [...await sql<Waiting[]>`
   SELECT tries, last_error, (extract(epoch FROM due_at - now()) * 1000)::float8 AS "dueMs" FROM webhook_delivery`];
 
 t.test('the body is the record with input and webhook, byte for byte', async (t) => {
@@ -55,7 +56,9 @@ t.test('the body is the record with input and webhook, byte for byte', async (t)
   t.match(body, '"input":{"big": 12345678901234567890.10}');
   t.match(body, '"output":[1e400, "ü"]');
   const found = await engine.calls.get(job, { omitOutput: true, ttlMs: 0 });
-  t.match(JSON.parse(body.replace('1e400', '1')), { id: found.id, status: 'COMPLETED', webhook: url, workerId: 'worker00000001', delayTime: Number, executionTime: Number });
+  t.match(JSON.parse(body.replace('1e400', '1')), {
+    id: found.id, status: 'COMPLETED', webhook: url, workerId: 'worker00000001', delayTime: Number, executionTime: Number,
+  });
   t.same(await waiting(), [], 'nothing is left to do');
 });
 

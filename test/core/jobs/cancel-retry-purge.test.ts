@@ -55,7 +55,8 @@ t.test('retry from every state', async (t) => {
     t.match(await calls.retry(job), { id: job.jobId, state: 'IN_QUEUE', retries: 0, startedAtMs: undefined, finishedAtMs: undefined });
     t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { output: undefined, error: undefined, workerId: undefined });
     const [row] = await sql`
-      SELECT position, expires_at = ttl_deadline_at AS lives, (SELECT count(*) FROM job_chunk WHERE job_id = j.id) AS chunks FROM job j WHERE id = ${job.jobId}`;
+      SELECT position, expires_at = ttl_deadline_at AS lives, (SELECT count(*) FROM job_chunk WHERE job_id = j.id) AS chunks
+      FROM job j WHERE id = ${job.jobId}`;
     t.match(row, { lives: true, chunks: 0 });
     t.ok(row!['position'] > before!['position'], 'at the end of the queue');
     t.match(await attempts.claim(job.endpointId, slotsOn(job.endpointId, 1)), [{ jobId: job.jobId, attempt: 2, input: Buffer.from('{"a":1}') }]);
@@ -93,7 +94,8 @@ t.test('a waiter hears of a purge and of a cancel', async (t) => {
 t.test('unknown jobs, other endpoints and malformed ids are not found', async (t) => {
   const job = await jobIn('COMPLETED');
   const endpointId = await engines.endpoint();
-  for (const key of [{ endpointId, jobId: job.jobId }, { endpointId: job.endpointId, jobId: 'x' }, { endpointId, jobId: '00000000-0000-4000-8000-000000000000-u1' }]) {
+  const unknown = '00000000-0000-4000-8000-000000000000-u1';
+  for (const key of [{ endpointId, jobId: job.jobId }, { endpointId: job.endpointId, jobId: 'x' }, { endpointId, jobId: unknown }]) {
     await refused(t, calls.get(key, { omitOutput: false, ttlMs: 0 }), 'JOB_NOT_FOUND');
     await refused(t, calls.get(key, { omitOutput: false, ttlMs: 5_000 }), 'JOB_NOT_FOUND');
     await refused(t, calls.wait(key, 1_000, never), 'JOB_NOT_FOUND');
