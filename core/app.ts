@@ -59,7 +59,8 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
   const sealer = new Sealer(config.secretKey);
   const stores = {
     accounts: new AccountStore(database), keys: new ApiKeyStore(database), endpoints: new EndpointStore(database),
-    templates: new TemplateStore(database), machines: new MachineStore(database), workers: new WorkerStore(database), scales: new ScaleStore(database),
+    templates: new TemplateStore(database), machines: new MachineStore(database), workers: new WorkerStore(database),
+    scales: new ScaleStore(database),
   };
   const slots = buildSlots();
   const engine = buildJobEngine({ database, events, slots: slots.pool, sealer, ...seams, logger, config });

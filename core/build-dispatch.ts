@@ -79,7 +79,8 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     leases: new LeaseKeeper(machines),
     onLogReply: (reply) => logs.answer(reply),
     onRefresh: (workerId, machineId) => {
-      table.own(drainOne(workerId, machineId).catch((error: unknown) => logger.warn({ err: error, workerId }, 'a worker that asks to be replaced was not drained')));
+      const onFailure = (error: unknown): void => logger.warn({ err: error, workerId }, 'a worker was not replaced as it asks');
+      table.own(drainOne(workerId, machineId).catch(onFailure));
     },
   };
   return { sessions, table, loop, scaling, reports, desired, audit, logs };

@@ -33,11 +33,15 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     webhookAllowPrivate: reader.flag('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
   };
-  if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
+  if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) {
+    reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
+  }
   for (const [name, address] of [['SLIPWAY_CORE_LISTEN', config.listen], ['SLIPWAY_CORE_ADVERTISE', config.advertise]] as const) {
     if (address !== '' && !isAddress(address)) reader.fault(`${name} is ${JSON.stringify(address)}, but must be host:port`);
   }
-  if (config.rootKey !== '' && config.rootKey.length < ROOT_KEY_LENGTH_MIN) reader.fault(`SLIPWAY_ROOT_KEY must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
+  if (config.rootKey !== '' && config.rootKey.length < ROOT_KEY_LENGTH_MIN) {
+    reader.fault(`SLIPWAY_ROOT_KEY must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
+  }
   if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
   reader.finish();
   return Object.freeze(config);

@@ -60,9 +60,13 @@ export class Access {
     this.#rootHash = rootKey === '' ? undefined : hashKey(rootKey);
     this.#clock = clock;
     const keyLookups = lookups<Caller>('key lookups', async (hashes) => keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))));
-    const endpointLookups = lookups<Endpoint>('endpoint lookups', async (ids) => new Map((await endpoints.byIds(ids)).map((found) => [found.id, found])));
-    this.#callers = new VerdictCache({ load: (hash) => keyLookups.add(hash), validMs: VERDICT_VALID_MS, sizeMax: KEYS_CACHED_MAX, clock });
-    this.#endpoints = new VerdictCache({ load: (id) => endpointLookups.add(id), validMs: VERDICT_VALID_MS, sizeMax: ENDPOINTS_CACHED_MAX, clock });
+    const endpointLookups = lookups<Endpoint>('endpoint lookups', async (ids) => {
+      const found = await endpoints.byIds(ids);
+      return new Map(found.map((endpoint) => [endpoint.id, endpoint]));
+    });
+    const validMs = VERDICT_VALID_MS;
+    this.#callers = new VerdictCache({ load: (hash) => keyLookups.add(hash), validMs, sizeMax: KEYS_CACHED_MAX, clock });
+    this.#endpoints = new VerdictCache({ load: (id) => endpointLookups.add(id), validMs, sizeMax: ENDPOINTS_CACHED_MAX, clock });
     events.on('access', (ids) => this.#forget(ids));
   }
 

@@ -31,7 +31,9 @@ export interface KeyContext {
  * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for machines, and only a key
  * that may do everything in its account makes others: UNAUTHORIZED. NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
  */
-export async function createKey({ keys, accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish): Promise<{ key: ApiKey; secret: string }> {
+export async function createKey(
+  { keys, accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish,
+): Promise<{ key: ApiKey; secret: string }> {
   const root = caller.scope === 'ROOT';
   if (!root && (caller.scope !== 'ALL' || caller.endpointIds.length > 0)) throw unauthorized();
   if (!root && (wish.scope === 'AGENT' || (wish.accountId !== '' && wish.accountId !== caller.accountId))) throw unauthorized();
@@ -39,10 +41,15 @@ export async function createKey({ keys, accounts, endpoints }: KeyContext, calle
   checkTexts('endpoint_ids', wish.endpointIds);
   const accountId = wish.accountId || caller.accountId;
   if (accountId === '') throw invalid('account_id is required with the root key: whose key shall it be?');
-  if (root && !(await accounts.exists(accountId))) throw new DomainError('NOT_FOUND', `There is no account ${JSON.stringify(accountId.slice(0, 64))}.`);
-  const own = new Set(wish.endpointIds.length === 0 ? [] : (await endpoints.byIds(wish.endpointIds)).filter((e) => e.accountId === accountId).map((e) => e.id));
-  for (const id of wish.endpointIds) if (!own.has(id)) throw endpointNotFound(id);
+  if (root && !(await accounts.exists(accountId))) {
+    throw new DomainError('NOT_FOUND', `There is no account ${JSON.stringify(accountId.slice(0, 64))}.`);
+  }
+  const named = wish.endpointIds.length === 0 ? [] : await endpoints.byIds(wish.endpointIds);
+  for (const id of wish.endpointIds) {
+    if (!named.some((endpoint) => endpoint.id === id && endpoint.accountId === accountId)) throw endpointNotFound(id);
+  }
   const secret = newKeyText(wish.scope);
-  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name: wish.name, scope: wish.scope, endpointIds: wish.endpointIds }, hashKey(secret));
+  const { name, scope, endpointIds } = wish;
+  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds }, hashKey(secret));
   return { key, secret };
 }

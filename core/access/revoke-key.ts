@@ -8,6 +8,8 @@ import type { ApiKeyStore } from '../store/api-key-store.ts';
 export async function revokeKey(keys: ApiKeyStore, caller: Caller, id: string, onRevoked: (keyId: string) => void): Promise<void> {
   const root = caller.scope === 'ROOT';
   if (!root && (caller.scope !== 'ALL' || caller.endpointIds.length > 0)) throw unauthorized();
-  if (!(await keys.revoke(id, root ? undefined : caller.accountId))) throw new DomainError('NOT_FOUND', 'There is no such key in this account.');
+  if (!(await keys.revoke(id, root ? undefined : caller.accountId))) {
+    throw new DomainError('NOT_FOUND', 'There is no such key in this account.');
+  }
   onRevoked(id);
 }

@@ -11,7 +11,8 @@ export class StartedWorkers {
   readonly #counts: VerdictCache<number>;
 
   constructor(workers: Pick<WorkerStore, 'countStarted'>, clock: Clock) {
-    this.#counts = new VerdictCache({ load: (endpointId) => workers.countStarted(endpointId), validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
+    const load = (endpointId: string): Promise<number> => workers.countStarted(endpointId);
+    this.#counts = new VerdictCache({ load, validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
   }
 
   /** Busy ones and idle ones. */

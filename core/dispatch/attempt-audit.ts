@@ -1,6 +1,6 @@
 /**
- * Compares, every two seconds, the attempts that the job table counts on this replica's machines for with those that the sessions hold. They
- * differ after a claim whose answer was lost (the database restarted), a claim of a session that was fenced, or an assignment that its
+ * Compares, every two seconds, the attempts that the job table counts on this replica's machines for with those that the sessions hold.
+ * They differ after a claim whose answer was lost (the database restarted), a claim of a session that was fenced, or an assignment that its
  * session could not send. Only a difference that two looks in a row have seen counts, because claims and outcomes are on their way all
  * the time. This is not a rescue by elapsed time: the holder itself says that it does not hold the attempt.
  */
@@ -74,9 +74,10 @@ export class AttemptAudit implements Service {
       if (pool.holds(attempt) || arriving.has(id)) continue;
       suspects.add(`${session.id} ${id}`);
       if (!this.#suspects.has(`${session.id} ${id}`)) continue;
-      const { endpointId, jobId, workerId } = attempt;
-      logger.warn({ endpointId, jobId, workerId, attempt: attempt.attempt }, 'a claimed job had not reached its worker and goes back');
-      await this.#options.attempts.recordOutcome({ endpointId, jobId, attempt: attempt.attempt, kind: 'RETURNED', output: undefined, error: '' });
+      const { endpointId, jobId, attempt: number, workerId } = attempt;
+      logger.warn({ endpointId, jobId, workerId, attempt: number }, 'a claimed job had not reached its worker and goes back');
+      const outcome = { endpointId, jobId, attempt: number, kind: 'RETURNED', output: undefined, error: '' } as const;
+      await this.#options.attempts.recordOutcome(outcome);
     }
   }
 

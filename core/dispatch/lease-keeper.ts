@@ -1,6 +1,6 @@
 /**
- * Extends the leases of the machines whose sessions this replica holds: all heartbeats that arrive together are one statement. A heartbeat is
- * answered only when its extension is committed, so an agent never believes in a lease that the database does not know.
+ * Extends the leases of the machines whose sessions this replica holds: all heartbeats that arrive together are one statement. A heartbeat
+ * is answered only when its extension is committed, so an agent never believes in a lease that the database does not know.
  */
 import { Batcher } from '../runtime/batcher.ts';
 import type { MachineSession, MachineStore } from '../store/machine-store.ts';

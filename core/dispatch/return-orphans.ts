@@ -4,7 +4,9 @@ import type { ClaimedJob } from '../jobs/slots.ts';
 import type { Logger } from '../runtime/logger.ts';
 
 /** Never rejects. One that cannot be written is found by the machine's next hello, by the audit or by the end of its lease. */
-export async function returnOrphans(attempts: Pick<AttemptCalls, 'recordOutcome'>, jobs: readonly ClaimedJob[], logger: Logger): Promise<void> {
+export async function returnOrphans(
+  attempts: Pick<AttemptCalls, 'recordOutcome'>, jobs: readonly ClaimedJob[], logger: Logger,
+): Promise<void> {
   const results = await Promise.allSettled(jobs.map(({ endpointId, jobId, attempt }) => (
     attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'RETURNED', output: undefined, error: '' })
   )));

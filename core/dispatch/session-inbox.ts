@@ -3,7 +3,9 @@
  * acknowledgement follows the commit. A failed write is tried again while the session lives, because the agent sends once and then waits.
  * The number of writes in flight is bounded: beyond it the stream is not read.
  */
-import type { AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type {
+  AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptCalls, AttemptOutcome } from '../jobs/job-engine.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import { delay } from '../runtime/clock.ts';
@@ -61,7 +63,8 @@ export class SessionInbox {
       if (!key || number < 1) continue;
       const id = attemptId(key);
       const before = this.#chunkTails.get(id);
-      const write = this.#write(output.length + (metrics?.length ?? 0), () => this.#options.attempts.appendChunk({ ...key, number, output, metrics }));
+      const chunk = { ...key, number, output, metrics };
+      const write = this.#write(output.length + (metrics?.length ?? 0), () => this.#options.attempts.appendChunk(chunk));
       const tail = Promise.all([before, write]).then(() => {
         if (this.#chunkTails.get(id) === tail) this.#chunkTails.delete(id);
         if (!this.#ended.signal.aborted) this.#options.outbox.ackChunk(key, ref!, number);

@@ -13,8 +13,8 @@ import type { AssignmentSink, HeldAttempt, SlotPool } from './slot-pool.ts';
 import type { WorkerReports } from './worker-reports.ts';
 
 /**
- * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally says so at once; a result
- * that is on its way must not be overtaken by the news that its worker is gone.
+ * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally says so at once; a
+ * result that is on its way must not be overtaken by the news that its worker is gone.
  */
 const LAST_WORDS_MS = 2_000;
 /** Most workers that one machine may report. */

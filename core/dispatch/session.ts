@@ -1,6 +1,6 @@
 /**
- * One connection of an agent, from its hello to its end. Any failure in any part ends all of it, and the agent comes back with a new session
- * and the full picture. What an agent sends is handled in the order in which it arrived.
+ * One connection of an agent, from its hello to its end. Any failure in any part ends all of it, and the agent comes back with a new
+ * session and the full picture. What an agent sends is handled in the order in which it arrived.
  */
 import type { Hello, SessionRequest, WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';

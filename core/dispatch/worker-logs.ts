@@ -37,7 +37,9 @@ export class WorkerLogs {
   read(machineId: string, workerId: string, tailBytes: number): Promise<Buffer> {
     const session = this.#table.get(machineId);
     if (!session?.isOpen) return Promise.reject(new DomainError('UNAVAILABLE', 'The machine of this worker is not connected.'));
-    if (this.#waiting.size >= REQUESTS_MAX) return Promise.reject(new DomainError('RATE_LIMITED', 'Too many logs are being read; try again shortly.'));
+    if (this.#waiting.size >= REQUESTS_MAX) {
+      return Promise.reject(new DomainError('RATE_LIMITED', 'Too many logs are being read; try again shortly.'));
+    }
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve, reject) => {

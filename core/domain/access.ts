@@ -27,14 +27,20 @@ export interface Wish {
 export const ROOT_CALLER: Caller = { accountId: '', keyId: 'root', scope: 'ROOT', endpointIds: [] };
 
 /** One text for every refusal of a key, so that nobody learns which keys exist. */
-export const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or not permitted to do this. Send it as `Authorization: Bearer <key>`.';
+export const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or not permitted to do this. '
+  + 'Send it as `Authorization: Bearer <key>`.';
 
 /** Fails with UNAUTHORIZED unless the key may do this in its own account. Whether the endpoint exists there is for the caller to check. */
 export function permit(caller: Caller, wish: Wish): void {
   const agent = caller.scope === 'AGENT';
   const readOnly = caller.scope === 'READ_ONLY' && wish.write === true;
-  const otherEndpoint = caller.endpointIds.length > 0 && (wish.endpointId === undefined ? wish.write === true : !caller.endpointIds.includes(wish.endpointId));
-  if (agent || readOnly || otherEndpoint) throw unauthorized();
+  if (agent || readOnly || isElsewhere(caller, wish)) throw unauthorized();
+}
+
+/** A key for some endpoints may read what is about the whole account, but change nothing outside of its endpoints. */
+function isElsewhere({ endpointIds }: Caller, { endpointId, write }: Wish): boolean {
+  if (endpointIds.length === 0) return false;
+  return endpointId === undefined ? write === true : !endpointIds.includes(endpointId);
 }
 
 /** The refusal of a key. */

@@ -67,8 +67,8 @@ const LIST_LENGTH_MAX = 100;
 
 /** Fields that can change without replacing workers (compat.md 3.4); a change of any other raises the version. */
 const IN_PLACE: ReadonlySet<keyof EndpointSettings> = new Set([
-  'executionTimeoutMs', 'flashBootType', 'idleTimeoutSeconds', 'name', 'scalerType', 'scalerValue', 'workersMax', 'workersMin', 'retryLimit',
-  'retryHandlerErrors', 'type', 'computeType',
+  'executionTimeoutMs', 'flashBootType', 'idleTimeoutSeconds', 'name', 'scalerType', 'scalerValue', 'workersMax', 'workersMin',
+  'retryLimit', 'retryHandlerErrors', 'type', 'computeType',
 ]);
 
 /** Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. */
@@ -76,15 +76,21 @@ export function checkEndpoint(settings: EndpointSettings): void {
   checkName('name', settings.name);
   for (const [field, min, max] of BOUNDS) {
     const value = settings[field] as number;
-    if (!Number.isInteger(value) || value < min || value > max) throw invalid(`${snake(field)} is ${value}, but must be a whole number from ${min} to ${max}`);
+    if (!Number.isInteger(value) || value < min || value > max) {
+      throw invalid(`${snake(field)} is ${value}, but must be a whole number from ${min} to ${max}`);
+    }
   }
   if (settings.workersMin > settings.workersMax) {
     throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
   }
   checkGpuIds(settings.gpuIds);
   if (settings.gpuIds.length > 0 && settings.gpuCount < 1) throw invalid('gpu_count must be at least 1 when gpu_ids is not empty');
-  if (settings.computeType !== 'GPU' && settings.computeType !== 'CPU') throw invalid(`compute_type is ${JSON.stringify(settings.computeType)}, but must be GPU or CPU`);
-  if (settings.computeType === 'CPU' && (settings.gpuIds.length > 0 || settings.gpuCount > 0)) throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
+  if (settings.computeType !== 'GPU' && settings.computeType !== 'CPU') {
+    throw invalid(`compute_type is ${JSON.stringify(settings.computeType)}, but must be GPU or CPU`);
+  }
+  if (settings.computeType === 'CPU' && (settings.gpuIds.length > 0 || settings.gpuCount > 0)) {
+    throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
+  }
   checkTexts('locations', settings.locations);
   checkTexts('network_volume_ids', settings.networkVolumeIds);
   checkTexts('allowed_cuda_versions', settings.allowedCudaVersions);
@@ -103,13 +109,15 @@ export function replacesWorkers(before: EndpointSettings, after: EndpointSetting
 /** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (spec.md 3). */
 export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'workersMax'>): void {
   if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
-  throw new DomainError('WORKERS_NOT_ZERO', `Set workersMin and workersMax to 0 before deleting the endpoint (they are ${endpoint.workersMin} and `
-    + `${endpoint.workersMax}): PATCH /v1/endpoints/${endpoint.id} with {"workersMin":0,"workersMax":0}.`);
+  throw new DomainError('WORKERS_NOT_ZERO', 'Set workersMin and workersMax to 0 before deleting the endpoint (they are '
+    + `${endpoint.workersMin} and ${endpoint.workersMax}): PATCH /v1/endpoints/${endpoint.id} with {"workersMin":0,"workersMax":0}.`);
 }
 
 /** 1 to 191 characters, no NUL. */
 export function checkName(field: string, name: string): void {
-  if (name.length === 0 || name.length > NAME_LENGTH_MAX) throw invalid(`${field} has ${name.length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
+  if (name.length === 0 || name.length > NAME_LENGTH_MAX) {
+    throw invalid(`${field} has ${name.length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
+  }
   checkText(field, name);
 }
 
@@ -118,7 +126,9 @@ export function checkEnv(env: Record<string, string>): void {
   const entries = Object.entries(env);
   if (entries.length > ENV_SIZE_MAX) throw invalid(`env has ${entries.length} variables, but may have ${ENV_SIZE_MAX}`);
   for (const [name, value] of entries) {
-    if (!/^[A-Za-z_][A-Za-z0-9_.-]{0,254}$/.test(name)) throw invalid(`env: ${JSON.stringify(name.slice(0, 64))} is not a name for a variable`);
+    if (!/^[A-Za-z_][A-Za-z0-9_.-]{0,254}$/.test(name)) {
+      throw invalid(`env: ${JSON.stringify(name.slice(0, 64))} is not a name for a variable`);
+    }
     if (value.length > ENV_VALUE_LENGTH_MAX) throw invalid(`env: ${name} is longer than ${ENV_VALUE_LENGTH_MAX} characters`);
     checkText(`env: ${name}`, value);
   }

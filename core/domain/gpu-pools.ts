@@ -61,7 +61,8 @@ export function checkGpuIds(gpuIds: readonly string[]): void {
     const excluded = id.startsWith('-');
     const known = excluded ? GPU_TYPES.has(id.slice(1)) : id in GPU_POOLS || GPU_TYPES.has(id);
     if (known) continue;
-    const allowed = excluded ? `a type name after the '-': ${typeList()}` : `a pool (${Object.keys(GPU_POOLS).join(', ')}) or a type name (${typeList()})`;
+    const pools = Object.keys(GPU_POOLS).join(', ');
+    const allowed = excluded ? `a type name after the '-': ${typeList()}` : `a pool (${pools}) or a type name (${typeList()})`;
     throw new DomainError('INVALID_REQUEST', `gpu_ids: ${JSON.stringify(id)} is not known; allowed is ${allowed}`);
   }
   if (gpuIds.some((id) => !id.startsWith('-')) && gpuPreference(gpuIds).order.length === 0) {

@@ -9,4 +9,6 @@ export const HEARTBEATS_MISSED_MAX = 3;
 /** A session that sent nothing for this many milliseconds is closed: its connection is dead though nobody noticed. */
 export const SILENCE_MS_MAX = LEASE_MS;
 
-if (HEARTBEAT_PERIOD_MS * (HEARTBEATS_MISSED_MAX + 1) >= LEASE_MS) throw new Error('a lease must outlive the heartbeats that may go missing');
+if (HEARTBEAT_PERIOD_MS * (HEARTBEATS_MISSED_MAX + 1) >= LEASE_MS) {
+  throw new Error('a lease must outlive the heartbeats that may go missing');
+}

@@ -50,14 +50,17 @@ const location: Filter = (machine, wish) => {
 };
 
 const cuda: Filter = (machine, wish) => {
-  if (wish.allowedCudaVersions.length === 0 || wish.allowedCudaVersions.some((version) => supports(machine.cudaVersion, version))) return undefined;
+  if (wish.allowedCudaVersions.length === 0 || wish.allowedCudaVersions.some((version) => supports(machine.cudaVersion, version))) {
+    return undefined;
+  }
   return `its driver supports CUDA ${machine.cudaVersion || 'nothing'}, not ${wish.allowedCudaVersions.join(' or ')}`;
 };
 
 const gpuType: Filter = (machine, wish) => {
   if (wish.gpuCount === 0) return undefined;
   if (machine.gpus.some((gpu) => rankOf(gpu, wish) !== undefined)) return undefined;
-  return machine.gpus.length === 0 ? 'it has no GPU' : `none of its GPUs (${[...new Set(machine.gpus.map((gpu) => gpu.name))].join(', ')}) is asked for`;
+  const names = new Set(machine.gpus.map((gpu) => gpu.name));
+  return names.size === 0 ? 'it has no GPU' : `none of its GPUs (${[...names].join(', ')}) is asked for`;
 };
 
 const gpuRoom: Filter = (machine, wish) => {

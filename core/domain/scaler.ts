@@ -58,7 +58,7 @@ export function runningWorkers(sample: ScaleSample): WorkerSample[] {
   return sample.workers.filter((worker) => worker.desired === 'RUN');
 }
 
-/** From zero the first job starts one worker; then one more each scalerValue seconds while the oldest job has waited longer (compat.md 7.2). */
+/** From zero the first job starts one worker; then one more each scalerValue seconds while the oldest has waited longer (compat.md 7.2). */
 export const queueDelayScaler: Scaler = (sample, settings) => {
   const present = runningWorkers(sample).filter((worker) => worker.version === settings.version);
   const busy = present.filter((worker) => worker.held > 0).length;
@@ -74,7 +74,8 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
 /** ceil((queued + running) / scalerValue) (compat.md 7.2). */
 export const requestCountScaler: Scaler = (sample, settings) => {
   const jobs = sample.queued + sample.running;
-  return { workers: Math.ceil(jobs / settings.scalerValue), reason: jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs` };
+  const reason = jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs`;
+  return { workers: Math.ceil(jobs / settings.scalerValue), reason };
 };
 
 /** The scaler that the owner chose. Another one can stand in its place. */

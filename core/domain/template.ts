@@ -47,7 +47,9 @@ export function checkTemplate(template: TemplateSettings): void {
     if (parts.length > COMMAND_PARTS_MAX) throw invalid(`${field} has ${parts.length} parts, but may have ${COMMAND_PARTS_MAX}`);
     for (const part of parts) checkText(field, part);
   }
-  if (template.imageName === '' && template.startCommand.length === 0) throw invalid('a template needs image_name or start_command: what should its workers run?');
+  if (template.imageName === '' && template.startCommand.length === 0) {
+    throw invalid('a template needs image_name or start_command: what should its workers run?');
+  }
   if (template.startCommand[0] === '') throw invalid('start_command names no program');
   checkEnv(template.env);
   checkText('working_directory', template.workingDirectory);
@@ -57,9 +59,13 @@ export function checkTemplate(template: TemplateSettings): void {
   checkTexts('ports', template.ports);
   for (const port of template.ports) {
     const number = /^(\d{1,5})\/(http|tcp|udp)$/.exec(port)?.[1];
-    if (number === undefined || Number(number) < 1 || Number(number) > 65_535) throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http or 22/tcp`);
+    if (number === undefined || Number(number) < 1 || Number(number) > 65_535) {
+      throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http or 22/tcp`);
+    }
   }
-  if (!['NVIDIA', 'AMD', 'CPU'].includes(template.category)) throw invalid(`category is ${JSON.stringify(template.category)}, but must be NVIDIA, AMD or CPU`);
+  if (!['NVIDIA', 'AMD', 'CPU'].includes(template.category)) {
+    throw invalid(`category is ${JSON.stringify(template.category)}, but must be NVIDIA, AMD or CPU`);
+  }
   if (template.readme.length > README_LENGTH_MAX) throw invalid(`readme is longer than ${README_LENGTH_MAX} characters`);
   checkText('readme', template.readme);
 }
@@ -70,7 +76,9 @@ export function templateReplacesWorkers(before: TemplateSettings, after: Templat
 }
 
 function checkDisk(field: string, gb: number): void {
-  if (!Number.isInteger(gb) || gb < 0 || gb > DISK_GB_MAX) throw invalid(`${field} is ${gb}, but must be a whole number from 0 to ${DISK_GB_MAX}`);
+  if (!Number.isInteger(gb) || gb < 0 || gb > DISK_GB_MAX) {
+    throw invalid(`${field} is ${gb}, but must be a whole number from 0 to ${DISK_GB_MAX}`);
+  }
 }
 
 function sorted(value: unknown): unknown {

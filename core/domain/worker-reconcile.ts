@@ -58,5 +58,6 @@ function surplusOf(current: readonly WorkerSample[], settings: ScaleSettings, co
   };
   const order = [...current].sort((a, b) => rank(a) - rank(b) || a.held - b.held || b.idleMs - a.idleMs);
   const overMax = current.length - settings.workersMax;
-  return order.slice(0, Math.max(count, 0)).filter((worker, index) => index < overMax || worker.state === 'UNHEALTHY' || isIdle(worker, settings));
+  const mayGo = (worker: WorkerSample): boolean => worker.state === 'UNHEALTHY' || isIdle(worker, settings);
+  return order.slice(0, Math.max(count, 0)).filter((worker, index) => index < overMax || mayGo(worker));
 }

@@ -19,14 +19,19 @@ export interface EndpointWish {
   requestId: string;
 }
 
-/** Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, or the template is unknown. */
+/**
+ * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, or the template is
+ * unknown.
+ */
 export async function createEndpoint(context: EndpointContext, accountId: string, wish: EndpointWish): Promise<Endpoint> {
   const { endpoints, templates, random, onChanged } = context;
   const { requestId, webhookSecret } = wish;
   if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
   checkText('request_id', requestId);
   const template = wish.settings.templateId === '' ? undefined : await templates.usable(wish.settings.templateId, accountId);
-  if (!template) throw invalid(`template_id: there is no template ${JSON.stringify(wish.settings.templateId.slice(0, 64))} in this account; create one first`);
+  if (!template) {
+    throw invalid(`template_id: there is no template ${JSON.stringify(wish.settings.templateId.slice(0, 64))} in this account`);
+  }
   const settings = { ...wish.settings, name: wish.settings.name || template.name };
   checkEndpoint(settings);
   const id = random.id(ID_LENGTH);

@@ -7,5 +7,8 @@ import { templateNotFound } from './get-template.ts';
 export async function deleteTemplate({ templates }: Pick<EndpointContext, 'templates'>, accountId: string, id: string): Promise<void> {
   const removal = await templates.remove(id, accountId);
   if (!removal) throw templateNotFound(id);
-  if (!removal.removed) throw new DomainError('IN_USE', `The template is used by ${removal.usedBy.join(', ')}; delete these endpoints or give them another template first.`);
+  if (!removal.removed) {
+    const users = removal.usedBy.join(', ');
+    throw new DomainError('IN_USE', `The template is used by ${users}; delete these endpoints or give them another template first.`);
+  }
 }

@@ -12,7 +12,7 @@ export interface EndpointChange {
   webhookSecret: string | undefined;
 }
 
-/** Answers the endpoint after the change. A change that replaces workers raises its version. INVALID_REQUEST: the result would be out of range. */
+/** Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of range. */
 export async function updateEndpoint(context: EndpointContext, accountId: string, id: string, change: EndpointChange): Promise<Endpoint> {
   const { endpoints, templates, onChanged } = context;
   const { templateId } = change.settings;

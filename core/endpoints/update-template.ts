@@ -7,7 +7,8 @@ import { templateNotFound } from './get-template.ts';
 
 /** TEMPLATE_NOT_FOUND, NAME_TAKEN, or INVALID_REQUEST: the result would be out of range. */
 export async function updateTemplate(
-  { templates, onChanged }: Pick<EndpointContext, 'templates' | 'onChanged'>, accountId: string, id: string, change: Partial<TemplateSettings>,
+  { templates, onChanged }: Pick<EndpointContext, 'templates' | 'onChanged'>, accountId: string, id: string,
+  change: Partial<TemplateSettings>,
 ): Promise<Template> {
   const updated = await templates.update(id, accountId, (current) => {
     const { id: _id, accountId: _accountId, createdAt: _createdAt, ...settings } = { ...current, ...change };

@@ -31,7 +31,8 @@ export function endpointHandlers(access: Access, context: EndpointContext, logge
     updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');
       const { accountId } = await access.check(apiKey, { endpointId: endpoint.id, write: true });
-      return { endpoint: endpointToMessage(await updateEndpoint(context, accountId, endpoint.id, changeFromMessage(endpoint, updateMask ?? []))) };
+      const change = changeFromMessage(endpoint, updateMask ?? []);
+      return { endpoint: endpointToMessage(await updateEndpoint(context, accountId, endpoint.id, change)) };
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
       const { accountId } = await access.check(apiKey, { endpointId: id, write: true });

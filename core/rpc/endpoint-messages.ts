@@ -7,7 +7,9 @@ import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointWish } from '../endpoints/create-endpoint.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
 
-const TYPES: Record<EndpointType, EndpointSettings['type']> = { [EndpointType.UNSPECIFIED]: 'QB', [EndpointType.QB]: 'QB', [EndpointType.LB]: 'LB' };
+const TYPES: Record<EndpointType, EndpointSettings['type']> = {
+  [EndpointType.UNSPECIFIED]: 'QB', [EndpointType.QB]: 'QB', [EndpointType.LB]: 'LB',
+};
 const SCALERS: Record<ScalerType, EndpointSettings['scalerType']> = {
   [ScalerType.UNSPECIFIED]: 'QUEUE_DELAY', [ScalerType.QUEUE_DELAY]: 'QUEUE_DELAY', [ScalerType.REQUEST_COUNT]: 'REQUEST_COUNT',
 };
@@ -96,7 +98,10 @@ export function changeFromMessage(endpoint: EndpointMessage, mask: readonly stri
   for (const path of mask) {
     if (path === 'webhook_secret') continue;
     const change = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
-    if (!change) throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}, webhook_secret`);
+    if (!change) {
+      const allowed = [...Object.keys(CHANGES), 'webhook_secret'].join(', ');
+      throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${allowed}`);
+    }
     Object.assign(settings, change(endpoint));
   }
   return { settings, webhookSecret: mask.includes('webhook_secret') ? endpoint.webhookSecret : undefined };

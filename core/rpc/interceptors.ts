@@ -29,7 +29,8 @@ export function requestInterceptor({ clock, random, logger }: { clock: Clock; ra
         next(metadata);
       },
       sendStatus: (status, next) => {
-        logger.debug({ method: methodDescriptor.path, requestId, code: status.code, tookMs: clock.monotonicMs() - startedAtMs }, 'call ended');
+        const tookMs = clock.monotonicMs() - startedAtMs;
+        logger.debug({ method: methodDescriptor.path, requestId, code: status.code, tookMs }, 'call ended');
         const metadata = status.metadata ?? new Metadata();
         if (!sent) metadata.set(REQUEST_ID_KEY, requestId);
         if (status.code !== Code.UNKNOWN) return next({ ...status, metadata });

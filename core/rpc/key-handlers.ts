@@ -38,6 +38,7 @@ export function keyHandlers(access: Access, context: KeyContext, onRevoked: (key
 
 function keyToMessage(key: ApiKey): Key {
   return {
-    id: key.id, name: key.name, scope: KeyScope[key.scope], endpointIds: key.endpointIds, createTime: key.createdAt, revokeTime: key.revokedAt ?? undefined,
+    id: key.id, name: key.name, scope: KeyScope[key.scope], endpointIds: key.endpointIds, createTime: key.createdAt,
+    revokeTime: key.revokedAt ?? undefined,
   };
 }

@@ -53,7 +53,9 @@ async function readLog(
 ): Promise<GetWorkerLogResponse> {
   const { workerId } = request;
   const tailBytes = request.tailBytes === 0 ? TAIL_BYTES_DEFAULT : request.tailBytes;
-  if (tailBytes < 1 || tailBytes > WORKER_LOG_BYTES_MAX) throw invalid(`tail_bytes is ${tailBytes}, but must be from 1 to ${WORKER_LOG_BYTES_MAX}`);
+  if (tailBytes < 1 || tailBytes > WORKER_LOG_BYTES_MAX) {
+    throw invalid(`tail_bytes is ${tailBytes}, but must be from 1 to ${WORKER_LOG_BYTES_MAX}`);
+  }
   await access.caller(apiKey);
   const worker = await context.workers.find(workerId);
   if (!worker) throw workerNotFound(workerId);

@@ -1,6 +1,8 @@
 /** Receives a large outcome piece by piece. Its attempt keeps its slot until all of it has arrived. */
 import type { ServerReadableStream } from '@grpc/grpc-js';
-import type { AttemptOutcome as OutcomeMessage, ReportOutcomeRequest, ReportOutcomeResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type {
+  AttemptOutcome as OutcomeMessage, ReportOutcomeRequest, ReportOutcomeResponse,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { outcomeFromMessage } from '../dispatch/agent-messages.ts';
 import type { SessionContext } from '../dispatch/session.ts';
@@ -13,8 +15,10 @@ import type { AttemptOutcome } from '../jobs/job-engine.ts';
 const BYTES_ARRIVING_MAX = 256 * 1024 * 1024;
 let bytesArriving = 0;
 
+type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>;
+
 /** Resolves after the commit. INVALID_REQUEST: the first message carries no outcome. RATE_LIMITED: too much is arriving. */
-export async function receiveOutcome(call: ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>, context: SessionContext): Promise<void> {
+export async function receiveOutcome(call: IncomingStream, context: SessionContext): Promise<void> {
   const { attempts, pool, arriving, table } = context;
   const { message, pieces, bytes } = await receivePieces(call, arriving);
   try {
@@ -31,7 +35,8 @@ export async function receiveOutcome(call: ServerReadableStream<ReportOutcomeReq
 
 function withOutput(outcome: AttemptOutcome, pieces: readonly Buffer[], bytes: number): AttemptOutcome {
   if (bytes <= OUTPUT_BYTES_MAX) return { ...outcome, output: Buffer.concat(pieces) };
-  return { ...outcome, kind: 'FAILED', output: undefined, error: `the output has ${bytes} bytes, but may have ${OUTPUT_BYTES_MAX}; store it elsewhere and return a link` };
+  const error = `the output has ${bytes} bytes, but may have ${OUTPUT_BYTES_MAX}; store it elsewhere and return a link`;
+  return { ...outcome, kind: 'FAILED', output: undefined, error };
 }
 
 interface Received {
@@ -41,7 +46,7 @@ interface Received {
   bytes: number;
 }
 
-function receivePieces(call: ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>, arriving: Set<string>): Promise<Received> {
+function receivePieces(call: IncomingStream, arriving: Set<string>): Promise<Received> {
   return new Promise((resolve, reject) => {
     let message: OutcomeMessage | undefined;
     const pieces: Buffer[] = [];
@@ -60,7 +65,9 @@ function receivePieces(call: ServerReadableStream<ReportOutcomeRequest, ReportOu
       bytes += request.piece.length;
       bytesArriving += request.piece.length;
       if (bytes <= OUTPUT_BYTES_MAX) pieces.push(request.piece);
-      if (bytesArriving > BYTES_ARRIVING_MAX) fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
+      if (bytesArriving > BYTES_ARRIVING_MAX) {
+        fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
+      }
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
     call.on('end', () => (message ? resolve({ message, pieces, bytes }) : fail(invalid('the first message must carry outcome'))));

@@ -1,4 +1,4 @@
-/** Lets grpcurl and its like read the contract from a running core. The .proto files themselves are read, so that nothing has to be built. */
+/** Lets grpcurl and its like read the contract from a running core. The .proto files themselves are read: nothing has to be built. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { loadSync } from '@grpc/proto-loader';

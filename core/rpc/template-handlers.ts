@@ -30,7 +30,8 @@ export function templateHandlers(access: Access, context: EndpointContext, logge
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
       if (!template) throw invalid('template is required');
       const { accountId } = await ownAccount(access, apiKey, true);
-      return { template: templateToMessage(await updateTemplate(context, accountId, template.id, templateChangeFromMessage(template, updateMask ?? []))) };
+      const change = templateChangeFromMessage(template, updateMask ?? []);
+      return { template: templateToMessage(await updateTemplate(context, accountId, template.id, change)) };
     }),
     deleteTemplate: unary(logger, async ({ id }, apiKey) => {
       const { accountId } = await ownAccount(access, apiKey, true);

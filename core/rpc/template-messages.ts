@@ -45,7 +45,9 @@ export function templateChangeFromMessage(template: TemplateMessage, mask: reado
   const change: Partial<TemplateSettings> = {};
   for (const path of mask) {
     const field = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
-    if (!field) throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}`);
+    if (!field) {
+      throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}`);
+    }
     Object.assign(change, field(template));
   }
   return change;

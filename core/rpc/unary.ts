@@ -26,7 +26,9 @@ export function refusalOf(error: unknown): { reason: Reason; message: string } {
   if (error instanceof DomainError) return { reason: error.reason, message: error.message };
   if (error instanceof OverloadError) return { reason: 'RATE_LIMITED', message: OVERLOAD_TEXT };
   // drizzle wraps what the driver threw.
-  if (isTransient(error) || isTransient((error as { cause?: unknown } | undefined)?.cause)) return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
+  if (isTransient(error) || isTransient((error as { cause?: unknown } | undefined)?.cause)) {
+    return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
+  }
   return { reason: 'INTERNAL', message: INTERNAL_TEXT };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Decides, for every endpoint that needs it, which workers there should be. Any replica may take a turn at any endpoint; the endpoint's row
- * lock keeps two from deciding at once. Once a second all endpoints are looked at; those that something happened to are looked at right away,
- * so that a first job does not wait for the second to pass.
+ * lock keeps two from deciding at once. Once a second all endpoints are looked at; those that something happened to are looked at right
+ * away, so that a first job does not wait for the second to pass.
  */
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
 import type { Scaler } from '../domain/scaler.ts';
@@ -20,8 +20,8 @@ const QUEUED_PAUSE_MS = 100;
 /** Turns at once. */
 const TURNS_MAX = 3;
 /**
- * Machines are only given up after the database has answered for this long, in milliseconds: when it comes back after an outage all leases have
- * run out, although every agent is alive and about to extend its own.
+ * Machines are only given up after the database has answered for this long, in milliseconds: when it comes back after an outage all leases
+ * have run out, although every agent is alive and about to extend its own.
  */
 const LOST_AFTER_HEALTHY_MS = 3 * HEARTBEAT_PERIOD_MS;
 

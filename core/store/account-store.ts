@@ -13,7 +13,8 @@ export class AccountStore {
 
   /** Creates an account and answers its id; of an account with this name the id it has. */
   async create(id: string, name: string): Promise<string> {
-    const [made] = await this.#database.db.insert(account).values({ id, name }).onConflictDoNothing({ target: account.name }).returning({ id: account.id });
+    const [made] = await this.#database.db.insert(account).values({ id, name })
+      .onConflictDoNothing({ target: account.name }).returning({ id: account.id });
     if (made) return made.id;
     const [found] = await this.#database.db.select({ id: account.id }).from(account).where(eq(account.name, name));
     return found!.id;

@@ -31,7 +31,8 @@ export class ApiKeyStore {
 
   /** Holders of keys by the hashes of their texts, hex; hashes of no key and of revoked keys are left out. */
   async callers(hashes: readonly Buffer[]): Promise<Map<string, Caller>> {
-    const rows = await this.#database.db.select().from(apiKey).where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
+    const rows = await this.#database.db.select().from(apiKey)
+      .where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
     return new Map(rows.map((row) => [
       row.secretHash.toString('hex'), { accountId: row.accountId, keyId: row.id, scope: row.scope as Scope, endpointIds: row.endpointIds },
     ]));
@@ -39,14 +40,16 @@ export class ApiKeyStore {
 
   /** Keys of an account, revoked ones included, oldest first. */
   async list(accountId: string): Promise<ApiKey[]> {
-    const rows = await this.#database.db.select().from(apiKey).where(eq(apiKey.accountId, accountId)).orderBy(asc(apiKey.createdAt), asc(apiKey.id));
+    const rows = await this.#database.db.select().from(apiKey)
+      .where(eq(apiKey.accountId, accountId)).orderBy(asc(apiKey.createdAt), asc(apiKey.id));
     return rows.map(keyFromRow);
   }
 
   /** Revokes a key of an account (of any account without one). False: there is no such key. Revoking twice keeps the first instant. */
   async revoke(id: string, accountId: string | undefined): Promise<boolean> {
     const own = accountId === undefined ? eq(apiKey.id, id) : and(eq(apiKey.id, id), eq(apiKey.accountId, accountId));
-    const rows = await this.#database.db.update(apiKey).set({ revokedAt: sql`coalesce(${apiKey.revokedAt}, now())` }).where(own).returning({ id: apiKey.id });
+    const rows = await this.#database.db.update(apiKey).set({ revokedAt: sql`coalesce(${apiKey.revokedAt}, now())` })
+      .where(own).returning({ id: apiKey.id });
     return rows.length > 0;
   }
 }

@@ -38,7 +38,8 @@ export class EndpointStore {
 
   /** The endpoint that an earlier creation with this request id made. */
   async byRequest(accountId: string, requestId: string): Promise<Endpoint | undefined> {
-    const [row] = await this.#database.db.select().from(endpoint).where(and(eq(endpoint.accountId, accountId), eq(endpoint.requestId, requestId)));
+    const [row] = await this.#database.db.select().from(endpoint)
+      .where(and(eq(endpoint.accountId, accountId), eq(endpoint.requestId, requestId)));
     return row && endpointFromRow(row);
   }
 
@@ -50,7 +51,8 @@ export class EndpointStore {
 
   /** Endpoints of an account, oldest first. */
   async list(accountId: string): Promise<Endpoint[]> {
-    const rows = await this.#database.db.select().from(endpoint).where(eq(endpoint.accountId, accountId)).orderBy(asc(endpoint.createdAt), asc(endpoint.id));
+    const rows = await this.#database.db.select().from(endpoint)
+      .where(eq(endpoint.accountId, accountId)).orderBy(asc(endpoint.createdAt), asc(endpoint.id));
     return rows.map(endpointFromRow);
   }
 

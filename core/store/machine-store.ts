@@ -1,4 +1,4 @@
-/** Machines: who they are, which session speaks for them and until when their attempts are their own. All instants by the database clock. */
+/** Machines: who they are, which session speaks for them and until when their attempts are their own, by the database clock. */
 import type { PlacementMachine } from '../domain/placement.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS } from '../domain/lease.ts';
@@ -50,9 +50,11 @@ export class MachineStore {
   async join(facts: MachineFacts, sessionId: string, replicaAddress: string): Promise<void> {
     const { sql } = this.#database;
     await sql`
-      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, session_id, replica_address, lease_expires_at, seen_at)
-      VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots}, ${facts.agentVersion},
-        ${facts.cudaVersion}, ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp())
+      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, session_id, replica_address,
+        lease_expires_at, seen_at)
+      VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
+        ${facts.agentVersion}, ${facts.cudaVersion}, ${sessionId}, ${replicaAddress},
+        clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp())
       ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, session_id, replica_address,
         lease_expires_at, seen_at) = (excluded.name, excluded.gpus, excluded.locations, excluded.cpu_slots, excluded.agent_version,
         excluded.cuda_version, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at)`;
@@ -95,14 +97,15 @@ export class MachineStore {
       SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
         coalesce(w.used_uuids, '{}') AS used_uuids, coalesce(w.cpu_used, 0)::int AS cpu_used, coalesce(w.siblings, 0)::int AS siblings
       FROM machine m LEFT JOIN LATERAL (
-        SELECT (SELECT array_agg(uuid) FROM worker u, unnest(u.gpu_uuids) AS uuid WHERE u.machine_id = m.id AND u.ended_at IS NULL) AS used_uuids,
+        SELECT (SELECT array_agg(uuid) FROM worker u, unnest(u.gpu_uuids) AS uuid
+            WHERE u.machine_id = m.id AND u.ended_at IS NULL) AS used_uuids,
           count(*) FILTER (WHERE gpu_uuids = '{}') AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId}) AS siblings
         FROM worker WHERE machine_id = m.id AND ended_at IS NULL
       ) w ON true
       WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
     return rows.map((row) => ({
       id: row.id, name: row.name, connected: row.connected, locations: row.locations, cudaVersion: row.cuda_version,
-      gpus: row.gpus.map((gpu) => ({ uuid: gpu.uuid, name: gpu.name, migProfile: gpu.migProfile, used: row.used_uuids.includes(gpu.uuid) })),
+      gpus: row.gpus.map(({ uuid, name, migProfile }) => ({ uuid, name, migProfile, used: row.used_uuids.includes(uuid) })),
       cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
     }));
   }

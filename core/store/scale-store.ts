@@ -56,8 +56,8 @@ export class ScaleStore {
   }
 
   /**
-   * Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs waiting. On the hot pool, which
-   * looks each endpoint up in the indexes: another plan would read all queued jobs once a second.
+   * Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs waiting. On the hot pool,
+   * which looks each endpoint up in the indexes: another plan would read all queued jobs once a second.
    */
   async endpointsToLookAt(): Promise<string[]> {
     const rows = await this.#database.hot<{ id: string }[]>`
@@ -79,8 +79,10 @@ export class ScaleStore {
   /** Deletes ended workers that are old or too many. */
   async pruneEnded(endpointId: string): Promise<void> {
     await this.#database.sql`
-      DELETE FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL AND (ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
-        OR id NOT IN (SELECT id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT ${ENDED_WORKERS_KEPT}))`;
+      DELETE FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL
+        AND (ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h' OR id NOT IN (
+          SELECT id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL
+          ORDER BY ended_at DESC LIMIT ${ENDED_WORKERS_KEPT}))`;
   }
 
   /** Takes a turn at an endpoint unless another replica is at it, which is normal. True: the turn was taken. */
@@ -88,8 +90,9 @@ export class ScaleStore {
     return this.#database.sql.begin(async (transaction) => {
       const sql = transaction as unknown as Sql;
       const [endpoint] = await sql<ScaleEndpoint[]>`
-        SELECT id, gpu_ids AS "gpuIds", gpu_count AS "gpuCount", locations, allowed_cuda_versions AS "allowedCudaVersions", workers_min AS "workersMin",
-          workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds", scaler_type AS "scalerType", scaler_value AS "scalerValue", version
+        SELECT id, gpu_ids AS "gpuIds", gpu_count AS "gpuCount", locations, allowed_cuda_versions AS "allowedCudaVersions",
+          workers_min AS "workersMin", workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds",
+          scaler_type AS "scalerType", scaler_value AS "scalerValue", version
         FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
       if (!endpoint) return false;
       const sample = await this.#sample(sql, endpoint);
@@ -149,8 +152,9 @@ export class ScaleStore {
       },
       note: async ({ target, throttled, reason }) => {
         await sql`
-          INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason) VALUES (${endpoint.id}, ${target}, ${throttled}, ${reason})
-          ON CONFLICT (endpoint_id) DO UPDATE SET (target, throttled, reason, decided_at) = (excluded.target, excluded.throttled, excluded.reason, now())
+          INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason)
+          VALUES (${endpoint.id}, ${target}, ${throttled}, ${reason}) ON CONFLICT (endpoint_id) DO UPDATE
+          SET (target, throttled, reason, decided_at) = (excluded.target, excluded.throttled, excluded.reason, now())
           WHERE (d.target, d.throttled, d.reason) IS DISTINCT FROM (excluded.target, excluded.throttled, excluded.reason)`;
       },
     };

@@ -19,7 +19,8 @@ export class TemplateStore {
   /** Creates a template. Undefined: the name is taken in this account. */
   async create(id: string, accountId: string, settings: TemplateSettings): Promise<Template | undefined> {
     const target = [template.accountId, template.name];
-    const [row] = await this.#database.db.insert(template).values({ ...settings, id, accountId }).onConflictDoNothing({ target }).returning();
+    const [row] = await this.#database.db.insert(template).values({ ...settings, id, accountId })
+      .onConflictDoNothing({ target }).returning();
     return row;
   }
 
@@ -32,7 +33,8 @@ export class TemplateStore {
 
   /** Templates of an account, oldest first. */
   async list(accountId: string): Promise<Template[]> {
-    return this.#database.db.select().from(template).where(eq(template.accountId, accountId)).orderBy(asc(template.createdAt), asc(template.id));
+    return this.#database.db.select().from(template)
+      .where(eq(template.accountId, accountId)).orderBy(asc(template.createdAt), asc(template.id));
   }
 
   /**
@@ -47,7 +49,8 @@ export class TemplateStore {
       if (!current) return undefined;
       const { settings, replacesWorkers } = change(current);
       // The unique constraint stays the judge of two renames at the same moment.
-      const [other] = await tx.select({ id: template.id }).from(template).where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
+      const [other] = await tx.select({ id: template.id }).from(template)
+        .where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
       if (other && other.id !== id) return 'taken';
       const [row] = await tx.update(template).set(settings).where(eq(template.id, id)).returning();
       const raised = !replacesWorkers ? [] : await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
@@ -59,7 +62,8 @@ export class TemplateStore {
   /** Deletes a template unless endpoints use it. Undefined: there is no such template in this account. */
   async remove(id: string, accountId: string): Promise<TemplateRemoval | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const [current] = await tx.select({ id: template.id }).from(template).where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
+      const [current] = await tx.select({ id: template.id }).from(template)
+        .where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
       if (!current) return undefined;
       const users = await tx.select({ id: endpoint.id }).from(endpoint).where(eq(endpoint.templateId, id)).limit(10);
       if (users.length > 0) return { removed: false, usedBy: users.map((user) => user.id) };

@@ -79,15 +79,17 @@ export class WorkerStore {
     if (facts.length === 0) return [];
     const rows = await sql<{ id: string; endpoint_id: string; state: string; failures: number }[]>`
       SELECT id, endpoint_id, state, failures FROM worker
-      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY' FOR UPDATE`;
+      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'
+      FOR UPDATE`;
     for (const row of rows) {
       const fact = facts.find((candidate) => candidate.workerId === row.id)!;
       const failures = row.failures + 1;
       const pauseSeconds = crashPauseSeconds(failures, row.state !== 'INITIALIZING');
       // A worker that was to go anyway needs no replacement: it has simply ended.
       await sql`
-        UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode}, sdk_version = ${fact.sdkVersion},
-          failures = ${failures}, retry_at = now() + ${pauseSeconds}::int * interval '1 s', ended_at = CASE WHEN desired = 'RUN' THEN NULL ELSE now() END
+        UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode},
+          sdk_version = ${fact.sdkVersion}, failures = ${failures}, retry_at = now() + ${pauseSeconds}::int * interval '1 s',
+          ended_at = CASE WHEN desired = 'RUN' THEN NULL ELSE now() END
         WHERE id = ${row.id}`;
     }
     return rows.map((row) => row.endpoint_id);
@@ -105,14 +107,16 @@ export class WorkerStore {
   /** Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes. */
   async touch(usedIds: readonly string[], provenIds: readonly string[]): Promise<void> {
     await this.#database.sql`
-      UPDATE worker SET busy_at = now(), failures = CASE WHEN id = ANY(${[...provenIds]}) THEN 0 ELSE failures END WHERE id = ANY(${[...usedIds]})`;
+      UPDATE worker SET busy_at = now(), failures = CASE WHEN id = ANY(${[...provenIds]}) THEN 0 ELSE failures END
+      WHERE id = ANY(${[...usedIds]})`;
   }
 
   /** Workers that these machines should have. Crashed ones are not among them: their process is gone. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
     return this.#database.sql<DesiredWorkerRow[]>`
       SELECT id, endpoint_id AS "endpointId", machine_id AS "machineId", desired FROM worker
-      WHERE machine_id = ANY(${[...machineIds]}) AND ended_at IS NULL AND desired <> 'GONE' AND state <> 'UNHEALTHY' ORDER BY created_at, id`;
+      WHERE machine_id = ANY(${[...machineIds]}) AND ended_at IS NULL AND desired <> 'GONE' AND state <> 'UNHEALTHY'
+      ORDER BY created_at, id`;
   }
 
   /** How to start these workers. */

@@ -1,4 +1,4 @@
-/** The latest decision of the scaler for each endpoint: the answer to "why is my job still queued". A row of its own, written on change only. */
+/** The latest decision of the scaler for each endpoint: the answer to "why is my job still queued". Written on change only. */
 import { integer, pgTable, text } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
