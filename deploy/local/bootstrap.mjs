@@ -26,6 +26,9 @@ const COMMANDS = {
   bench: { file: 'test/bench/main.ts', development: true },
 };
 
+/** Files that make parts which are not kept in git; each does nothing when its part is up to date. */
+const GENERATORS = ['facades/graphql/build.ts'];
+
 function fail(text, code = 1) {
   process.stderr.write(`\n${text}\n`);
   process.exit(code);
@@ -92,10 +95,18 @@ async function install(development) {
     .catch((error) => fail(`npm could not be started (${error.message}). Install Node ${NODE_MAJOR_MIN} or newer together with npm.`));
   done.abort();
   await progress;
-  if (code !== 0) fail(`The installation failed (npm ci ended with code ${code}). The lines above say why; run the command again afterwards.`, code);
+  if (code !== 0) fail(`The installation failed (npm ci ended with code ${code}). The lines above say why; then try again.`, code);
   if (!existsSync(pinnedNode)) {
     fail('The package "node" was installed without its program, because npm runs no install scripts here (setting ignore-scripts).\n'
       + 'Run: npm rebuild --ignore-scripts=false');
+  }
+}
+
+/** Makes what is generated and not kept in git; takes a moment when nothing changed. */
+async function buildGenerated() {
+  for (const file of GENERATORS.map((name) => join(root, name)).filter((path) => existsSync(path))) {
+    const code = await ended(spawn(pinnedNode, [file], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }));
+    if (code !== 0) fail(`${file} failed with code ${code}. The lines above say why.`, code);
   }
 }
 
@@ -140,4 +151,5 @@ if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
   fail(`Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See https://nodejs.org.`);
 }
 if (missingPackages(command.development).length > 0) await install(command.development);
+await buildGenerated();
 process.exitCode = await run(command.file, args);

@@ -21,6 +21,8 @@ export interface DataDir {
   postgresDir: string;
   /** What the agent keeps on disk. */
   agentDir: string;
+  /** Compiled code of our own processes, which makes every start but the first faster. */
+  cacheDir: string;
   /** Python environments of handlers. */
   venvDir: string;
 }
@@ -44,6 +46,7 @@ export function openDataDir(dir: string): DataDir {
     logDir: join(dir, 'logs'),
     postgresDir: join(dir, 'postgres'),
     agentDir: join(dir, 'agent'),
+    cacheDir: join(dir, 'cache'),
     venvDir: join(dir, 'venvs'),
   };
 }
@@ -68,7 +71,8 @@ export type EarlierRun = 'none' | 'killed';
 export function claimDataDir(data: DataDir, launcherFile: string): EarlierRun {
   const earlier = existsSync(data.pidFile) ? Number(readFileSync(data.pidFile, 'utf8')) : undefined;
   if (earlier !== undefined && earlier !== process.pid && commandOf(earlier)?.includes(launcherFile)) {
-    throw new UsageError(`Slipway already runs from ${data.dir} (process ${earlier}). Stop it first, or give this one its own --data-dir and --port.`);
+    throw new UsageError(`Slipway already runs from ${data.dir} (process ${earlier}). `
+      + 'Stop it first, or give this one its own --data-dir and --port.');
   }
   writeFileSync(data.pidFile, `${process.pid}\n`);
   return earlier === undefined ? 'none' : 'killed';

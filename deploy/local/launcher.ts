@@ -6,6 +6,7 @@ import { connectCore } from './core-client.ts';
 import type { CoreClient } from './core-client.ts';
 import { claimDataDir, openDataDir, releaseDataDir } from './data-dir.ts';
 import type { DataDir } from './data-dir.ts';
+import { checkDatabase } from './external-postgres.ts';
 import { prepareHandler } from './handler.ts';
 import type { Handler } from './handler.ts';
 import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
@@ -91,6 +92,7 @@ export class Launcher {
     const secrets = loadSecrets(data);
     const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal };
     const handler = await prepareHandler(options.handlerFile ?? join(root, EXAMPLE_HANDLER), root, data.venvDir, seams);
+    if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
     const coreAddress = await this.#startCore(databaseUrl, data, secrets);
     const core = connectCore(coreAddress, systemClock);
@@ -134,7 +136,7 @@ export class Launcher {
     const { root, env, progress } = this.#given;
     const port = await stickyPort(data.corePortFile, CORE_PORT_WISHED);
     const plan = nodeProcess({
-      name: 'core', root, file: 'core/main.ts', logDir: data.logDir,
+      name: 'core', root, file: 'core/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
       // Everything runs on this machine, so a webhook to it is what a developer means.
       env: () => ({
         SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env, SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}`,
@@ -150,12 +152,14 @@ export class Launcher {
   async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets): Promise<string> {
     const { options, root, env, progress } = this.#given;
     const facade = nodeProcess({
-      name: 'facade', root, file: 'facades/main.ts', logDir: data.logDir,
+      name: 'facade', root, file: 'facades/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({ SLIPWAY_HTTP_HOST: '127.0.0.1', ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_PORT: String(options.port) }),
     });
     const agent = nodeProcess({
-      name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir,
-      env: () => ({ ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: secrets.agentKey, SLIPWAY_AGENT_DATA_DIR: data.agentDir }),
+      name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
+      env: () => ({
+        ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: secrets.agentKey, SLIPWAY_AGENT_DATA_DIR: data.agentDir,
+      }),
     });
     const [ready] = await this.#run(options.agent ? [facade, agent] : [facade]);
     const url = ready?.url ?? `http://127.0.0.1:${options.port}`;

@@ -5,6 +5,7 @@ import { makeTestPythons } from './test-pythons.ts';
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'disconnect'] as const) process.once(signal, () => stopping.abort());
 const root = join(import.meta.dirname, '..', '..');
-const failure = await makeTestPythons(root, { report: (line) => process.stdout.write(`${line}\n`), signal: stopping.signal }).catch((error: Error) => error);
+const report = (line: string): void => { process.stdout.write(`${line}\n`); };
+const failure = await makeTestPythons(root, { report, signal: stopping.signal }).catch((error: Error) => error);
 if (failure) process.stderr.write(`\n${failure.message}\n`);
 process.exit(failure ? 1 : 0);

@@ -73,7 +73,8 @@ async function findOrCreateOwner(): Promise<Owner> {
   try {
     await run('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', OWNER_NAME]);
   } catch (error) {
-    throw new UsageError(`PostgreSQL does not run as root, and the user ${OWNER_NAME} could not be made (${(error as Error).message.trim()}).\n`
+    const why = (error as Error).message.trim();
+    throw new UsageError(`PostgreSQL does not run as root, and the user ${OWNER_NAME} could not be made (${why}).\n`
       + `Make it yourself (useradd --system ${OWNER_NAME}), or run npm start as an ordinary user.`);
   }
   const created = await ownerIds();

@@ -40,7 +40,9 @@ export async function createCluster(place: PostgresPlace, password: string, log:
   const passwordFile = join(secretDir, 'password');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   if (place.owner) for (const path of [part, secretDir, passwordFile]) chownSync(path, place.owner.uid, place.owner.gid);
-  const args = ['--pgdata', part, '--username', SUPERUSER, '--auth', 'scram-sha-256', '--pwfile', passwordFile, '--encoding', 'UTF8', '--locale', 'C'];
+  const args = [
+    '--pgdata', part, '--username', SUPERUSER, '--auth', 'scram-sha-256', '--pwfile', passwordFile, '--encoding', 'UTF8', '--locale', 'C',
+  ];
   try {
     const output = log.open();
     const child = spawn(place.initdb, args, { ...place.owner, cwd: '/', stdio: ['ignore', output, output] });
@@ -59,7 +61,9 @@ export async function createCluster(place: PostgresPlace, password: string, log:
 
 /** Plan of the server. It keeps its port for the launcher's life, so that core finds it again after a restart. */
 export function postgresProcess(place: PostgresPlace, port: number, log: ProcessLog, clock: Clock): ProcessPlan<void> {
-  const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB' };
+  const settings = {
+    listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB',
+  };
   const args = ['-D', place.dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
   return {
     name: 'PostgreSQL',

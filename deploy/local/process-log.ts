@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 
 
 /** At a start a larger file is put aside, so that logs never grow over twice this many bytes between starts. */
 const ROTATE_BYTES = 16 * 1024 * 1024;
-const TAIL_BYTES = 4_096;
+const TAIL_BYTES = 16_384;
 const TAIL_LINES = 15;
 
 /** One process's log file. */
@@ -32,6 +32,16 @@ export class ProcessLog {
     const descriptor = openSync(this.file, 'r');
     readSync(descriptor, buffer, 0, buffer.length, from);
     closeSync(descriptor);
-    return buffer.toString().trim().split('\n').slice(-TAIL_LINES).join('\n');
+    return buffer.toString().trim().split('\n').slice(-TAIL_LINES).map(shorten).join('\n');
+  }
+}
+
+/** Our own processes log JSON; of that the sentence and the error's text are what a person wants to see. */
+function shorten(line: string): string {
+  try {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
+    return msg === undefined ? line : [msg, err?.message].filter(Boolean).join(': ');
+  } catch {
+    return line;
   }
 }

@@ -71,7 +71,9 @@ async function makeEmptyVenv(dir: string, signal: AbortSignal): Promise<void> {
   if (code === 0) return;
   rmSync(dir, { recursive: true, force: true });
   if (signal.aborted) throw new UsageError('Stopped while making a Python environment.');
-  throw new UsageError(`python3 cannot make an environment (python3 -m venv failed):\n${output.slice(-TAIL_LINES).join('\n')}\nInstall what is missing:\n  ${pythonInstallHint()}`);
+  const tail = output.slice(-TAIL_LINES).join('\n');
+  const hint = pythonInstallHint();
+  throw new UsageError(`python3 cannot make an environment (python3 -m venv failed):\n${tail}\nInstall what is missing:\n  ${hint}`);
 }
 
 async function install(python: string, { file, more }: VenvOptions['requirements'], seams: VenvSeams): Promise<void> {
@@ -92,7 +94,9 @@ async function install(python: string, { file, more }: VenvOptions['requirements
 }
 
 /** Runs a program in a group of its own (a Ctrl-C reaches it through the signal only) and keeps what it writes. */
-function runPython(program: string, args: string[], signal: AbortSignal, onLine?: (line: string) => void): Promise<{ code: number; output: string[] }> {
+function runPython(
+  program: string, args: string[], signal: AbortSignal, onLine?: (line: string) => void,
+): Promise<{ code: number; output: string[] }> {
   return new Promise((resolve) => {
     const output: string[] = [];
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });

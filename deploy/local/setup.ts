@@ -3,6 +3,7 @@
  * missing, so a start that was interrupted anywhere is finished by the next one.
  */
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
@@ -43,7 +44,8 @@ async function keyWorks(core: CoreClient, key: string): Promise<boolean> {
 /** Names of the GPUs of the machines that are connected. */
 export async function gpuNames(core: CoreClient, key: string): Promise<string[]> {
   const { machines } = await core.listMachines({}, key);
-  return [...new Set(machines.filter((machine) => machine.connected).flatMap((machine) => machine.machine?.gpus ?? []).map((gpu) => gpu.name))];
+  const gpus = machines.filter((machine) => machine.connected).flatMap((machine) => machine.machine?.gpus ?? []);
+  return [...new Set(gpus.map((gpu) => gpu.name))];
 }
 
 /** Makes or updates the handler's template and endpoint and keeps one worker of it running. Other handlers' workers go to zero. */
@@ -69,11 +71,13 @@ async function ensureTemplate(core: CoreClient, key: string, handler: Handler): 
   const free = !sameName || (sameName.readme === TEMPLATE_README && sameName.startCommand.at(-1) === handler.file);
   const name = free ? handler.name : distinctName(handler.name, handler.file);
   const wanted = Template.fromPartial({
-    name, imageName: handler.file, startCommand: handler.command, workingDirectory: dirname(handler.file), serverless: true, readme: TEMPLATE_README,
+    name, imageName: handler.file, startCommand: handler.command, workingDirectory: dirname(handler.file), serverless: true,
+    readme: TEMPLATE_README,
   });
   const existing = templates.find((template) => template.name === name);
   if (!existing) return (await core.createTemplate({ template: wanted }, key)).template!;
-  if (JSON.stringify(existing.startCommand) === JSON.stringify(wanted.startCommand) && existing.workingDirectory === wanted.workingDirectory) return existing;
+  const same = isDeepStrictEqual(existing.startCommand, wanted.startCommand) && existing.workingDirectory === wanted.workingDirectory;
+  if (same) return existing;
   const updateMask = ['image_name', 'start_command', 'working_directory', 'readme'];
   return (await core.updateTemplate({ template: { ...wanted, id: existing.id }, updateMask }, key)).template!;
 }
@@ -83,7 +87,8 @@ async function restOthers(core: CoreClient, key: string, endpoints: readonly End
   const { templates } = await core.listTemplates({}, key);
   const ours = new Set(templates.filter((template) => template.readme === TEMPLATE_README).map((template) => template.id));
   for (const endpoint of endpoints) {
-    if (endpoint.templateId !== templateId && ours.has(endpoint.templateId) && endpoint.workersMin > 0) await setWorkers(core, key, endpoint, 0);
+    if (endpoint.templateId === templateId || !ours.has(endpoint.templateId) || endpoint.workersMin === 0) continue;
+    await setWorkers(core, key, endpoint, 0);
   }
 }
 

@@ -6,6 +6,7 @@ import type { LocalSystem } from './launcher.ts';
 import { shellQuote } from './local-env.ts';
 import { HELP, readOptions, UsageError } from './options.ts';
 import { Progress } from './progress.ts';
+import { ProcessError } from './supervised-process.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const callerDir = process.env.INIT_CWD ?? process.cwd();
@@ -14,7 +15,8 @@ const EXIT_USAGE = 2;
 function summary(system: LocalSystem, seconds: string): string {
   const shown = (path: string): string => (relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path));
   const { url, apiKey, endpointId, exampleInput, handler, data } = system;
-  const curl = `curl -s ${url}/v2/${endpointId}/runsync -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' -d ${shellQuote(exampleInput)}`;
+  const headers = `-H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json'`;
+  const curl = `curl -s ${url}/v2/${endpointId}/runsync ${headers} -d ${shellQuote(exampleInput)}`;
   const join = `SLIPWAY_CORE_ADDRESS=${system.coreAddress} SLIPWAY_AGENT_KEY=… node_modules/.bin/node gpu-agent/main.ts`;
   return `
 Slipway is ready after ${seconds} s.
@@ -60,7 +62,8 @@ async function main(): Promise<number> {
     await stopRequested;
     return 0;
   } catch (error) {
-    if (!stopping) progress.problem(error instanceof UsageError ? error.message : String((error as Error).stack ?? error));
+    const expected = error instanceof UsageError || error instanceof ProcessError;
+    if (!stopping) progress.problem(expected ? error.message : String((error as Error).stack ?? error));
     return error instanceof UsageError ? EXIT_USAGE : 1;
   } finally {
     await launcher.stop();

@@ -16,6 +16,9 @@ const HEALTHY_MS = 10_000;
 /** After a request to stop has gone unheard this long, the process is killed. */
 const STOP_MS_MAX = 8_000;
 
+/** A process did not come up; the text says which and ends with its last lines. */
+export class ProcessError extends Error {}
+
 /** Which process and how. `Ready` is what it says about itself when it is ready. */
 export interface ProcessPlan<Ready> {
   /** For the user. */
@@ -84,7 +87,7 @@ export class SupervisedProcess<Ready> {
 
   async #launch(): Promise<Ready> {
     const { name, log } = this.#plan;
-    if (this.#stopping.signal.aborted) throw new Error(`${name} was stopped before it was started.`);
+    if (this.#stopping.signal.aborted) throw new ProcessError(`${name} was stopped before it was started.`);
     const output = log.open();
     const child = await Promise.resolve(this.#plan.spawn(output)).finally(() => closeSync(output));
     this.#child = child;
@@ -96,7 +99,8 @@ export class SupervisedProcess<Ready> {
     void this.#ended.then(() => gone.abort());
     let timer: Timer | undefined;
     const tooSlow = new Promise<never>((_, reject) => {
-      timer = this.#seams.clock.after(this.#plan.readyMsMax, () => reject(new Error(`was not ready after ${this.#plan.readyMsMax / 1000} s`)));
+      const giveUp = (): void => reject(new Error(`was not ready after ${this.#plan.readyMsMax / 1000} s`));
+      timer = this.#seams.clock.after(this.#plan.readyMsMax, giveUp);
     });
     const died = this.#ended.then((how) => { throw new Error(`ended with ${how} before it was ready`); });
     try {
@@ -105,7 +109,7 @@ export class SupervisedProcess<Ready> {
       return await Promise.race([this.#plan.whenReady(child, gone.signal), died, tooSlow]);
     } catch (error) {
       await this.#end();
-      throw new Error(`${name} ${(error as Error).message}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
+      throw new ProcessError(`${name} ${(error as Error).message}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
     } finally {
       timer?.cancel();
     }
