@@ -3,6 +3,7 @@
  * otherwise. In paths `{endpoint}` and `{job}` are the account's own endpoint and a queued job of it, `{otherEndpoint}` and `{otherJob}`
  * those of another account, `{secondEndpoint}` a second endpoint of the own account.
  */
+import { gzipSync } from 'node:zlib';
 
 /** One wrong request. */
 export interface BadRequest {
@@ -84,7 +85,7 @@ const CONTENT_TYPES = named<[string, string | Uint8Array, Record<string, string>
   ['XML', ['application/xml', '<input/>']],
   ['binary', ['application/octet-stream', Buffer.from([0x80, 0x04, 0x95, 0x00])]],
   ['JSON lines', ['application/x-ndjson', '{"input":{}}\n{"input":{}}\n']],
-  ['compressed', ['application/json', Buffer.from('1f8b0800000000000003ab56ca2c48cc2b5156b2aaae05006a0f5fb50d000000', 'hex'), { 'content-encoding': 'gzip' }]],
+  ['compressed', ['application/json', gzipSync('{"input":{}}'), { 'content-encoding': 'gzip' }]],
 ], ([type, body, headers]) => ({ body, headers: { 'content-type': type, ...headers }, ...invalid('invalid_request') }));
 
 /** `input` that is missing or no object. */
@@ -142,6 +143,7 @@ const WEBHOOKS = named<string>([
   ['webhook without a host', '"http://"'],
   ['webhook with NUL', '"http://example.com/\\u0000"'],
   ['webhook with a line end', '"http://example.com/\\r\\nx: y"'],
+  ['webhook of 2,049 characters', `"http://example.com/${'x'.repeat(2_049 - 19)}"`],
   ['webhook with a port beyond all ports', '"http://example.com:99999/"'],
 ], (webhook) => ({ body: `{"input":{},"webhook":${webhook}}`, ...invalid('invalid_webhook') }));
 
@@ -164,6 +166,7 @@ const QUERIES = [
   ], (wait) => ({ path: `/v2/{endpoint}/runsync?wait=${wait}`, body: '{"input":{}}', ...invalid('invalid_request') })),
   ...named<string>([
     ['status ttl 0', 'status/{job}?ttl=0'], ['status ttl negative', 'status/{job}?ttl=-1'], ['status ttl a word', 'status/{job}?ttl=soon'], ['status ttl a fraction', 'status/{job}?ttl=1.5'],
+    ['status ttl above 7 days', 'status/{job}?ttl=604800001'],
     ['limit 0', 'requests?limit=0'], ['limit above 1000', 'requests?limit=1001'], ['limit a word', 'requests?limit=all'],
     ['offset negative', 'requests?offset=-1'], ['offset beyond 32 bits', 'requests?offset=4294967296'], ['unknown state', 'requests?status=RUNNING'],
     ['unknown stream format', 'stream/{job}?format=xml'], ['stream wait a word', 'stream/{job}?wait=long'],

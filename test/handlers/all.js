@@ -11,6 +11,7 @@
  * progress  report `value` as progress, wait until `file` exists, then return {"done": true}
  * stream    yield each of `values`; with `gate` wait for the file `gate`/<number of the value> before each; then throw `message` if given
  * repeat    yield a text of `length` times `text`, once
+ * metrics   post one chunk with `output` and `metrics` by hand, as the worker protocol has it, then return {"done": true}
  * exit      end the process with `code`, unless the file `unless` exists: then return {"survived": true}
  * big       return a text of `length` characters
  * size      return the number of characters of `pad`
@@ -44,6 +45,15 @@ async function* repeat(input) {
   yield input.text.repeat(input.length);
 }
 
+/** The module has no words for metrics; workers of other makes send them. */
+async function postMetrics(job) {
+  const { RUNPOD_WEBHOOK_POST_STREAM: template, RUNPOD_POD_ID: worker, RUNPOD_AI_API_KEY: key } = process.env;
+  const url = `${template.replace('$RUNPOD_POD_ID', worker).replace('$ID', job.id)}&isStream=false`;
+  const { output, metrics } = job.input;
+  const answer = await fetch(url, { method: 'POST', headers: { authorization: key }, body: JSON.stringify({ output, metrics }) });
+  return { done: answer.ok };
+}
+
 function block() {
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
 }
@@ -70,6 +80,7 @@ const MODES = {
   },
   stream: (input, job) => stream(input, job.signal),
   repeat,
+  metrics: (_input, job) => postMetrics(job),
   exit: leave,
   big: (input) => 'x'.repeat(input.length),
   size: (input) => ({ size: input.pad.length }),

@@ -79,6 +79,7 @@ t.test('keys of 1 to 255 characters | others 400', async (t) => {
 
 t.test('keys are stored hashed', async (t) => {
   await parked.run({}, {}, keyed('a-telling-name'));
-  const found = await rows.sql`SELECT 1 FROM idempotency_key k WHERE k::text LIKE ${`%${Buffer.from('a-telling-name').toString('hex')}%`} OR k::text LIKE '%a-telling-name%'`;
-  t.equal(found.length, 0);
+  const stored = await rows.sql<{ row: string }[]>`SELECT k::text AS row FROM idempotency_key k`;
+  t.ok(stored.length > 0);
+  for (const { row } of stored) t.notOk(row.includes('a-telling-name') || row.includes(Buffer.from('a-telling-name').toString('hex')));
 });

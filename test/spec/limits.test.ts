@@ -95,6 +95,15 @@ t.test('Streamed chunk | 1 MB max: an array is split between its elements; an ob
   t.match(await jobs.reached(object, 'FAILED'), { error: /chunk|1,?000,?000|1 MB/i });
 });
 
+t.test('output | 20 MB max: a larger one fails the job with a text that says so', async (t) => {
+  const largest = await jobs.call('POST', '/runsync', { input: { mode: 'big', length: 20 * MIB - 2 } });
+  t.equal(largest.json.status, 'COMPLETED');
+  t.equal((largest.json.output as string).length, 20 * MIB - 2);
+  const tooLarge = await jobs.call('POST', '/runsync', { input: { mode: 'big', length: 20 * MIB - 1 } });
+  t.match(tooLarge.json, { status: 'FAILED', error: /20971521 bytes/ });
+  t.equal((await jobs.call('GET', `/status/${largest.json.id}`)).text.length, largest.text.length, 'stored whole');
+});
+
 t.test('/runsync wait | 1000 to 300000 ms; default 90000 ms', async (t) => {
   for (const wait of ['999', '300001', '0', '-1000', '1000.5', 'soon', '']) {
     const answer = await jobs.call('POST', `/runsync?wait=${wait}`, { input: {} });

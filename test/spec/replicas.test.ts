@@ -98,6 +98,15 @@ t.test('a job is claimed once, whoever claims', async (t) => {
   t.equal((await rows.sql`SELECT 1 FROM job WHERE endpoint_id = ${both} AND attempt <> 1`).length, 0);
 });
 
+t.test('one Idempotency-Key makes one job, through whichever core', async (t) => {
+  const parked = await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 });
+  const request = SubmitJobRequest.fromPartial({ endpointId: parked, kind: SubmitKind.ASYNC, input: Buffer.from('{}'), idempotencyKey: 'once' });
+  const both = [system.clients.jobs, far.jobs];
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => call(both[n % 2]!, 'submitJob', request, system.key)));
+  t.equal(new Set(answers.map(({ job }) => job!.id)).size, 1);
+  t.equal(await rows.count(parked), 1);
+});
+
 t.test('a key revoked at one core stops at the other within 5 s', async (t) => {
   const request = { name: 'gone soon', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId };
   const { key, secret } = await call(system.clients.keys, 'createKey', request, system.rootKey);

@@ -126,11 +126,13 @@ t.test('FAILED or TIMED_OUT | POST /retry/{job_id} | IN_QUEUE: same id, original
   t.match(await single.reached(failed, 'FAILED'), { error: /not yet/ });
   files.open('mended');
   const held = await startHeld();
+  const before = await rows.job(failed);
   const answer = await single.call('POST', `/retry/${failed}`);
   t.equal(answer.status, 200);
   t.same(answer.json, { id: failed, status: 'IN_QUEUE' });
   t.same((await single.status(failed)).json, { id: failed, status: 'IN_QUEUE' }, 'error, output and times are gone');
   t.equal((await rows.sql`SELECT 1 FROM job_output WHERE job_id = ${failed}`).length, 0);
+  t.equal((await rows.job(failed))!.ttl_ms, before!.ttl_ms, 'its ttl still counts from the first submission');
   held.release();
   t.match(await single.reached(failed, 'COMPLETED'), { id: failed, output: 'mended' });
 

@@ -44,6 +44,13 @@ t.test('GET /stream/{job_id} | JSON array of stream chunks', async (t) => {
   t.equal(record.status, 'COMPLETED');
 });
 
+t.test('a chunk may have metrics', async (t) => {
+  const metrics = { tokens: 12, unit: 'ms', rate: 1.5 };
+  const id = await jobs.run({ mode: 'metrics', output: 'a', metrics });
+  await jobs.reached(id, 'COMPLETED');
+  t.same(array(await jobs.call('GET', `/stream/${id}`)), [{ output: 'a', metrics }]);
+});
+
 t.test('SDKs get the object: a JSON content type, POST, or ?format=object', async (t) => {
   const forms = [['GET', '', JSON_TYPE], ['POST', '', JSON_TYPE], ['GET', '?format=object', {}]] as const;
   for (const [method, query, headers] of forms) {

@@ -35,6 +35,17 @@ t.test('POST with the whole job record, its input and the webhook', async (t) =>
   t.equal(call.headers['webhook-signature'], undefined, 'not signed without a secret');
 });
 
+t.test('a large output is sent in full', async (t) => {
+  await jobs.run({ mode: 'big', length: 3_000_000 }, { webhook: hooks.url('large') });
+  const { output } = JSON.parse((await hooks.received('large')).body) as { output: string };
+  t.equal(output.length, 3_000_000);
+});
+
+t.test('webhookV2 stands in for a webhook that is not given', async (t) => {
+  await jobs.run({}, { webhookV2: hooks.url('second') });
+  t.match(JSON.parse((await hooks.received('second')).body), { status: 'COMPLETED', webhook: hooks.url('second') });
+});
+
 t.test('/runsync calls it too', async (t) => {
   const { json } = await jobs.call('POST', '/runsync', { input: { mode: 'value', value: 1 }, webhook: hooks.url('sync') });
   t.match(JSON.parse((await hooks.received('sync')).body), { id: json.id, status: 'COMPLETED', output: 1 });
