@@ -34,8 +34,8 @@ export interface PostgresPlace {
   note: string | undefined;
 }
 
-/** Finds or makes all of it. `wantedDataDir` may become a link to the real one. */
-export async function findPostgres(wantedDataDir: string): Promise<PostgresPlace> {
+/** Finds or makes all of it. `wantedDataDir` may become a link to the real one, which then lies below `systemDir`. */
+export async function findPostgres(wantedDataDir: string, systemDir = SYSTEM_DIR): Promise<PostgresPlace> {
   const programs = await packagedPrograms();
   const owner = process.getuid?.() === 0 ? await findOrCreateOwner() : undefined;
   if (!owner) return { ...programsIn(programs), dataDir: wantedDataDir, owner, note: undefined };
@@ -43,7 +43,7 @@ export async function findPostgres(wantedDataDir: string): Promise<PostgresPlace
   if (!linked && await canReach(owner, programs, dirname(wantedDataDir))) {
     return { ...programsIn(programs), dataDir: wantedDataDir, owner, note: undefined };
   }
-  const dataDir = linked ? resolve(dirname(wantedDataDir), readlinkSync(wantedDataDir)) : newSystemDir(wantedDataDir);
+  const dataDir = linked ? resolve(dirname(wantedDataDir), readlinkSync(wantedDataDir)) : newSystemDir(wantedDataDir, systemDir);
   const copied = await canReach(owner, programs, '/') ? programs : await copyPrograms(programs, dirname(dataDir));
   return {
     ...programsIn(copied), dataDir, owner,
@@ -102,11 +102,11 @@ async function canReach(owner: Owner, programs: string, dataParent: string): Pro
   }
 }
 
-/** A fresh folder below SYSTEM_DIR for the data, with a link to it at the place where the user would look. */
-function newSystemDir(link: string): string {
-  const dataDir = join(SYSTEM_DIR, randomBytes(6).toString('hex'), 'postgres');
+/** A fresh folder below `systemDir` for the data, with a link to it at the place where the user would look. */
+function newSystemDir(link: string, systemDir: string): string {
+  const dataDir = join(systemDir, randomBytes(6).toString('hex'), 'postgres');
   mkdirSync(dirname(dataDir), { recursive: true, mode: 0o711 });
-  for (const folder of [SYSTEM_DIR, dirname(dataDir)]) chmodSync(folder, 0o711);
+  for (const folder of [systemDir, dirname(dataDir)]) chmodSync(folder, 0o711);
   // A data directory that was made while the folder could still be reached moves along.
   if (existsSync(link)) moveData(link, dataDir);
   symlinkSync(dataDir, link);

@@ -25,7 +25,8 @@ writeFileSync('node_modules/.package-lock.json', require('node:fs').readFileSync
 `;
 const START = `require('node:fs').writeFileSync('pid', String(process.pid));
 let heard = 0;
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { heard += 1; console.log(signal); setTimeout(() => { console.log('heard', heard); process.exit(5); }, 200); });
+const end = () => { console.log('heard', heard); process.exit(5); };
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { heard += 1; setTimeout(end, 200); });
 process.on('disconnect', () => process.exit(6));
 console.log('args', process.argv.slice(2).join(' '), process.env.INIT_CWD);
 if (process.argv[2] === 'end') process.exit(Number(process.argv[3])); else setInterval(() => {}, 1000);
@@ -48,7 +49,8 @@ async function project(t: Test) {
   const start = (...args: string[]) => {
     const { npm_lifecycle_event: _, npm_node_execpath: __, ...env } = process.env;
     const child = spawn(process.execPath, [path('deploy/local/bootstrap.mjs'), ...args], {
-      cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, INIT_CWD: '/somewhere', npm_execpath: path('npm-cli.js') },
+      cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env, INIT_CWD: '/somewhere', npm_execpath: path('npm-cli.js') },
     });
     const run = { child, text: '', code: once(child, 'close').then(([code]) => code as number) };
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => { run.text += part.toString(); });

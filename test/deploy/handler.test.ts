@@ -28,7 +28,8 @@ t.test('a JavaScript handler', async (t) => {
   writeFileSync(path('test_input.json'), '{\n "input": { "name": "Ada" }\n}\n');
   t.equal((await prepareHandler(path('greet.js'), '/project', folder, seams)).exampleInput, '{"input":{"name":"Ada"}}');
   writeFileSync(path('test_input.json'), '{');
-  await t.rejects(prepareHandler(path('greet.js'), '/project', folder, seams), { constructor: UsageError, message: /test_input\.json is not JSON/ });
+  const damaged = prepareHandler(path('greet.js'), '/project', folder, seams);
+  await t.rejects(damaged, { constructor: UsageError, message: /test_input\.json is not JSON/ });
 });
 
 t.test('requirements of a Python handler', async (t) => {
@@ -37,7 +38,8 @@ t.test('requirements of a Python handler', async (t) => {
   t.same(requirementsOf(join(folder, 'plain', 'handler.py')), { more: ['runpod==1.12.0'] }, 'the SDK when nothing is asked for');
   const file = path('requirements.txt');
   for (const [text, more] of [
-    ['runpod==1.7.13\nnumpy\n', []], ['numpy\n  RunPod>=1.7\n', []], ['numpy\n', ['runpod==1.12.0']], ['runpod-sdk-of-others\n', ['runpod==1.12.0']],
+    ['runpod==1.7.13\nnumpy\n', []], ['numpy\n  RunPod>=1.7\n', []], ['numpy\n', ['runpod==1.12.0']],
+    ['runpod-sdk-of-others\n', ['runpod==1.12.0']],
     ['# runpod\n', ['runpod==1.12.0']],
   ] as [string, string[]][]) {
     writeFileSync(file, text);

@@ -13,7 +13,8 @@ t.test('a shell reads what was written', async (t) => {
   writeLocalEnv(file, facts);
   t.equal(statSync(file).mode & 0o777, 0o600);
   t.match(readFacts(file), {
-    SLIPWAY_URL: facts.url, SLIPWAY_API_KEY: 'k-1', SLIPWAY_ENDPOINT_ID: 'abc', SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_EXAMPLE_INPUT: exampleInput,
+    SLIPWAY_URL: facts.url, SLIPWAY_API_KEY: 'k-1', SLIPWAY_ENDPOINT_ID: 'abc', SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
+    SLIPWAY_EXAMPLE_INPUT: exampleInput,
   });
   removeLocalEnv(file);
   removeLocalEnv(file);

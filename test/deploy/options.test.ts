@@ -12,7 +12,9 @@ t.test('defaults', async (t) => {
 });
 
 t.test('all of them', async (t) => {
-  const given = read('--port', '9000', '--data-dir', 'mine', '--database-url', 'postgres://u:p@db:5432/x', '--no-agent', '--handler', 'tokens/handler.py');
+  const given = read(
+    '--port', '9000', '--data-dir', 'mine', '--database-url', 'postgres://u:p@db:5432/x', '--no-agent', '--handler', 'tokens/handler.py',
+  );
   t.same(given, {
     port: 9000, dataDir: join(root, 'examples/mine'), databaseUrl: 'postgres://u:p@db:5432/x', agent: false,
     handlerFile: join(root, 'examples/tokens/handler.py'),
@@ -21,7 +23,8 @@ t.test('all of them', async (t) => {
 
 t.test('mistakes', async (t) => {
   for (const [args, text] of [
-    [['--port', '0'], /--port is "0".*1 to 65535/], [['--port', '65536'], /--port/], [['--port', '80a'], /--port/], [['--port', '1e3'], /--port/],
+    [['--port', '0'], /--port is "0".*1 to 65535/], [['--port', '65536'], /--port/], [['--port', '80a'], /--port/],
+    [['--port', '1e3'], /--port/],
     [['--database-url', 'mysql://x'], /postgres:\/\/user/], [['--database-url', '/tmp/pg'], /postgres:\/\/user/],
     [['--handler', 'nothing.py'], /no handler at .*nothing\.py/], [['--handler', 'README.md'], /ends in \.py/],
     [['--prot', '1'], /--prot[\s\S]*Usage: npm start/], [['stray'], /stray[\s\S]*Usage: npm start/],

@@ -29,7 +29,8 @@ async function supervise(t: Test, script: string, more: Partial<ProcessPlan<stri
     ...more,
   };
   const supervised = new SupervisedProcess(plan, {
-    clock: systemClock, random: systemRandom, onEnded: (name, how) => events.push(`${name} ended: ${how}`), onRestarted: (name) => events.push(`${name} is back`),
+    clock: systemClock, random: systemRandom,
+    onEnded: (name, how) => events.push(`${name} ended: ${how}`), onRestarted: (name) => events.push(`${name} is back`),
   });
   t.teardown(() => supervised.stop());
   return { supervised, events, children };
@@ -83,7 +84,8 @@ t.test('stopping at any moment', async (t) => {
 });
 
 t.test('the signal that the plan names', async (t) => {
-  const { supervised, children } = await supervise(t, `process.on('SIGINT', () => process.exit(7)); ${READY}${IDLE}`, { stopSignal: 'SIGINT' });
+  const script = `process.on('SIGINT', () => process.exit(7)); ${READY}${IDLE}`;
+  const { supervised, children } = await supervise(t, script, { stopSignal: 'SIGINT' });
   await supervised.start();
   await supervised.stop();
   t.equal(children[0]!.exitCode, 7);

@@ -15,7 +15,8 @@ const folder = join(root, 'examples/ocr');
 
 t.test('ocr', async (t) => {
   const system = await startSystem(t);
-  const handler = await prepareHandler(join(folder, 'handler.js'), root, (await scratch(t)).folder, { report: () => {}, signal: new AbortController().signal });
+  const seams = { report: () => {}, signal: new AbortController().signal };
+  const handler = await prepareHandler(join(folder, 'handler.js'), root, (await scratch(t)).folder, seams);
   const { runSync } = endpointJobs(system, await system.createEndpoint({ command: handler.command }));
 
   const { input } = JSON.parse(handler.exampleInput) as { input: unknown };

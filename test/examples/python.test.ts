@@ -44,7 +44,8 @@ t.test('tokens', { skip, timeout: INSTALL_MS_MAX }, async (t) => {
   const { run, runSync, settled, input, endpoint, system } = await serve(t, 'tokens');
   const id = await run({ ...input, tokens: 5, pause_ms: 100 });
   const events = await (await readEvents(t, system, `/v2/${endpoint}/stream/${id}`)).rest();
-  const chunks = events.filter((event) => event.event === undefined).map((event) => (JSON.parse(event.data) as { output: { number: number } }).output);
+  const chunks = events.filter((event) => event.event === undefined)
+    .map((event) => (JSON.parse(event.data) as { output: { number: number } }).output);
   t.same(chunks.map((chunk) => chunk.number), [1, 2, 3, 4, 5], 'every token comes once and in order');
   t.same((await settled(id)).output, chunks, 'and the whole list is the output');
   t.equal(((await runSync({ ...input, pause_ms: 0 })).output as unknown[]).length, 20);
@@ -56,7 +57,9 @@ t.test('embeddings', { skip, timeout: INSTALL_MS_MAX }, async (t) => {
   const client = new OpenAI({ baseURL: `${system.url}/v2/${endpoint}/openai/v1`, apiKey: system.key, maxRetries: 0 });
   const [model] = (await client.models.list()).data;
   t.ok(model);
-  const { data, usage } = await client.embeddings.create({ model: model!.id, input: ['a cat sleeps', 'a kitten naps', 'the stock market fell'] });
+  const { data, usage } = await client.embeddings.create({
+    model: model!.id, input: ['a cat sleeps', 'a kitten naps', 'the stock market fell'],
+  });
   const [cat, kitten, stocks] = data.map((entry) => entry.embedding) as [number[], number[], number[]];
   const similarity = (a: number[], b: number[]): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
   t.equal(cat.length, 256);

@@ -1,0 +1,102 @@
+/** The embedded PostgreSQL: made once, back after kill -9, taken over from a launcher that was killed, and reachable for its own user. */
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import t from 'tap';
+import type { Test } from 'tap';
+import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { checkDatabase } from '../../deploy/local/external-postgres.ts';
+import { UsageError } from '../../deploy/local/options.ts';
+import { freePort, portProblem, stickyPort } from '../../deploy/local/ports.ts';
+import { createCluster, postgresProcess, postgresUrl, stopLeftover } from '../../deploy/local/postgres.ts';
+import { findPostgres } from '../../deploy/local/postgres-program.ts';
+import type { PostgresPlace } from '../../deploy/local/postgres-program.ts';
+import { ProcessLog } from '../../deploy/local/process-log.ts';
+import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
+import { openFolder } from '../helpers/open-folder.ts';
+import { isAlive } from '../helpers/scratch.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+const PASSWORD = 'secret';
+const asRoot = process.getuid!() === 0;
+
+async function startServer(t: Test, place: PostgresPlace, log: ProcessLog) {
+  const port = await freePort();
+  let restarts = 0;
+  const server = new SupervisedProcess(postgresProcess(place, port, log, systemClock), {
+    clock: systemClock, random: systemRandom, onEnded: () => {}, onRestarted: () => { restarts += 1; },
+  });
+  t.teardown(() => server.stop());
+  await server.start();
+  const pid = (): number => Number(readFileSync(join(place.dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  return { server, port, pid, url: postgresUrl(port, PASSWORD), restarts: () => restarts };
+}
+
+t.test('a cluster and its server', async (t) => {
+  const folder = await openFolder(t);
+  const log = new ProcessLog(join(folder, 'postgres.log'));
+  const place = await findPostgres(join(folder, 'postgres'));
+  mkdirSync(join(folder, 'postgres.part'));
+  writeFileSync(join(folder, 'postgres.part', 'half'), 'of an interrupted attempt');
+  await createCluster(place, PASSWORD, log);
+  await createCluster(place, 'another', log);
+  t.notOk(existsSync(join(folder, 'postgres', 'half')));
+
+  const first = await startServer(t, place, log);
+  const sql = postgres(first.url, { max: 1, onnotice: () => undefined });
+  t.teardown(() => sql.end({ timeout: 1 }));
+  await sql`create table kept (n int)`;
+  await sql`insert into kept values (7)`;
+  process.kill(first.pid(), 'SIGKILL');
+  await waitFor('the server to be back', () => first.restarts() === 1);
+  t.same([...await sql`select n from kept`], [{ n: 7 }], 'what was committed outlives kill -9');
+
+  await t.test('a database that the user names', async (t) => {
+    await checkDatabase(first.url);
+    await t.rejects(checkDatabase(first.url.replace(PASSWORD, 'wrong')), { constructor: UsageError, message: /cannot be used: password/ });
+    const nobody = postgresUrl(await freePort(), PASSWORD);
+    await t.rejects(checkDatabase(nobody), { constructor: UsageError, message: /ECONNREFUSED/ });
+  });
+
+  const pid = first.pid();
+  t.equal(await stopLeftover(place.dataDir, systemClock), pid, 'a server of an earlier launcher is stopped');
+  t.notOk(isAlive(pid) && first.pid() === pid);
+  await first.server.stop();
+  t.equal(await stopLeftover(place.dataDir, systemClock), undefined, 'and nothing is done when there is none');
+});
+
+t.test('a folder that its user cannot reach', async (t) => {
+  const folder = await openFolder(t);
+  const closed = join(folder, 'closed');
+  mkdirSync(closed);
+  chmodSync(closed, 0o700);
+  const wanted = join(closed, 'postgres');
+  const place = await findPostgres(wanted, join(folder, 'system'));
+  if (!asRoot) {
+    t.match(place, { dataDir: wanted, owner: undefined, note: undefined }, 'an ordinary user runs it as itself');
+    return;
+  }
+  t.match(place.dataDir, /\/system\/[0-9a-f]{12}\/postgres$/);
+  t.match(place.note, /cannot reach/);
+  t.ok(lstatSync(wanted).isSymbolicLink(), 'the way to it is shown where one would look');
+  t.same(await findPostgres(wanted, join(folder, 'system')), place, 'the next start finds it again');
+  const log = new ProcessLog(join(folder, 'postgres.log'));
+  await createCluster(place, PASSWORD, log);
+  await checkDatabase((await startServer(t, place, log)).url);
+});
+
+t.test('ports', async (t) => {
+  const folder = await openFolder(t);
+  const file = join(folder, 'core.port');
+  const wished = await freePort();
+  t.equal(await stickyPort(file, wished), wished);
+  t.equal(await stickyPort(file, await freePort()), wished, 'the same from run to run');
+  const server = createServer().listen(wished, '127.0.0.1');
+  await new Promise((resolve) => { server.once('listening', resolve); });
+  t.teardown(() => server.close());
+  t.match(await portProblem(wished), /taken by another program.*--port/);
+  const other = await stickyPort(file, wished);
+  t.not(other, wished, 'unless somebody else has it');
+  t.equal(await stickyPort(file, wished), other);
+});
