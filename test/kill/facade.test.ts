@@ -13,8 +13,8 @@ t.test('facade', async (t) => {
   await t.rejects(flight.jobs.health(), 'nobody listens');
   await slipway.facade.start();
   await flight.jobs.runSync({ number: -1, ms: 0, gate: slipway.folder, notes: `${slipway.folder}/other-notes` });
-  const ms = Date.now() - slipway.facade.startedAtMs;
-  t.comment(`recovery: a job was submitted and completed ${ms} ms after the restart`);
+  const ms = Date.now() - slipway.facade.readyAtMs;
+  t.comment(`recovery: a job was submitted and completed ${ms} ms after the facade was up again`);
   t.ok(ms <= 10_000, 'a job is submitted and completed within 10000 ms');
   await more;
   await land(t, flight, 1);
