@@ -7,6 +7,7 @@ import { loadSync } from '@grpc/proto-loader';
 import t from 'tap';
 import { AccessServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../helpers/core-replicas.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { call } from '../helpers/grpc-clients.ts';
@@ -24,7 +25,8 @@ t.test('reflection lists the services', async (t) => {
   const core = await startReplicas(t);
   const folder = dirname(createRequire(import.meta.url).resolve('@grpc/reflection/package.json'));
   const definition = loadSync('reflection/v1/reflection.proto', { includeDirs: [join(folder, 'build/proto/grpc')] });
-  const Reflection = makeClientConstructor(definition['grpc.reflection.v1.ServerReflection'] as ServiceDefinition, 'grpc.reflection.v1.ServerReflection');
+  const name = 'grpc.reflection.v1.ServerReflection';
+  const Reflection = makeClientConstructor(definition[name] as ServiceDefinition, name);
   const client = new Reflection(core.replicas[0]!.address, credentials.createInsecure());
   t.teardown(() => client.close());
   const stream = (client as unknown as { serverReflectionInfo(): ClientDuplexStream<object, Answer> }).serverReflectionInfo();
@@ -74,7 +76,8 @@ t.test('a stop ends sessions and waits normally, and what ran goes on with the n
   t.equal(await agent.ended, undefined, 'ended in order');
   await stopped;
   const next = await core.startReplica();
-  const again = await core.joinAgent({ machineId: agent.machineId, held: [ref!], workers: [{ workerId: ref!.workerId, endpointId, state: 2, capacity: 1 }] }, next);
+  const workers = [{ workerId: ref!.workerId, endpointId, state: WorkerState.READY, capacity: 1 }];
+  const again = await core.joinAgent({ machineId: agent.machineId, held: [ref!], workers }, next);
   again.finish(ref!);
   await waitFor('the end', async () => {
     const [row] = await core.sql`SELECT state, attempt FROM job WHERE id = ${id}`;

@@ -48,8 +48,10 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   for (let i = 0; i < count; i += 1) await startReplica();
   const clients = grpcClients(replicas[0]!.address);
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
+  const createKey = (scope: KeyScope, endpointIds: string[] = [], account = accountId) =>
+    call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account }, rootKey);
   const newKey = async (scope: KeyScope = KeyScope.ALL, endpointIds: string[] = [], account = accountId): Promise<string> =>
-    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account }, rootKey)).secret;
+    (await createKey(scope, endpointIds, account)).secret;
   const key = await newKey();
   const agentKey = await newKey(KeyScope.AGENT);
 
@@ -62,6 +64,9 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
     await agent.connect();
     return agent;
   };
+
+  /** Another account, by its id. */
+  const newAccount = async (name = 'stranger'): Promise<string> => (await call(clients.access, 'createAccount', { name }, rootKey)).accountId;
 
   /** A template of the account. */
   const createTemplate = async (fields: Partial<Template> = {}, owner = key): Promise<string> => {
@@ -79,7 +84,8 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
 
   /** Changes fields of an endpoint. */
   const updateEndpoint = (id: string, fields: Partial<Endpoint>) => call(clients.endpoints, 'updateEndpoint', {
-    endpoint: Endpoint.fromPartial({ ...fields, id }), updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
+    endpoint: Endpoint.fromPartial({ ...fields, id }),
+    updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
   }, key);
 
   const submit = async (endpointId: string, input: unknown = {}, lowPriority = false): Promise<Job> => (await call(clients.jobs, 'submitJob', {
@@ -101,7 +107,7 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   });
 
   return {
-    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, startReplica, joinAgent, createTemplate, createEndpoint, updateEndpoint,
-    submit, wait, get, ready,
+    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, createTemplate, createEndpoint,
+    updateEndpoint, submit, wait, get, ready,
   };
 }

@@ -5,7 +5,9 @@
 import { credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredWorker, SessionResponse, Welcome, WorkerLogRequest, WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type {
+  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredWorker, SessionResponse, Welcome, WorkerLogRequest, WorkerReport,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
 import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';

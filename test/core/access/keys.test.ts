@@ -17,7 +17,7 @@ t.test('who may do what', async (t) => {
   const { clients } = core;
   const mine = await core.createEndpoint({ workersMin: 0 });
   const other = await core.createEndpoint({ workersMin: 0 });
-  const { accountId: strangerId } = await call(clients.access, 'createAccount', { name: 'stranger' }, core.rootKey);
+  const strangerId = await core.newAccount();
   const keys: Record<string, string> = {
     all: core.key,
     reads: await core.newKey(KeyScope.READ_ONLY),
@@ -30,6 +30,9 @@ t.test('who may do what', async (t) => {
     long: 'x'.repeat(10_000),
   };
   const check = (endpointId: string, write: boolean) => (key: string) => call(clients.access, 'checkAccess', { endpointId, write }, key);
+  const change = { endpoint: Endpoint.fromPartial({ id: mine, name: 'n' }), updateMask: ['name'] };
+  const createKey = (wish: { scope?: KeyScope; endpointIds?: string[]; accountId?: string }) => (key: string) =>
+    call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: '', ...wish }, key);
   const OK = 'ok';
   const NO = 'UNAUTHORIZED';
   const GONE = 'ENDPOINT_NOT_FOUND';
@@ -41,21 +44,17 @@ t.test('who may do what', async (t) => {
     ['check the key alone', check('', false), { all: OK, reads: OK, one: OK, agent: NO, stranger: OK, root: OK, wrong: NO }],
     ['get it', (key) => call(clients.endpoints, 'getEndpoint', { id: mine }, key), { all: OK, reads: OK, one: OK, stranger: GONE, agent: NO, root: OK }],
     ['list endpoints', (key) => call(clients.endpoints, 'listEndpoints', {}, key), { all: OK, reads: OK, one: OK, stranger: OK, agent: NO, root: NO }],
-    ['update it', (key) => call(clients.endpoints, 'updateEndpoint', { endpoint: Endpoint.fromPartial({ id: mine, name: 'n' }), updateMask: ['name'] }, key),
+    ['update it', (key) => call(clients.endpoints, 'updateEndpoint', change, key),
       { all: OK, reads: NO, one: OK, stranger: GONE, agent: NO }],
     ['delete it', (key) => call(clients.endpoints, 'deleteEndpoint', { id: mine }, key), { reads: NO, stranger: GONE, agent: NO, wrong: NO }],
     ['list workers', (key) => call(clients.machines, 'listWorkers', { endpointId: mine }, key), { all: OK, reads: OK, stranger: GONE, agent: NO }],
     ['list machines', (key) => call(clients.machines, 'listMachines', {}, key), { all: OK, reads: NO, one: NO, agent: NO, root: OK }],
     ['list keys', (key) => call(clients.keys, 'listKeys', {}, key), { all: OK, agent: NO, wrong: NO }],
     ['create an account', (key) => call(clients.access, 'createAccount', { name: 'test' }, key), { all: NO, agent: NO, root: OK, none: NO }],
-    ['create a key', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: '' }, key),
-      { all: OK, reads: NO, one: NO, agent: NO, root: 'INVALID_REQUEST' }],
-    ['create an agent key', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.AGENT, endpointIds: [], accountId: core.accountId }, key),
-      { all: NO, stranger: NO, root: OK }],
-    ['create a key for another account', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: strangerId }, key),
-      { all: NO, root: OK }],
-    ['create a key for a foreign endpoint', (key) => call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [mine], accountId: '' }, key),
-      { all: OK, stranger: GONE }],
+    ['create a key', createKey({}), { all: OK, reads: NO, one: NO, agent: NO, root: 'INVALID_REQUEST' }],
+    ['create an agent key', createKey({ scope: KeyScope.AGENT, accountId: core.accountId }), { all: NO, stranger: NO, root: OK }],
+    ['create a key for another account', createKey({ accountId: strangerId }), { all: NO, root: OK }],
+    ['create a key for a foreign endpoint', createKey({ endpointIds: [mine] }), { all: OK, stranger: GONE }],
     ['submit', (key) => call(clients.jobs, 'purgeQueue', { endpointId: mine }, key), { all: OK, reads: NO, stranger: GONE, agent: NO }],
   ];
   for (const [what, act, expected] of rows) {
@@ -95,7 +94,7 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   const core = await startReplicas(t, 2);
   const other = grpcClients(core.replicas[1]!.address);
   t.teardown(() => other.close());
-  const { key, secret } = await call(core.clients.keys, 'createKey', { name: 'a', scope: KeyScope.ALL, endpointIds: [], accountId: core.accountId }, core.rootKey);
+  const { key, secret } = await core.createKey(KeyScope.ALL);
   const works = (clients: typeof other) => call(clients.access, 'checkAccess', { endpointId: '', write: false }, secret).then(() => true, () => false);
   t.same(await Promise.all([works(core.clients), works(other)]), [true, true]);
   await call(core.clients.keys, 'revokeKey', { id: key!.id }, core.key);
@@ -103,7 +102,7 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   await waitFor('the other replica', async () => !(await works(other)), 5_500);
   t.match(await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key)), /^NOT_FOUND/);
   // Without a notice: somebody changes the row by hand.
-  const second = await call(core.clients.keys, 'createKey', { name: 'b', scope: KeyScope.ALL, endpointIds: [], accountId: core.accountId }, core.rootKey);
+  const second = await core.createKey(KeyScope.ALL);
   const secondWorks = () => call(other.access, 'checkAccess', { endpointId: '', write: false }, second.secret).then(() => true, () => false);
   t.equal(await secondWorks(), true);
   const before = performance.now();

@@ -20,7 +20,8 @@ t.test('a restart heals by itself', async (t) => {
   const port = await freePort();
   const cluster = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'), port, user: 'slipway', password: 'slipway', persistent: true, createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'], postgresFlags: ['-c', 'unix_socket_directories='], onLog: () => undefined, onError: () => undefined,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'], postgresFlags: ['-c', 'unix_socket_directories='],
+    onLog: () => undefined, onError: () => undefined,
   });
   await cluster.initialise();
   await cluster.start();
@@ -46,7 +47,9 @@ t.test('a restart heals by itself', async (t) => {
     check(request: object, done: (error: Error | null, answer: { status: string }) => void): void; close(): void;
   };
   t.teardown(() => health.close());
-  const serving = (): Promise<boolean> => new Promise((resolve) => { health.check({ service: '' }, (error, answer) => resolve(!error && answer.status === 'SERVING')); });
+  const serving = (): Promise<boolean> => new Promise((resolve) => {
+    health.check({ service: '' }, (error, answer) => resolve(!error && answer.status === 'SERVING'));
+  });
   t.equal(await serving(), true);
 
   await cluster.stop();

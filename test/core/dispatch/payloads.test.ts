@@ -109,13 +109,14 @@ t.test('logs are read through any replica', async (t) => {
   const endpointId = await core.createEndpoint();
   await core.ready(endpointId);
   const { workerId } = agent.desired[0]!;
-  const read = (clients: ReturnType<typeof grpcClients>, tailBytes: number, key = core.key) => call(clients.machines, 'getWorkerLog', { workerId, tailBytes }, key);
+  const read = (clients: ReturnType<typeof grpcClients>, tailBytes: number, key = core.key) =>
+    call(clients.machines, 'getWorkerLog', { workerId, tailBytes }, key);
   const other = grpcClients(core.replicas[1]!.address);
   t.teardown(() => other.close());
   t.equal((await read(other, 100)).log.toString(), 'the last 100 bytes', 'where its session is');
   t.equal((await read(core.clients, 0)).log.toString(), 'the last 65536 bytes', 'and from elsewhere');
   t.match(await reasonOf(read(core.clients, 1_048_577)), /^INVALID_REQUEST: tail_bytes/);
-  const stranger = await core.newKey(undefined, [], (await call(core.clients.access, 'createAccount', { name: 'stranger' }, core.rootKey)).accountId);
+  const stranger = await core.newKey(undefined, [], await core.newAccount());
   t.match(await reasonOf(read(core.clients, 1, stranger)), /^NOT_FOUND/);
   agent.drop();
   await waitFor('the session to end', async () => /^UNAVAILABLE/.test(await reasonOf(read(core.clients, 1))));

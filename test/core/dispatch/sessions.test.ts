@@ -137,7 +137,7 @@ t.test('bad hellos and bad keys are refused', async (t) => {
 
 t.test('an agent whose key was revoked is hung up on', async (t) => {
   const core = await startReplicas(t);
-  const { key, secret } = await call(core.clients.keys, 'createKey', { name: 'a', scope: KeyScope.AGENT, endpointIds: [], accountId: core.accountId }, core.rootKey);
+  const { key, secret } = await core.createKey(KeyScope.AGENT);
   const agent = await core.joinAgent({ agentKey: secret, heartbeatMs: 100 });
   await call(core.clients.keys, 'revokeKey', { id: key!.id }, core.rootKey);
   t.match(await agent.ended, { code: 16 });

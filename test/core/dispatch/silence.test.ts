@@ -13,7 +13,8 @@ t.test('silence', async (t) => {
   void lively.ended.then(() => { livelyEnded = true; });
   const quiet = await core.joinAgent({ heartbeatMs: 0 });
   const joinedAtMs = performance.now();
-  const machine = async () => (await core.sql`SELECT session_id, lease_expires_at, lease_expires_at < now() AS over FROM machine WHERE id = ${quiet.machineId}`)[0]!;
+  const machine = async () => (await core.sql`
+    SELECT session_id, lease_expires_at, lease_expires_at < now() AS over FROM machine WHERE id = ${quiet.machineId}`)[0]!;
   const before = await machine();
   t.equal(await quiet.ended, undefined, 'ended in order');
   t.ok(performance.now() - joinedAtMs >= LEASE_MS, 'not before a lease had passed');

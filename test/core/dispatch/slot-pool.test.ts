@@ -14,7 +14,10 @@ function setup() {
   const orphans: string[] = [];
   const room: string[] = [];
   const sink = (): AssignmentSink => ({ assign: (jobs) => { sent.push(...jobs.map((claimed) => claimed.jobId)); } });
-  const pool = new SlotPool({ onRoom: (endpointId) => { room.push(endpointId); }, onOrphans: (jobs) => { orphans.push(...jobs.map((claimed) => claimed.jobId)); } });
+  const pool = new SlotPool({
+    onRoom: (endpointId) => { room.push(endpointId); },
+    onOrphans: (jobs) => { orphans.push(...jobs.map((claimed) => claimed.jobId)); },
+  });
   return { pool, sent, orphans, room, sink };
 }
 

@@ -106,7 +106,8 @@ t.test('updates touch what the mask names', async (t) => {
 t.test('a creation that is repeated with its request id makes one endpoint', async (t) => {
   const core = await startReplicas(t);
   const templateId = await core.createTemplate();
-  const create = () => call(core.clients.endpoints, 'createEndpoint', { endpoint: Endpoint.fromPartial({ templateId, name: 'once' }), requestId: 'r1' }, core.key);
+  const endpoint = Endpoint.fromPartial({ templateId, name: 'once' });
+  const create = () => call(core.clients.endpoints, 'createEndpoint', { endpoint, requestId: 'r1' }, core.key);
   const made = await Promise.all([create(), create(), create()]);
   t.equal(new Set(made.map(({ endpoint }) => endpoint!.id)).size, 1);
   t.equal((await call(core.clients.endpoints, 'listEndpoints', {}, core.key)).endpoints.length, 1);
@@ -135,7 +136,7 @@ t.test('templates: names, masks, use', async (t) => {
   await call(templates, 'deleteTemplate', { id }, core.key);
   t.same((await call(templates, 'listTemplates', {}, core.key)).templates.map((template) => template.id), [second]);
   t.match(await reasonOf(call(templates, 'getTemplate', { id }, core.key)), /^TEMPLATE_NOT_FOUND/);
-  const stranger = await core.newKey(undefined, [], (await call(core.clients.access, 'createAccount', { name: 'stranger' }, core.rootKey)).accountId);
+  const stranger = await core.newKey(undefined, [], await core.newAccount());
   t.match(await reasonOf(call(templates, 'getTemplate', { id: second }, stranger)), /^TEMPLATE_NOT_FOUND/);
   t.match(await reasonOf(core.createEndpoint({ templateId: second }, stranger)), /^INVALID_REQUEST: .*no template/);
 });

@@ -46,7 +46,8 @@ const ROWS: Row[] = [
 
 for (const row of ROWS) {
   t.test(row.what, async (t) => {
-    const changes = reconcileWorkers({ queued: 0, oldestWaitMs: 0, running: 0, workers: row.workers }, settings(row.settings), { workers: row.wish, reason: 'r' });
+    const sample = { queued: 0, oldestWaitMs: 0, running: 0, workers: row.workers };
+    const changes = reconcileWorkers(sample, settings(row.settings), { workers: row.wish, reason: 'r' });
     t.same(changes.add.map((added) => added.failures), row.add ?? []);
     t.same(changes.drain.toSorted(), row.drain ?? []);
     t.same(changes.retire.toSorted(), row.retire ?? []);

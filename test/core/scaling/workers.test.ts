@@ -75,7 +75,8 @@ t.test('a crash: at once, then with growing pauses; the row says why; a finished
   await core.ready(endpointId);
   crash(second!);
   const [row] = await waitFor('the crash to be noted', async () => {
-    const rows = await core.sql`SELECT failures, extract(epoch FROM retry_at - now())::float8 AS pause, ended_at FROM worker WHERE id = ${second!} AND state = 'UNHEALTHY'`;
+    const rows = await core.sql`
+      SELECT failures, extract(epoch FROM retry_at - now())::float8 AS pause, ended_at FROM worker WHERE id = ${second!} AND state = 'UNHEALTHY'`;
     return rows.length > 0 ? rows : undefined;
   });
   t.match(row, { failures: 2, ended_at: null }, 'it keeps its place');
@@ -177,6 +178,6 @@ t.test('deleting needs zero workers, and takes jobs and workers along', async (t
 });
 
 const emptyTemplate = {
-  id: '', name: '', imageName: '', startCommand: [], entrypoint: [], env: {}, workingDirectory: '', containerDiskGb: 0, volumeGb: 0, volumeMountPath: '',
-  ports: [], registryAuthId: '', serverless: true, public: false, readme: '', category: '', createTime: undefined,
+  id: '', name: '', imageName: '', startCommand: [], entrypoint: [], env: {}, workingDirectory: '', containerDiskGb: 0, volumeGb: 0,
+  volumeMountPath: '',  ports: [], registryAuthId: '', serverless: true, public: false, readme: '', category: '', createTime: undefined,
 };
