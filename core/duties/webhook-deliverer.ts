@@ -11,7 +11,7 @@ import type { Service } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import type { Database } from '../store/database.ts';
 import { persist } from '../store/transient.ts';
-import { forgetDelivery, nextDueMs, postponeDelivery, takeDue } from '../store/webhook-store.ts';
+import { forgetDelivery, nextDueMs, postponeDelivery, readBody, takeDue } from '../store/webhook-store.ts';
 import type { Delivery } from '../store/webhook-store.ts';
 import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 
@@ -34,6 +34,8 @@ const HOLD_MS = TRY_MS_MAX + 10_000;
 /** Calls at once, of all endpoints and of one: a slow receiver must not hold up the others. */
 const AT_ONCE_MAX = 64;
 const AT_ONCE_PER_ENDPOINT_MAX = 16;
+/** Bytes of bodies in memory at once; a larger body goes alone. */
+const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024;
 /** When a call that found no room is looked at again, in milliseconds. */
 const DEFER_MS = 500;
 const PERIOD_MS = 1_000;
@@ -47,6 +49,7 @@ export class WebhookDeliverer implements Service {
   readonly #tasks = new TaskGroup('webhook calls');
   readonly #running = new Map<string, number>();
   #count = 0;
+  #bytes = 0;
   #alarm: Timer | undefined;
 
   constructor(options: WebhookDelivererOptions) {
@@ -99,10 +102,12 @@ export class WebhookDeliverer implements Service {
     const taken: Delivery[] = [];
     for (const delivery of due) {
       const running = this.#running.get(delivery.endpointId) ?? 0;
-      if (running >= AT_ONCE_PER_ENDPOINT_MAX) await postponeDelivery(hot, delivery, DEFER_MS, undefined);
+      const crowded = this.#bytes > 0 && this.#bytes + delivery.bodyBytes > BYTES_AT_ONCE_MAX;
+      if (running >= AT_ONCE_PER_ENDPOINT_MAX || crowded) await postponeDelivery(hot, delivery, DEFER_MS, undefined);
       else {
         this.#running.set(delivery.endpointId, running + 1);
         this.#count += 1;
+        this.#bytes += delivery.bodyBytes;
         taken.push(delivery);
       }
     }
@@ -122,14 +127,17 @@ export class WebhookDeliverer implements Service {
       if (running <= 1) this.#running.delete(delivery.endpointId);
       else this.#running.set(delivery.endpointId, running - 1);
       this.#count -= 1;
+      this.#bytes -= delivery.bodyBytes;
     }
   }
 
   async #try(delivery: Delivery): Promise<string | undefined> {
     const { sealer, clock } = this.#options;
-    const { url, body, endpointId, jobId, id, secretSealed } = delivery;
+    const { url, endpointId, jobId, id, secretSealed } = delivery;
     try {
       const secret = secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
+      const body = delivery.body ?? await readBody(this.#options.database.hot, delivery);
+      if (body === undefined) return 'the call is no more';
       return await this.#caller.call({ url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs() }, this.#tasks.signal);
     } catch (error) {
       // A secret that does not open or does not sign must not hold the call for ever.

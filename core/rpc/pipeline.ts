@@ -17,6 +17,12 @@ type Reply = NonNullable<PipelineReply['reply']>;
 /** Unanswered calls on one stream beyond which it is not read, and below which it is read again. */
 const UNANSWERED_MAX = 20_000;
 const UNANSWERED_LOW = 15_000;
+/** Waiting calls on one stream, the same. */
+const WAITS_MAX = 100_000;
+const WAITS_LOW = 75_000;
+/** Bytes of answers that wait to be written, beyond which and below which the same. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+const WAITING_BYTES_LOW = 32 * 1024 * 1024;
 /** Answers in one message. */
 const REPLIES_MAX = 1_000;
 
@@ -28,6 +34,7 @@ export class Pipeline {
   /** Ends the wait of each unanswered call that may wait. */
   readonly #waits = new Map<number, AbortController>();
   #replies: PipelineReply[] = [];
+  #replyBytes = 0;
   #unanswered = 0;
   #scheduled = false;
   /** The peer must read before more is written. */
@@ -104,6 +111,7 @@ export class Pipeline {
     this.#unanswered -= 1;
     if (this.#ended) return;
     this.#replies.push({ callId, reply });
+    this.#replyBytes += sizeOf({ callId, reply });
     this.#schedule();
   }
 
@@ -127,10 +135,12 @@ export class Pipeline {
     let count = 0;
     let bytes = 0;
     while (count < this.#replies.length && count < REPLIES_MAX) {
-      bytes += sizeOf(this.#replies[count]!);
-      if (count > 0 && bytes > BATCH_MESSAGE_BYTES) break;
+      const size = sizeOf(this.#replies[count]!);
+      if (count > 0 && bytes + size > BATCH_MESSAGE_BYTES) break;
+      bytes += size;
       count += 1;
     }
+    this.#replyBytes -= bytes;
     return this.#replies.splice(0, count);
   }
 
@@ -144,8 +154,9 @@ export class Pipeline {
   #throttle(): void {
     if (this.#ended) return;
     const busy = this.#unanswered - this.#waits.size + this.#replies.length;
-    if (busy > UNANSWERED_MAX || this.#waits.size > 5 * UNANSWERED_MAX) this.#stream.pause();
-    else if (this.#stream.isPaused() && busy < UNANSWERED_LOW && this.#waits.size < 5 * UNANSWERED_LOW) this.#stream.resume();
+    const waits = this.#waits.size;
+    if (busy > UNANSWERED_MAX || waits > WAITS_MAX || this.#replyBytes > WAITING_BYTES_MAX) this.#stream.pause();
+    else if (this.#stream.isPaused() && busy < UNANSWERED_LOW && waits < WAITS_LOW && this.#replyBytes < WAITING_BYTES_LOW) this.#stream.resume();
   }
 
   #endWhenAnswered(): void {

@@ -7,7 +7,9 @@ export interface Delivery {
   id: number;
   jobId: string;
   url: string;
-  body: Buffer;
+  /** Undefined when it is large: read it with `readBody` when there is room. */
+  body: Buffer | undefined;
+  bodyBytes: number;
   /** Tries that ended without success so far. */
   tries: number;
   /** The endpoint's sealed secret; null = not signed. */
@@ -19,10 +21,14 @@ interface DeliveryRow {
   id: number;
   job_id: string;
   url: string;
-  body: Buffer;
+  body: Buffer | null;
+  body_bytes: number;
   tries: number;
   secret: Buffer | null;
 }
+
+/** Bodies up to this many bytes come with their call. */
+const INLINE_BYTES_MAX = 64 * 1024;
 
 /** Takes up to `limit` due calls for `holdMs`; nobody else takes them meanwhile. */
 export async function takeDue(sql: Sql, limit: number, holdMs: number): Promise<Delivery[]> {
@@ -32,10 +38,19 @@ export async function takeDue(sql: Sql, limit: number, holdMs: number): Promise<
     )
     UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
     WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
-    RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.body, w.tries, (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret`;
+    RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.tries, octet_length(w.body) AS body_bytes,
+      CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body, (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret`;
   return rows.map((row) => ({
-    endpointId: row.endpoint_id, id: row.id, jobId: row.job_id, url: row.url, body: row.body, tries: row.tries, secretSealed: row.secret,
+    endpointId: row.endpoint_id, id: row.id, jobId: row.job_id, url: row.url, body: row.body ?? undefined, bodyBytes: row.body_bytes,
+    tries: row.tries, secretSealed: row.secret,
   }));
+}
+
+/** The body of a call that was taken; undefined when the call is no more. */
+export async function readBody(sql: Sql, delivery: Delivery): Promise<Buffer | undefined> {
+  const [row] = await sql<{ body: Buffer }[]>`
+    SELECT body FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
+  return row?.body;
 }
 
 /** Forgets a call that was delivered or given up. */
