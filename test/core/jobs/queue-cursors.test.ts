@@ -1,0 +1,113 @@
+/** What a replica believes of a queue: it must never keep a job waiting because of a wrong belief that somebody could have corrected. */
+import t from 'tap';
+import { QueueCursors } from '../../../core/jobs/queue-cursors.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+
+/** A clock that stands until it is moved. */
+function still(): Clock & { nowAtMs: number } {
+  return { nowAtMs: 10_000, nowMs: () => 0, monotonicMs() { return this.nowAtMs; }, after: () => ({ cancel: () => undefined }) };
+}
+
+const claims = (...positions: number[]) => positions.map((position) => ({ position, lowPriority: false }));
+
+/** Cursors of an endpoint that has been looked at once and found empty. */
+function empty() {
+  const clock = still();
+  const cursors = new QueueCursors(clock);
+  cursors.learn('e', cursors.plan('e')!, { asked: 5, claims: [], tookMs: 1 });
+  return { clock, cursors };
+}
+
+t.test('a new endpoint is looked at from the start, then believed empty', async (t) => {
+  const cursors = new QueueCursors(still());
+  t.ok(cursors.maybeQueued('e'));
+  const plan = cursors.plan('e')!;
+  t.match(plan, { full: true, afterNormal: 0, afterLow: 0 });
+  cursors.learn('e', plan, { asked: 5, claims: [], tookMs: 1 });
+  t.notOk(cursors.maybeQueued('e'));
+  t.equal(cursors.plan('e'), undefined);
+  t.same(cursors.watched(), ['e'], 'and watched');
+});
+
+t.test('claims move the place forward; what is queued before it moves it back', async (t) => {
+  const { cursors } = empty();
+  cursors.queued('e', 100, 10);
+  const plan = cursors.plan('e')!;
+  cursors.learn('e', plan, { asked: 3, claims: claims(100, 101, 102), tookMs: 1 });
+  t.match(cursors.plan('e'), { full: false, afterNormal: 102 });
+  cursors.queued('e', 50, 1);
+  t.match(cursors.plan('e'), { afterNormal: 49 }, 'an attempt that was lost keeps its position');
+});
+
+t.test('what is queued while a claim runs is not passed over', async (t) => {
+  const { cursors } = empty();
+  cursors.queued('e', 100, 2);
+  const plan = cursors.plan('e')!;
+  cursors.queued('e', 90, 1);
+  cursors.learn('e', plan, { asked: 5, claims: claims(100, 101), tookMs: 1 });
+  t.ok(cursors.maybeQueued('e'), 'the claim may not have seen it');
+  t.match(cursors.plan('e'), { afterNormal: 89 });
+});
+
+t.test('under steady submissions an empty queue is recognized by counting', async (t) => {
+  const { cursors } = empty();
+  cursors.queued('e', 100, 1);
+  const plan = cursors.plan('e')!;
+  cursors.queued('e', 101, 1);
+  cursors.learn('e', plan, { asked: 5, claims: claims(100, 101), tookMs: 1 });
+  t.notOk(cursors.maybeQueued('e'));
+});
+
+t.test('word from another replica needs a look that nothing disturbed', async (t) => {
+  const { cursors } = empty();
+  cursors.heard('e', 0);
+  const plan = cursors.plan('e')!;
+  t.match(plan, { afterNormal: 0 }, 'position unknown: from the start');
+  cursors.heard('e', 7);
+  cursors.learn('e', plan, { asked: 5, claims: claims(3), tookMs: 1 });
+  t.ok(cursors.maybeQueued('e'));
+  t.match(cursors.plan('e'), { afterNormal: 3 }, 'the place lies before what was heard of');
+});
+
+t.test('a full look once a second, less often when it is slow', async (t) => {
+  const { clock, cursors } = empty();
+  cursors.queued('e', 100, 50);
+  const look = (tookMs: number): boolean => {
+    const plan = cursors.plan('e')!;
+    cursors.learn('e', plan, { asked: 1, claims: claims(100), tookMs });
+    return plan.full;
+  };
+  t.notOk(look(1), 'the first look was full');
+  clock.nowAtMs += 1_000;
+  t.ok(look(200));
+  clock.nowAtMs += 5_000;
+  t.notOk(look(1), '200 ms of looking are paid with 10 s of rest');
+  clock.nowAtMs += 5_000;
+  t.ok(look(1));
+});
+
+t.test('a failed claim teaches nothing, and the watcher corrects a wrong belief', async (t) => {
+  const { clock, cursors } = empty();
+  cursors.queued('e', 100, 1);
+  cursors.learn('e', cursors.plan('e')!, { asked: 0, claims: [], tookMs: 1 });
+  t.ok(cursors.maybeQueued('e'));
+  cursors.learn('e', cursors.plan('e')!, { asked: 5, claims: claims(100), tookMs: 1 });
+  t.notOk(cursors.maybeQueued('e'));
+  cursors.correct('e');
+  const plan = cursors.plan('e')!;
+  t.match(plan, { full: true });
+  cursors.learn('e', plan, { asked: 5, claims: [], tookMs: 1 });
+  clock.nowAtMs += 60_001;
+  t.same(cursors.watched(), [], 'an endpoint without workers here is forgotten');
+  t.ok(cursors.maybeQueued('e'), 'and looked at when it comes back');
+});
+
+t.test('the lowest untold position is told once', async (t) => {
+  const { cursors } = empty();
+  cursors.queued('e', 9, 1);
+  cursors.queued('e', 5, 1);
+  cursors.queued('e', 8, 1);
+  t.equal(cursors.takeUntold('e'), 5);
+  t.equal(cursors.takeUntold('e'), 0, '0 = look from the start');
+  t.equal(cursors.takeUntold('unknown'), 0);
+});
