@@ -1,4 +1,4 @@
-/** Builds the public HTTP process by hand: queue, OpenAI and REST surfaces on one port, over one client of core. */
+/** Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of core. */
 import { fastify } from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
@@ -7,6 +7,8 @@ import type { Logger } from '../core/runtime/logger.ts';
 import { CoreError } from '../proto/wire/reason.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
+import { GraphqlExecutor } from './graphql/executor.ts';
+import { graphqlRoutes } from './graphql/routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import { AccessCache } from './plugins/access-cache.ts';
 import type { GateParts } from './plugins/authenticate.ts';
@@ -58,10 +60,13 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, config, logger, gate }));
+  const executor = new GraphqlExecutor(config.coreAddresses);
+  app.register(async (scope) => graphqlRoutes(scope, { executor, gate, logger }));
 
   return {
     async start() {
       await core.start();
+      await executor.start();
       const url = await app.listen({ host: config.httpHost, port: config.httpPort });
       logger.info({ url }, 'facade listens');
       return { url };
@@ -71,6 +76,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
       const cut = clock.after(STOP_GRACE_MS, () => app.server.closeAllConnections());
       await app.close();
       cut.cancel();
+      await executor.stop();
       await core.stop();
     },
   };

@@ -54,6 +54,15 @@ export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsync
   };
 }
 
+/** The gate of the GraphQL operation: 401. Whether a document changes something is known only once it was read; core checks that. */
+export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
+  return async (request) => {
+    request.bodyBytesMax = bodyBytesMax;
+    const apiKey = keyOfQueueRequest(request.headers.authorization, (request.query as Record<string, unknown>)['api_key']);
+    await admit(parts.access, request, { apiKey, endpointId: '', write: false });
+  };
+}
+
 interface Question {
   apiKey: string | undefined;
   endpointId: string;

@@ -25,6 +25,6 @@ export function shapeOf(path: string): ErrorShape {
 }
 
 function explain(method: string, path: string): string {
-  if (/^\/+graphql\/*$/.test(path)) return 'This build has no GraphQL API yet; use the REST API under /v1.';
+  if (/^\/+graphql\/*$/.test(path)) return 'GraphQL is called with POST.';
   return `There is no operation ${method} ${path.slice(0, 200)}.`;
 }

@@ -1,0 +1,105 @@
+/** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
+import { getMesh } from '@graphql-mesh/runtime';
+import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
+import { GraphQLError, parse, specifiedRules, validate } from 'graphql';
+import type { DocumentNode, ExecutionResult } from 'graphql';
+import type { Service } from '../../core/runtime/service.ts';
+import type CoreGrpcHandler from './core-grpc/handler.ts';
+import { TOKENS_MAX, boundsRule } from './bounds.ts';
+
+/** A request, already authorized. */
+export interface GraphqlRequest {
+  query: string;
+  variables: Record<string, unknown> | undefined;
+  operationName: string | undefined;
+}
+
+/** Who asks. */
+export interface GraphqlCaller {
+  apiKey: string;
+  accountId: string;
+}
+
+/** A document with syntax errors or one that does not fit the schema. */
+export class InvalidDocument extends Error {
+  readonly errors: readonly GraphQLError[];
+
+  constructor(errors: readonly GraphQLError[]) {
+    super('invalid document');
+    this.name = 'InvalidDocument';
+    this.errors = errors;
+  }
+}
+
+/** Valid documents kept; beyond it the oldest goes. */
+const DOCUMENTS_MAX = 500;
+/** Made by `mesh build`; its types do not exist before that. */
+const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
+
+/** See the file's first line. */
+export class GraphqlExecutor implements Service {
+  readonly name = 'graphql';
+  readonly #addresses: readonly string[];
+  readonly #documents = new Map<string, DocumentNode>();
+  #mesh: Promise<MeshInstance> | undefined;
+
+  /** `addresses`: host:port of every core replica. */
+  constructor(addresses: readonly string[]) {
+    this.#addresses = addresses;
+  }
+
+  /** Begins to load the mesh, which takes a second; requests wait for it. */
+  async start(): Promise<void> {
+    void this.#load().catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    const mesh = await this.#mesh?.catch(() => undefined);
+    mesh?.destroy();
+  }
+
+  /** Parses, checks and runs a document. Throws InvalidDocument. Failures of fields are part of the result. */
+  async execute(request: GraphqlRequest, caller: GraphqlCaller): Promise<ExecutionResult> {
+    const mesh = await this.#load();
+    const { schema, execute, contextFactory } = mesh.getEnveloped({ ...caller });
+    const document = this.#documents.get(request.query) ?? this.#check(request.query, schema);
+    return await execute({
+      schema, document, contextValue: await contextFactory(), variableValues: request.variables, operationName: request.operationName,
+    }) as ExecutionResult;
+  }
+
+  #check(query: string, schema: MeshInstance['schema']): DocumentNode {
+    let document: DocumentNode;
+    try {
+      document = parse(query, { maxTokens: TOKENS_MAX, noLocation: false });
+    } catch (error) {
+      throw new InvalidDocument([error as GraphQLError]);
+    }
+    const errors = validate(schema, document, [boundsRule, ...specifiedRules]);
+    if (errors.length > 0) throw new InvalidDocument(errors);
+    if (this.#documents.size >= DOCUMENTS_MAX) this.#documents.delete(this.#documents.keys().next().value!);
+    this.#documents.set(query, document);
+    return document;
+  }
+
+  #load(): Promise<MeshInstance> {
+    this.#mesh ??= this.#make().catch((error: unknown) => {
+      this.#mesh = undefined;
+      throw error;
+    });
+    return this.#mesh;
+  }
+
+  async #make(): Promise<MeshInstance> {
+    const { getMeshOptions } = await import(ARTIFACT.href) as { getMeshOptions(): Promise<GetMeshOptions> };
+    const options = await getMeshOptions();
+    for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(target(this.#addresses));
+    return getMesh(options);
+  }
+}
+
+/** A gRPC target for all replicas; one that is no IPv4 address can only stand alone. */
+function target(addresses: readonly string[]): string {
+  const numeric = addresses.every((address) => /^\d+\.\d+\.\d+\.\d+:\d+$/.test(address));
+  return numeric ? `ipv4:${addresses.join(',')}` : addresses[0]!;
+}

@@ -1,0 +1,68 @@
+/** POST /graphql (spec.md 4.4, compat.md 4.1): key from the query or the header, the document bounded, errors as clients expect them. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ExecutionResult, GraphQLError } from 'graphql';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { graphqlGate } from '../plugins/authenticate.ts';
+import type { GateParts } from '../plugins/authenticate.ts';
+import { handleErrors } from '../plugins/error-handler.ts';
+import type { ErrorShape } from '../plugins/error-handler.ts';
+import { isPlainObject, parseJson } from '../plugins/json-body.ts';
+import { bodyBytes } from '../plugins/raw-body.ts';
+import { InvalidDocument } from './executor.ts';
+import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
+
+/** Largest body in bytes: documents and settings, not payloads. */
+const BODY_BYTES_MAX = 1024 * 1024;
+
+/** Errors before a document runs. */
+export const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ message: text, extensions: { code: code.toUpperCase() } }], data: null });
+
+/** Adds the route. */
+export async function graphqlRoutes(app: FastifyInstance, parts: { executor: GraphqlExecutor; gate: GateParts; logger: Logger }): Promise<void> {
+  const { executor, gate, logger } = parts;
+  handleErrors(app, graphqlErrorShape, logger);
+  app.post('/graphql', { onRequest: graphqlGate(gate, BODY_BYTES_MAX) }, async (request, reply) => {
+    const { apiKey, accountId } = request.caller;
+    try {
+      return answer(reply, await executor.execute(readRequest(request), { apiKey, accountId }), logger);
+    } catch (error) {
+      if (!(error instanceof InvalidDocument)) throw error;
+      const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
+      return send(reply, 400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) });
+    }
+  });
+}
+
+function readRequest(request: FastifyRequest): GraphqlRequest {
+  const body = parseJson(bodyBytes(request.body));
+  if (!isPlainObject(body)) throw new CoreError('INVALID_REQUEST', 'The body must be a JSON object.');
+  const { query, variables, operationName } = body;
+  if (typeof query !== 'string') throw new CoreError('INVALID_REQUEST', 'The body must have a member "query" that is a string.');
+  if (variables !== undefined && variables !== null && !isPlainObject(variables)) throw new CoreError('INVALID_REQUEST', '"variables" must be an object.');
+  const named = operationName !== undefined && operationName !== null;
+  if (named && typeof operationName !== 'string') throw new CoreError('INVALID_REQUEST', '"operationName" must be a string.');
+  return { query, variables: variables ?? undefined, operationName: named ? operationName as string : undefined };
+}
+
+/** A missing permission is the request's failure (spec.md 5: 401); all others belong to their field. No `errors` on success. */
+function answer(reply: FastifyReply, result: ExecutionResult, logger: Logger): FastifyReply {
+  const errors = result.errors ?? [];
+  if (errors.length === 0) return send(reply, 200, { data: result.data });
+  const unauthorized = errors.some((error) => error.extensions['reason'] === 'UNAUTHORIZED');
+  return send(reply, unauthorized ? 401 : 200, { errors: errors.map((error) => presentError(error, logger)), data: result.data ?? null });
+}
+
+function presentError(error: GraphQLError, logger: Logger): object {
+  const { code, reason } = error.extensions;
+  const shown = { message: error.message, path: error.path, locations: error.locations };
+  if (reason !== undefined) return { ...shown, extensions: { code, reason } };
+  // Values that do not fit their variables are the client's; anything else is ours and keeps its text to itself.
+  if (error.originalError === undefined) return { ...shown, extensions: { code: 'BAD_USER_INPUT' } };
+  logger.error({ err: error.originalError }, 'a GraphQL field failed');
+  return { ...shown, message: 'Something went wrong. Please try again later or contact support.', extensions: { code: 'INTERNAL_SERVER_ERROR' } };
+}
+
+function send(reply: FastifyReply, status: number, body: object): FastifyReply {
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}
