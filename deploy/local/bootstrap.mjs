@@ -151,8 +151,5 @@ if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
   fail(`Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See https://nodejs.org.`);
 }
 if (missingPackages(command.development).length > 0) await install(command.development);
-// What is generated and not kept in git: quick when nothing changed.
-const built = await ended(spawn(pinnedNode, [join(root, 'facades/graphql/build.ts')], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }));
-if (built !== 0) fail('The GraphQL schema could not be built. The lines above say why.', built);
 await buildGenerated();
 process.exitCode = await run(command.file, args);
