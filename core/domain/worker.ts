@@ -41,8 +41,3 @@ export function crashPauseSeconds(failures: number, hadBeenReady: boolean): numb
   const doublings = Math.max(failures - (hadBeenReady ? 2 : 1), 0);
   return Math.min(2 ** Math.min(doublings, 30), CRASH_PAUSE_SECONDS_MAX);
 }
-
-/** Whether a worker has ended and only its reason is left. */
-export function hasEnded(worker: Pick<Worker, 'desired' | 'state'>): boolean {
-  return worker.desired === 'GONE' || worker.state === 'STOPPED';
-}
