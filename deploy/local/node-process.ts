@@ -29,6 +29,11 @@ export interface NodeProcessOptions {
 
 /** First starts migrate the database and compile nothing; a slow disk may still need a while. */
 const READY_MS_MAX = 60_000;
+/**
+ * Flags of Node for every process of ours. Left alone, V8 gives young objects up to three times 32 MiB and fills them before it looks: core
+ * with 200,000 queued jobs takes 330 MiB instead of 250.
+ */
+export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=16'];
 
 /** See the file's first line. */
 export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessage> {
@@ -40,6 +45,7 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
       cwd: options.root,
       detached: true,
       execPath: process.execPath,
+      execArgv: [...NODE_FLAGS],
       env: { ...(options.cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.cacheDir }), ...options.env() } as NodeJS.ProcessEnv,
       stdio: ['ignore', output, output, 'ipc'],
     }),

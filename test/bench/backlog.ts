@@ -34,8 +34,7 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
 }
 
 async function drainOnce(stack: Stack, kind: MachineKind): Promise<{ rate: number; cpu: Record<string, number> }> {
-  const { workers, concurrency } = SHAPES[kind];
-  const endpointId = await stack.createEndpoint(workers, concurrency, workerCommand());
+  const endpointId = await stack.createEndpoint(SHAPES[kind].workers, workerCommand());
   await fillQueue(stack, endpointId, DRAIN_JOBS);
   const processes: Record<string, number> = { core: stack.processes.core, postgres: stack.processes.postgres };
   const before = cpuOf(processes);
@@ -67,7 +66,7 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
   bench.say(`memory of core with ${MEMORY_JOBS} queued jobs`);
   const stack = await startStack(bench);
   try {
-    const endpointId = await stack.createEndpoint(0, 1, workerCommand());
+    const endpointId = await stack.createEndpoint(0, workerCommand());
     await fillQueue(stack, endpointId, MEMORY_JOBS);
     const { now, peak } = memoryMib(stack.processes.core);
     const name = `memory of core with ${MEMORY_JOBS.toLocaleString('en')} queued jobs`;

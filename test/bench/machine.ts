@@ -11,11 +11,10 @@ import type { Stack } from './stack.ts';
 /** session: the session protocol alone. agent: the real agent, its bridge, and JavaScript workers. */
 export type MachineKind = 'session' | 'agent';
 
-/** Workers of an endpoint, and jobs that each holds at once. */
-export const SHAPES: Record<MachineKind, { workers: number; concurrency: number }> = {
-  // An agent's own count decides how much a worker gets; 100 is the most that an endpoint may ask for.
-  session: { workers: 4, concurrency: 500 },
-  agent: { workers: 2, concurrency: 100 },
+/** Workers of an endpoint, and jobs that each holds at once. Workers of the agent say it themselves: see noop-handler.js. */
+export const SHAPES: Record<MachineKind, { workers: number; capacity: number }> = {
+  session: { workers: 4, capacity: 500 },
+  agent: { workers: 2, capacity: 100 },
 };
 
 /** A machine that runs. */
@@ -31,15 +30,15 @@ export function workerCommand(): string[] {
   return [NODE, '--import', join(import.meta.dirname, '../../gpu-agent/handler/register.ts'), join(import.meta.dirname, 'noop-handler.js')];
 }
 
-/** Joins a machine; `ready`: wait until the endpoint's workers are ready. */
+/** Joins a machine and waits until the endpoint's workers are ready. */
 export async function startMachine(stack: Stack, kind: MachineKind, endpointId: string): Promise<Machine> {
   return kind === 'session' ? startSessionWorker(stack) : startAgent(stack, endpointId);
 }
 
 async function startSessionWorker(stack: Stack): Promise<Machine> {
   const child = await Child.start('test/bench/session-worker.ts');
-  const { workers, concurrency } = SHAPES.session;
-  const options: SessionWorkerOptions = { address: stack.coreAddress, agentKey: stack.agentKey, cpuSlots: workers, capacity: concurrency };
+  const { workers, capacity } = SHAPES.session;
+  const options: SessionWorkerOptions = { address: stack.coreAddress, agentKey: stack.agentKey, cpuSlots: workers, capacity };
   await child.ask('join', options);
   return { pid: child.pid, stop: () => child.stop() };
 }

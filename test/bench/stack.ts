@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { NODE_FLAGS } from '../../deploy/local/node-process.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call, grpcClients } from '../helpers/grpc-clients.ts';
@@ -24,8 +25,8 @@ export interface Stack {
   clients: GrpcClients;
   /** A look into the database. */
   sql: postgres.Sql;
-  /** Creates an endpoint that keeps at least `workers` workers with room for `concurrency` jobs each. Answers its id. */
-  createEndpoint(workers: number, concurrency: number, command: string[]): Promise<string>;
+  /** Creates an endpoint that keeps at least `workers` workers. Answers its id. */
+  createEndpoint(workers: number, command: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -38,18 +39,18 @@ export async function startStack(bench: Bench): Promise<Stack> {
   const rootKey = randomBytes(24).toString('hex');
   const stops: (() => Promise<void>)[] = [async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); }];
   const stop = async (): Promise<void> => { for (const each of stops.toReversed()) await each(); };
-  const profiled = (program: string): string[] => (bench.options.profile === undefined ? []
-    : ['--cpu-prof', `--cpu-prof-dir=${join(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
+  const flags = (program: string): string[] => (bench.options.profile === undefined ? [...NODE_FLAGS]
+    : [...NODE_FLAGS, '--cpu-prof', `--cpu-prof-dir=${join(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
   try {
     const core = await Child.start('core/main.ts', {
       SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
       SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_LOG_LEVEL: 'warn',
-    }, profiled('core'));
+    }, flags('core'));
     stops.push(() => core.stop());
     const coreAddress = core.ready.address!;
     const facade = await Child.start('facades/main.ts', {
       SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
-    }, profiled('facade'));
+    }, flags('facade'));
     stops.push(() => facade.stop());
     const clients = grpcClients(coreAddress);
     stops.push(async () => clients.close());
@@ -59,10 +60,10 @@ export async function startStack(bench: Bench): Promise<Stack> {
     const newKey = async (scope: KeyScope): Promise<string> =>
       (await call(clients.keys, 'createKey', { name: 'bench', scope, endpointIds: [], accountId }, rootKey)).secret;
     const key = await newKey(KeyScope.ALL);
-    const createEndpoint = async (workers: number, concurrency: number, command: string[]): Promise<string> => {
+    const createEndpoint = async (workers: number, command: string[]): Promise<string> => {
       const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, imageName: 'bench', startCommand: command, serverless: true });
       const made = await call(clients.templates, 'createTemplate', { template }, key);
-      const endpoint = Endpoint.fromPartial({ name: template.name, templateId: made.template!.id, workersMin: workers, workerConcurrency: concurrency });
+      const endpoint = Endpoint.fromPartial({ name: template.name, templateId: made.template!.id, workersMin: workers });
       return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key)).endpoint!.id;
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };

@@ -15,7 +15,7 @@ const RUNSYNC_P50_MS_MAX = 3;
 export async function measureRun(bench: Bench): Promise<Figure[]> {
   const stack = await startStack(bench);
   try {
-    const endpointId = await stack.createEndpoint(0, 1, workerCommand());
+    const endpointId = await stack.createEndpoint(0, workerCommand());
     bench.say('POST /run, 64 connections, no workers');
     const result = await measureLoad(bench, { ...loadOn(stack, `/v2/${endpointId}/run`), expect: '"IN_QUEUE"', connections: 64 }, processesOf(bench, stack));
     const [rate, ...times] = loadFigures('POST /run ×64', '', result);
@@ -29,8 +29,7 @@ export async function measureRun(bench: Bench): Promise<Figure[]> {
 export async function measureRunsync(bench: Bench, kind: MachineKind): Promise<Figure[]> {
   const stack = await startStack(bench);
   try {
-    const { workers, concurrency } = SHAPES[kind];
-    const endpointId = await stack.createEndpoint(workers, concurrency, workerCommand());
+    const endpointId = await stack.createEndpoint(SHAPES[kind].workers, workerCommand());
     const machine = await startMachine(stack, kind, endpointId);
     try {
       const load = { ...loadOn(stack, `/v2/${endpointId}/runsync`), expect: '"COMPLETED"' };
