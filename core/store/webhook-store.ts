@@ -39,7 +39,8 @@ export async function takeDue(sql: Sql, limit: number, holdMs: number): Promise<
     UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
     WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
     RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.tries, octet_length(w.body) AS body_bytes,
-      CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body, (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret`;
+      CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
+      (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret`;
   return rows.map((row) => ({
     endpointId: row.endpoint_id, id: row.id, jobId: row.job_id, url: row.url, body: row.body ?? undefined, bodyBytes: row.body_bytes,
     tries: row.tries, secretSealed: row.secret,

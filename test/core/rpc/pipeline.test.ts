@@ -148,5 +148,7 @@ t.test('a wait is answered by the commit of its job', async (t) => {
   await waitFor('a worker', () => agent.desired.length > 0);
   const client = new Client(t);
   const [waiting] = client.send({ $case: 'submitAndWait', value: submit({ endpointId: own, kind: SubmitKind.SYNC }) });
-  t.match(await client.reply(waiting!, 'wait'), { job: { state: JobState.COMPLETED, output: Buffer.from('{"ok":true}'), delayMs: Number, executionMs: Number } });
+  t.match(await client.reply(waiting!, 'wait'), {
+    job: { state: JobState.COMPLETED, output: Buffer.from('{"ok":true}'), delayMs: Number, executionMs: Number },
+  });
 });
