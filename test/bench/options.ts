@@ -11,7 +11,7 @@ export interface Options {
   seconds: number;
   rounds: number;
   json: boolean;
-  /** Folder for CPU profiles of the processes under test. Undefined: none are taken. */
+  /** Folder for CPU profiles of core, facade and agent. Undefined: none are taken. */
   profile: string | undefined;
 }
 
@@ -23,7 +23,7 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --seconds <n>      length of one measured round, 1 to 60 (default 4); queue sizes do not depend on it
   --rounds <n>       measured rounds; figures are medians (default 3)
   --json             print one JSON object instead of tables
-  --profile <folder> write V8 CPU profiles of core and facade there (slows them down a little)
+  --profile <folder> write V8 CPU profiles of core, facade and agent there (slows them down a little)
   --help             this text
 `;
 

@@ -25,6 +25,8 @@ export interface Stack {
   clients: GrpcClients;
   /** A look into the database. */
   sql: postgres.Sql;
+  /** Flags of Node for a program under test. */
+  flags(program: string): string[];
   /** Creates an endpoint that keeps at least `workers` workers. Answers its id. */
   createEndpoint(workers: number, command: string[]): Promise<string>;
   stop(): Promise<void>;
@@ -67,7 +69,7 @@ export async function startStack(bench: Bench): Promise<Stack> {
       return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key)).endpoint!.id;
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
-    return { url: facade.ready.url!, coreAddress, key, agentKey: await newKey(KeyScope.AGENT), processes, clients, sql, createEndpoint, stop };
+    return { url: facade.ready.url!, coreAddress, key, agentKey: await newKey(KeyScope.AGENT), processes, clients, sql, flags, createEndpoint, stop };
   } catch (error) {
     await stop();
     throw error;
