@@ -165,7 +165,8 @@ const QUERIES = [
     ['wait NUL', '%00'], ['wait in other digits', '%D9%A1%D9%A0%D9%A0%D9%A0'],
   ], (wait) => ({ path: `/v2/{endpoint}/runsync?wait=${wait}`, body: '{"input":{}}', ...invalid('invalid_request') })),
   ...named<string>([
-    ['status ttl 0', 'status/{job}?ttl=0'], ['status ttl negative', 'status/{job}?ttl=-1'], ['status ttl a word', 'status/{job}?ttl=soon'], ['status ttl a fraction', 'status/{job}?ttl=1.5'],
+    ['status ttl 0', 'status/{job}?ttl=0'], ['status ttl negative', 'status/{job}?ttl=-1'],
+    ['status ttl a word', 'status/{job}?ttl=soon'], ['status ttl a fraction', 'status/{job}?ttl=1.5'],
     ['status ttl above 7 days', 'status/{job}?ttl=604800001'],
     ['limit 0', 'requests?limit=0'], ['limit above 1000', 'requests?limit=1001'], ['limit a word', 'requests?limit=all'],
     ['offset negative', 'requests?offset=-1'], ['offset beyond 32 bits', 'requests?offset=4294967296'], ['unknown state', 'requests?status=RUNNING'],

@@ -76,7 +76,7 @@ t.test('workers.unhealthy counts workers that crash, jobs stay queued', async (t
 });
 
 t.test('workers.initializing counts workers that have not asked for work yet', async (t) => {
-  const slow = [process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+  const slow = [process.execPath, '-e', 'require("node:net").createServer().listen(0, "127.0.0.1")'];
   const jobs = endpointJobs(system, await system.createEndpoint({ command: slow, workersMax: 1, ready: 0 }));
   await counts(t, jobs, { workers: { ...NO_WORKERS, initializing: 1 } }, 'an initializing worker');
 });
