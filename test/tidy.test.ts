@@ -107,7 +107,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     'use the Clock that is handed in',
   ],
   [
-    /\bset(Timeout|Interval)\(/,
+    /(?<![.\w])set(Timeout|Interval)\(/,
     /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|helpers|handlers)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
