@@ -70,7 +70,10 @@ export class DesiredLoop implements Service {
     if (sessions.length === 0) return;
     const rows = await this.#options.workers.desiredOf(sessions.map((session) => session.machineId));
     const byMachine = Map.groupBy(rows, (row) => row.machineId);
-    for (const session of sessions) await this.#pushOne(session, byMachine.get(session.machineId) ?? []);
+    for (const session of sessions) {
+      // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it from the agent.
+      if (session.isOpen) await this.#pushOne(session, byMachine.get(session.machineId) ?? []);
+    }
   }
 
   async #pushOne(session: Session, rows: readonly DesiredWorkerRow[]): Promise<void> {
