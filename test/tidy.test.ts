@@ -108,7 +108,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   ],
   [
     /(?<![.\w])set(Timeout|Interval)\(/,
-    /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|helpers|handlers)\//,
+    /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|deploy|helpers|handlers)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
   [/\bMath\.random\b/, /^examples\/|^test\//, 'use the Random that is handed in'],

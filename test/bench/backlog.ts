@@ -30,7 +30,8 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
       await stack.stop();
     }
   }
-  return [{ name: `drain of ${DRAIN_JOBS.toLocaleString('en')} queued jobs`, path: kind, value: median(rates), unit: '/s', target: DRAIN_RATE_MIN, ofInserts: true, cpu }];
+  const name = `drain of ${DRAIN_JOBS.toLocaleString('en')} queued jobs`;
+  return [{ name, path: kind, value: median(rates), unit: '/s', target: DRAIN_RATE_MIN, ofInserts: true, cpu }];
 }
 
 async function drainOnce(stack: Stack, kind: MachineKind): Promise<{ rate: number; cpu: Record<string, number> }> {

@@ -20,7 +20,9 @@ export interface Bench {
 }
 
 /** Sends a load, a short one first to warm up, then the measured rounds. Answers medians and CPU time per answer of the named processes. */
-export async function measureLoad(bench: Bench, load: Omit<Load, 'seconds'>, processes: Record<string, number>): Promise<LoadResult & { cpu: Record<string, number> }> {
+export async function measureLoad(
+  bench: Bench, load: Omit<Load, 'seconds'>, processes: Record<string, number>,
+): Promise<LoadResult & { cpu: Record<string, number> }> {
   const { seconds, rounds } = bench.options;
   await bench.load.ask<LoadResult>('run', { ...load, seconds: Math.min(2, seconds) } satisfies Load);
   const results: LoadResult[] = [];

@@ -64,5 +64,6 @@ function show(value: number, unit: Figure['unit']): string {
 
 function align(rows: string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) => row.map((cell, column) => (column > 1 && column < 6 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))).join('  ').trimEnd()).join('\n');
+  const pad = (cell: string, column: number): string => (column > 1 && column < 6 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!));
+  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }
