@@ -45,7 +45,7 @@ export class LeaseRescuer implements Service {
   /** Rescues one batch. Number of attempts that this replica took back. */
   async runOnce(): Promise<number> {
     const { database, attempts, logger } = this.#options;
-    const expired = await expiredLeases(database.sql, BATCH_ITEMS_MAX);
+    const expired = await expiredLeases(database.hot, BATCH_ITEMS_MAX);
     const verdicts = await Promise.all(expired.map(({ attempt, machineName }) => attempts.recordOutcome({
       ...attempt, kind: 'LOST', output: undefined, error: `the machine ${machineName} stopped answering`,
     })));

@@ -17,7 +17,7 @@ export class LoseAttempts {
   /** See AttemptCalls.loseAttempts. */
   async lose(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number> {
     const keep = new Set(held.map(nameOf));
-    const current = await attemptsOf(this.#database.sql, holder.machineId, holder.workerId);
+    const current = await attemptsOf(this.#database.hot, holder.machineId, holder.workerId);
     const lost = current.filter((attempt) => !keep.has(nameOf(attempt)));
     const verdicts = await Promise.all(lost.map((attempt) => this.#recordOutcome({ ...attempt, kind: 'LOST', output: undefined, error: cause })));
     return verdicts.filter((verdict) => verdict === 'recorded').length;

@@ -64,7 +64,8 @@ export class ScaleStore {
       SELECT e.id FROM endpoint e WHERE e.workers_min > 0
         OR EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL)
         OR EXISTS (SELECT FROM scale_decision s WHERE s.endpoint_id = e.id AND s.throttled > 0)
-        OR (e.workers_max > 0 AND EXISTS (SELECT FROM job j WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority))`;
+        OR (e.workers_max > 0 AND (SELECT j.position FROM job j WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority
+          ORDER BY j.position LIMIT 1) IS NOT NULL)`;
     return rows.map((row) => row.id);
   }
 
@@ -111,12 +112,12 @@ export class ScaleStore {
     const { hot } = this.#database;
     const [queue] = await hot<{ queued: number; oldest_ms: number | null }[]>`
       SELECT (SELECT count(*)::int FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority
-          LIMIT ${countedMax(endpoint)}) q) AS queued,
+          ORDER BY position LIMIT ${countedMax(endpoint)}) q) AS queued,
         (SELECT (extract(epoch FROM now() - submitted_at) * 1000)::bigint FROM job
           WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority ORDER BY position LIMIT 1) AS oldest_ms`;
     const held = await hot<{ worker_id: string; held: number; normal: number }[]>`
       SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal FROM job
-      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id`;
+      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id ORDER BY worker_id`;
     const heldBy = new Map(held.map((row) => [row.worker_id, row.held]));
     const busy = workers.filter((worker) => heldBy.has(worker.id)).map((worker) => worker.id);
     // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.

@@ -161,7 +161,8 @@ export class WorkerStore {
 
   async #held(endpointId: string): Promise<Map<string, number>> {
     const rows = await this.#database.hot<{ worker_id: string; held: number }[]>`
-      SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id`;
+      SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS'
+      GROUP BY worker_id ORDER BY worker_id`;
     return new Map(rows.map((row) => [row.worker_id, row.held]));
   }
 }

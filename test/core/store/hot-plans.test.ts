@@ -7,6 +7,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { settle } from '../../../core/domain/attempt-outcome.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { expiredLeases } from '../../../core/store/attempt-store.ts';
 import { appendChunks, showProgress } from '../../../core/store/chunk-store.ts';
 import { claimQueued, queuedEndpoints } from '../../../core/store/claim-store.ts';
 import { countQueued } from '../../../core/store/count-store.ts';
@@ -56,6 +57,7 @@ async function useAll(hot: Sql, count: number, measure: (name: string, work: () 
   await measure('read', () => readJobs(hot, keys, keys.map(() => 1_000)));
   await measure('append chunks', () => appendChunks(hot, keys.map((key) => ({ ...key, number: 1, output, metrics: undefined }))));
   await measure('show progress', () => showProgress(hot, keys.map((key) => ({ ...key, output }))));
+  await measure('find expired leases', () => expiredLeases(hot, count));
   await measure('cancel', () => cancelJob(hot, keys[0]!));
   await measure('time out', () => timeOutJobs(hot, count));
   await measure('record outcomes', () => recordOutcomes(hot, keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
