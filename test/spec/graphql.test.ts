@@ -85,8 +85,8 @@ t.test('GraphQL', async (t) => {
     const { saveEndpoint } = await ok(`mutation { saveEndpoint(input: { name: "e", templateId: "${template.id}", gpuIds: "ADA_24",
       workersMax: 0 }) { id } }`) as unknown as
       { saveEndpoint: { id: string } };
-    const { saveTemplate } = await ok('mutation { saveTemplate(input: { name: "second", imageName: "x",
-      dockerArgs: "" }) { id } }') as unknown as { saveTemplate: { id: string } };
+    const { saveTemplate } = await ok(`mutation { saveTemplate(input: { name: "second", imageName: "x",
+      dockerArgs: "" }) { id } }`) as unknown as { saveTemplate: { id: string } };
     const moved = await ok(`mutation { updateEndpointTemplate(input: { endpointId: "${saveEndpoint.id}",
       templateId: "${saveTemplate.id}" }) { id templateId version } }`);
     t.match(moved, { updateEndpointTemplate: { templateId: saveTemplate.id, version: 1 } });
