@@ -71,7 +71,7 @@ export async function measureMemory(bench: Bench): Promise<Figure[]> {
     await fillQueue(stack, endpointId, MEMORY_JOBS);
     const { now, peak } = memoryMib(stack.processes.core);
     const name = `memory of core with ${MEMORY_JOBS.toLocaleString('en')} queued jobs`;
-    const most = { name: 'most memory of core while they were queued', path: '', value: peak, unit: 'MiB' };
+    const most: Figure = { name: 'most memory of core while they were queued', path: '', value: peak, unit: 'MiB' };
     return [{ name, path: '', value: now, unit: 'MiB', target: MEMORY_MIB_MAX }, most];
   } finally {
     await stack.stop();
