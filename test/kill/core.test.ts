@@ -19,7 +19,7 @@ t.test('core', async (t) => {
 
 t.test('one of two cores', async (t) => {
   const slipway = await startProcesses(t, { cores: 2, agents: 2 });
-  const flight = await takeOff(t, slipway, 2);
+  const flight = await takeOff(t, slipway, { workers: 2 });
   const more = flight.submit(60);
   const killedAtMs = Date.now();
   await slipway.cores[1]!.kill();

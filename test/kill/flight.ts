@@ -26,11 +26,21 @@ interface Output {
 
 export type Flight = Awaited<ReturnType<typeof takeOff>>;
 
+/** What runs the jobs. */
+export interface FlightOptions {
+  /** Default 1. */
+  workers?: number;
+  /** Default: the endpoint's own default. */
+  retryLimit?: number;
+}
+
 /** Submits the jobs, lets them go all at once and resolves when the first have ended and at least 200 have not. */
-export async function takeOff(t: Test, slipway: Processes, workers = 1) {
+export async function takeOff(t: Test, slipway: Processes, { workers = 1, retryLimit }: FlightOptions = {}) {
   const [gate, notes] = [join(slipway.folder, 'gate'), join(slipway.folder, 'notes')];
   const receiver = await webhookReceiver(t);
-  const id = await slipway.createEndpoint({ command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers });
+  const id = await slipway.createEndpoint({
+    command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers, ...(retryLimit === undefined ? {} : { retryLimit }),
+  });
   const jobs = endpointJobs(slipway, id);
   const acknowledged = new Map<number, string>();
 
