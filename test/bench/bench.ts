@@ -43,10 +43,10 @@ export function cpuPer(before: Record<string, number>, processes: Record<string,
   return Object.fromEntries(Object.entries(cpuOf(processes)).map(([name, us]) => [name, (us - before[name]!) / count]));
 }
 
-/** Three figures of one load. */
-export function loadFigures(name: string, path: Figure['path'], result: LoadResult & { cpu: Record<string, number> }): Figure[] {
+/** Three figures of one load. `ofHttp`: compare with the ceiling, which is of many connections. */
+export function loadFigures(name: string, path: Figure['path'], result: LoadResult & { cpu: Record<string, number> }, ofHttp: boolean): Figure[] {
   return [
-    { name, path, value: result.rate, unit: '/s', ofHttp: true, cpu: result.cpu },
+    { name, path, value: result.rate, unit: '/s', ofHttp, cpu: result.cpu },
     { name: `${name}, p50`, path, value: result.p50Ms, unit: 'ms' },
     { name: `${name}, p99`, path, value: result.p99Ms, unit: 'ms' },
   ];

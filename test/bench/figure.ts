@@ -1,5 +1,5 @@
 /** What the bench measures, and how it is shown. */
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 
 /** One line of the table. */
 export interface Figure {
@@ -32,6 +32,12 @@ export function median(values: readonly number[]): number {
 /** The machine in a few words. */
 export function machineText(): string {
   return `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
+}
+
+/** A warning when other programs keep the machine busy; empty otherwise. */
+export function busyText(): string {
+  const [load] = loadavg();
+  return load! > cpus().length / 4 ? `the machine is busy with other work (load ${load!.toFixed(1)} on ${cpus().length} cores): rates will be too low` : '';
 }
 
 /** The figures as lines for a terminal. */

@@ -5,7 +5,7 @@ import { measureCeilings } from './ceilings.ts';
 import { Child } from './child.ts';
 import { startDatabase } from './database.ts';
 import type { Ceilings, Figure } from './figure.ts';
-import { machineText, reached, table } from './figure.ts';
+import { busyText, machineText, reached, table } from './figure.ts';
 import { HELP, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
@@ -28,6 +28,8 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
 
 async function main(options: Options): Promise<void> {
   const say = (text: string): void => { process.stderr.write(`· ${text}\n`); };
+  const busy = busyText();
+  if (busy) say(busy);
   const stops: (() => Promise<void>)[] = [];
   try {
     const database = await startDatabase();
@@ -35,8 +37,8 @@ async function main(options: Options): Promise<void> {
     const load = await Child.start('test/bench/load-generator.ts');
     stops.push(() => load.stop());
     const { figures, ceilings } = await measureAll({ options, database, load, say });
-    if (options.json) console.log(JSON.stringify({ machine: machineText(), ceilings, figures }, null, 2));
-    else console.log(`\n${machineText()}\n\n${table(figures, ceilings)}`);
+    if (options.json) console.log(JSON.stringify({ machine: machineText(), busy, ceilings, figures }, null, 2));
+    else console.log(`\n${machineText()}${busy && `\n${busy}`}\n\n${table(figures, ceilings)}`);
     if (!figures.every(reached)) say('a figure misses its target (marked NO)');
   } finally {
     for (const stop of stops.toReversed()) await stop();

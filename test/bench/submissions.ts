@@ -18,7 +18,7 @@ export async function measureRun(bench: Bench): Promise<Figure[]> {
     const endpointId = await stack.createEndpoint(0, workerCommand());
     bench.say('POST /run, 64 connections, no workers');
     const result = await measureLoad(bench, { ...loadOn(stack, `/v2/${endpointId}/run`), expect: '"IN_QUEUE"', connections: 64 }, processesOf(bench, stack));
-    const [rate, ...times] = loadFigures('POST /run ×64', '', result);
+    const [rate, ...times] = loadFigures('POST /run ×64', '', result, true);
     return [{ ...rate!, target: RUN_RATE_MIN, ofInserts: true }, ...times];
   } finally {
     await stack.stop();
@@ -35,9 +35,9 @@ export async function measureRunsync(bench: Bench, kind: MachineKind): Promise<F
       const load = { ...loadOn(stack, `/v2/${endpointId}/runsync`), expect: '"COMPLETED"' };
       const processes = { ...processesOf(bench, stack), machine: machine.pid };
       bench.say(`POST /runsync, 1 connection, ${kind}`);
-      const one = loadFigures('POST /runsync ×1', kind, await measureLoad(bench, { ...load, connections: 1 }, processes));
+      const one = loadFigures('POST /runsync ×1', kind, await measureLoad(bench, { ...load, connections: 1 }, processes), false);
       bench.say(`POST /runsync, 64 connections, ${kind}`);
-      const many = loadFigures('POST /runsync ×64', kind, await measureLoad(bench, { ...load, connections: 64 }, processes));
+      const many = loadFigures('POST /runsync ×64', kind, await measureLoad(bench, { ...load, connections: 64 }, processes), true);
       one[1]!.target = RUNSYNC_P50_MS_MAX;
       many[0]!.target = RUNSYNC_RATE_MIN;
       return [...one, ...many];
