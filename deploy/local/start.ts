@@ -21,7 +21,8 @@ function summary(system: LocalSystem, seconds: string): string {
   return `
 Slipway is ready after ${seconds} s.
 
-  address    ${url}   (jobs: /v2/${endpointId}/run, /runsync, /status, …; description: /v1/openapi.json)
+  address    ${url}   (jobs: /v2/${endpointId}/run, /runsync, /status, …)
+  manage     ${url}/v1, described at /v1/openapi.json; ${url}/graphql
   API key    ${apiKey}
   endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})
   gRPC       ${system.coreAddress}
