@@ -1,5 +1,5 @@
 /** `npm start -- --handler FILE`: the user's own handler, in Python and in JavaScript, as an endpoint. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -63,6 +63,11 @@ async function serve(t: Test, name: string, text: string): Promise<{ output: unk
   await writeFile(file, text);
   await writeFile(join(folder, 'mine', 'test_input.json'), '{"input": {"name": "Ada"}}');
   const dataDir = join(folder, 'data');
+  // The environment that pip makes for a Python handler takes a minute or more; it is kept from run to run, as a user's data folder keeps it.
+  const venvs = join(import.meta.dirname, '../../.slipway-test/venvs');
+  await mkdir(dataDir, { mode: 0o711 });
+  await mkdir(venvs, { recursive: true });
+  await symlink(venvs, join(dataDir, 'venvs'));
   const launcher = new Launcher(t, '--handler', file, '--port', String(await freePort()), '--data-dir', dataDir);
   await launcher.ready(180_000); // A first Python handler gets an environment of its own from pip.
   const facts = readFacts(join(dataDir, 'local.env'));

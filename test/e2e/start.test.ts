@@ -1,6 +1,7 @@
 /** `npm start` without its installation: ready, usable, hard to kill, tidy, and going on where it ended. */
 import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -29,7 +30,8 @@ t.test('npm start', async (t) => {
   const first = new Launcher(t, ...args);
   const seconds = await first.ready();
   t.comment(`ready after ${seconds} s`);
-  t.ok(seconds <= READY_SECONDS_MAX, `ready within ${READY_SECONDS_MAX} s`);
+  const allowed = READY_SECONDS_MAX * Math.max(1, loadavg()[0]! / availableParallelism());
+  t.ok(seconds <= allowed, `ready within ${Math.round(allowed)} s, which is ${READY_SECONDS_MAX} s on a machine with nothing else to do`);
   const facts = readFacts(localEnv);
   await t.test('the facts', (t) => checkFacts(t, first, localEnv, port, facts));
   const jobs = jobsOf(facts);
