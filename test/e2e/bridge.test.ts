@@ -55,7 +55,8 @@ async function openSetting(t: Test, system: System, options: Partial<EndpointOpt
 }
 
 /** The open take is known to core: a job that is submitted now goes to it. */
-const parked = (jobs: EndpointJobs): Promise<unknown> => waitFor('the take to be known', async () => (await jobs.health()).workers.ready === 1);
+const parked = (jobs: EndpointJobs): Promise<unknown> =>
+  waitFor('the take to be known', async () => (await jobs.health()).workers.ready === 1);
 
 async function labels(t: Test, { jobs, worker }: Setting): Promise<void> {
   const awkward = '{ "output" : {"a=b&c":"100 %+1 \\u0026 \\u00fc ü","n":12345678901234567890123,"f":1.10} }';

@@ -67,7 +67,8 @@ function checkAsyncio(t: Test, seen: Record<string, unknown>): void {
 /** What both scripts see while one job blocks the only worker and three wait, before and after cancelling two of the four. */
 function checkQueue(t: Test, seen: Record<string, unknown>): void {
   const ids = seen.ids as Record<'cancel' | 'cancel_running', string>;
-  t.match(seen.health, { jobs: { completed: Number, failed: Number, inProgress: 1, inQueue: 3, retried: 0 }, workers: { running: 1, unhealthy: 0 } });
+  const jobs = { completed: Number, failed: Number, inProgress: 1, inQueue: 3, retried: 0 };
+  t.match(seen.health, { jobs, workers: { running: 1, unhealthy: 0 } });
   t.match(seen.cancel, { id: ids.cancel, status: 'CANCELLED' });
   t.match(seen.cancel_running, { id: ids.cancel_running, status: 'CANCELLED' });
   t.equal(seen.cancelled_status, 'CANCELLED');

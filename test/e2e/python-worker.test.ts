@@ -1,4 +1,4 @@
-/** What unmodified Python workers answer, and what callers see of it: compat.md 2.6 and 2.7, with the newest SDK and one of the 1.7 line. */
+/** What unmodified Python workers answer, and what callers see of it: compat.md 2.6 and 2.7, with the newest SDK and one of 1.7. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
@@ -16,7 +16,8 @@ t.jobs = 2;
 for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
   t.test(`Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
     const system = await startSystem(t);
-    const jobsFor = async (file: string): Promise<EndpointJobs> => endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, file) }));
+    const jobsFor = async (file: string): Promise<EndpointJobs> =>
+      endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, file) }));
     const [all, generator, aggregate, asynchronous] = await Promise.all(
       ['all.py', 'generator.py', 'aggregate.py', 'async_generator.py'].map(jobsFor),
     ) as [EndpointJobs, EndpointJobs, EndpointJobs, EndpointJobs];
@@ -35,7 +36,9 @@ async function results(t: Test, all: EndpointJobs): Promise<void> {
   t.match(first, { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
   t.match(first.id, /^sync-[0-9a-f-]{36}-u1$/);
   t.match(first.workerId, /^[a-z0-9]{14}$/);
-  for (const time of ['delayTime', 'executionTime'] as const) t.ok(Number.isInteger(first[time]) && first[time]! >= 0, `${time} is in whole ms`);
+  for (const time of ['delayTime', 'executionTime'] as const) {
+    t.ok(Number.isInteger(first[time]) && first[time] >= 0, `${time} is in whole ms`);
+  }
 
   for (const value of [[1, 'two', { three: 3 }], 'ünïcode 🦊 & = % +', 1.5, false, 0, '']) {
     const { status, output } = await all.runSync({ return: value });
@@ -99,7 +102,9 @@ async function progress(t: Test, all: EndpointJobs): Promise<void> {
   for (const [number, one] of raced.entries()) t.match(await all.look(one), { status: 'COMPLETED', output: `result ${number}` });
 }
 
-async function generators(t: Test, system: System, generator: EndpointJobs, aggregate: EndpointJobs, asynchronous: EndpointJobs): Promise<void> {
+async function generators(
+  t: Test, system: System, generator: EndpointJobs, aggregate: EndpointJobs, asynchronous: EndpointJobs,
+): Promise<void> {
   const { path, open } = await scratch(t);
   const values = ['one', 2, { three: [3] }, null, 'ünd 🦊'];
   const until = path('until');

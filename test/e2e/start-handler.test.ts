@@ -63,7 +63,7 @@ async function serve(t: Test, name: string, text: string): Promise<{ output: unk
   await writeFile(file, text);
   await writeFile(join(folder, 'mine', 'test_input.json'), '{"input": {"name": "Ada"}}');
   const dataDir = join(folder, 'data');
-  // The environment that pip makes for a Python handler takes a minute or more; it is kept from run to run, as a user's data folder keeps it.
+  // The environment that pip makes for a Python handler takes a minute or more. It is kept from run to run, as a user's data folder is.
   const venvs = join(import.meta.dirname, '../../.slipway-test/venvs');
   await mkdir(dataDir, { mode: 0o711 });
   await mkdir(venvs, { recursive: true });

@@ -95,7 +95,8 @@ async function killEach(t: Test, launcher: Launcher, jobs: EndpointJobs, input: 
     if (!t.ok(victim, `${name} runs`)) continue;
     process.kill(victim!.pid, 'SIGKILL');
     const atMs = Date.now();
-    await waitFor(`${name} to be started again`, () => launcher.processes().some((entry) => pattern.test(entry.command) && entry.pid !== victim!.pid));
+    await waitFor(`${name} to be started again`, () =>
+      launcher.processes().some((entry) => pattern.test(entry.command) && entry.pid !== victim!.pid));
     await waitFor('a job to be completed', async () => (await jobs.runSync(input, {}, 5_000)).status === 'COMPLETED', RECOVERED_MS_MAX);
     t.comment(`${name}: a job was completed ${Date.now() - atMs} ms after the kill`);
   }

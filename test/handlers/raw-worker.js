@@ -3,6 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 
 const { RAW_WORKER_FOLDER: folder, RUNPOD_POD_ID: id } = process.env;
 const names = Object.keys(process.env).filter((name) => name.startsWith('RUNPOD_'));
-writeFileSync(`${folder}/${id}.part`, JSON.stringify({ ...Object.fromEntries(names.map((name) => [name, process.env[name]])), pid: process.pid }));
+const env = Object.fromEntries(names.map((name) => [name, process.env[name]]));
+writeFileSync(`${folder}/${id}.part`, JSON.stringify({ ...env, pid: process.pid }));
 renameSync(`${folder}/${id}.part`, `${folder}/${id}.json`);
 setInterval(() => {}, 60_000);

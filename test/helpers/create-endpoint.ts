@@ -24,7 +24,8 @@ export interface EndpointOptions {
 /** Creates a template and an endpoint, waits until its workers are ready and answers the endpoint's id. */
 export async function createEndpoint(clients: GrpcClients, owner: string, given: EndpointOptions): Promise<string> {
   const name = `test-${randomBytes(6).toString('hex')}`;
-  const template = Template.fromPartial({ name, imageName: 'process', startCommand: given.command, env: given.env ?? {}, serverless: true });
+  const { command: startCommand, env = {} } = given;
+  const template = Template.fromPartial({ name, imageName: 'process', startCommand, env, serverless: true });
   const { template: made } = await call(clients.templates, 'createTemplate', { template }, owner);
   const endpoint = Endpoint.fromPartial({ name, templateId: made!.id, workersMin: 1, idleTimeoutSeconds: 60, ...given.fields });
   const { endpoint: created } = await call(clients.endpoints, 'createEndpoint', {

@@ -32,7 +32,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
   const status = (id: string): Promise<Answer> => system.request('GET', `${base}/status/${id}`);
 
   /** Waits until the job has this status and returns its record. */
-  const reached = (id: string, wanted: string, timeoutMs = 10_000): Promise<Answer['json']> => waitFor(`job ${id} to be ${wanted}`, async () => {
+  const reached = (id: string, wanted: string, timeoutMs = 10_000) => waitFor(`job ${id} to be ${wanted}`, async () => {
     const answer = await status(id);
     if (answer.json?.status === wanted) return answer.json;
     if (answer.status !== 200 || FINAL.includes(answer.json.status)) throw new Error(`it is ${answer.status} ${answer.text}`);
@@ -50,7 +50,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
   };
 
   /** Waits until GET /health shows these numbers of jobs; it may lag behind for a moment. */
-  const counted = (wanted: Partial<HealthRecord['jobs']>): Promise<HealthRecord> => waitFor(`counts of jobs to be ${JSON.stringify(wanted)}`, async () => {
+  const counted = (wanted: Partial<HealthRecord['jobs']>) => waitFor(`jobs to be ${JSON.stringify(wanted)}`, async () => {
     const seen = await health();
     const wrong = Object.entries(wanted).some(([name, count]) => seen.jobs[name as keyof typeof seen.jobs] !== count);
     if (wrong) throw new Error(`they are ${JSON.stringify(seen.jobs)}`);

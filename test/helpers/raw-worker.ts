@@ -65,7 +65,8 @@ export class RawWorker {
   async take(options: TakeOptions = {}): Promise<Taken> {
     const response = await fetch(this.takeUrl(options), { headers: this.headers, signal: options.signal ?? null });
     const text = await response.text();
-    const body: unknown = response.headers.get('content-type')?.startsWith('application/json') && response.status === 200 ? JSON.parse(text) : [];
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+    const body: unknown = isJson && response.status === 200 ? JSON.parse(text) : [];
     return { status: response.status, jobs: [body].flat() as TakenJob[] };
   }
 

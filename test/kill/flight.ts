@@ -39,7 +39,8 @@ export async function takeOff(t: Test, slipway: Processes, { workers = 1, retryL
   const [gate, notes] = [join(slipway.folder, 'gate'), join(slipway.folder, 'notes')];
   const receiver = await webhookReceiver(t);
   const id = await slipway.createEndpoint({
-    command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers, ...(retryLimit === undefined ? {} : { retryLimit }),
+    command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers,
+    ...(retryLimit === undefined ? {} : { retryLimit }),
   });
   const jobs = endpointJobs(slipway, id);
   const acknowledged = new Map<number, string>();
@@ -59,7 +60,8 @@ export async function takeOff(t: Test, slipway: Processes, { workers = 1, retryL
     await inLanes(Array.from({ length: count }, (_, index) => from + index), submitOne);
   };
   const countEnded = async (): Promise<number> => {
-    const [row] = await slipway.sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND finished_at IS NOT NULL`;
+    const [row] = await slipway.sql<{ n: number }[]>`
+      SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND finished_at IS NOT NULL`;
     return row!.n;
   };
 
@@ -68,7 +70,7 @@ export async function takeOff(t: Test, slipway: Processes, { workers = 1, retryL
     const rows = await slipway.sql<{ output: Buffer | null }[]>`SELECT output FROM job_output WHERE endpoint_id = ${id}`;
     return new Set(rows.flatMap(({ output }) => output ? [(JSON.parse(output.toString()) as Output).mark] : []));
   };
-  /** A core that is killed in a webhook call keeps the row for 40 s, so that no other core calls meanwhile. The test does not wait for that. */
+  /** A core that is killed in a webhook call keeps the row for 40 s, so that no other core calls meanwhile. Tests do not wait for that. */
   const hurryWebhooks = async (): Promise<void> => { await slipway.sql`UPDATE webhook_delivery SET due_at = now()`; };
 
   await submit(SUBMITTED);
