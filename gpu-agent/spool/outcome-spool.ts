@@ -35,6 +35,7 @@ export class OutcomeSpool {
   readonly #writing = new Set<string>();
   #tidying: Promise<void> = Promise.resolve();
   #tidyAsked = false;
+  #closed = false;
 
   constructor({ folder, logger, segmentBytesMax = SEGMENT_BYTES_MAX }: { folder: string; logger: Logger; segmentBytesMax?: number }) {
     this.#logger = logger;
@@ -91,6 +92,8 @@ export class OutcomeSpool {
 
   /** Waits for what is under way and closes the files. */
   async close(): Promise<void> {
+    // What is acknowledged from here on is tidied by the next run: no file may go when this one has ended.
+    this.#closed = true;
     await this.#tidying;
     await this.#journal.close();
   }
@@ -129,7 +132,7 @@ export class OutcomeSpool {
   }
 
   #tidy(): void {
-    if (this.#tidyAsked) return;
+    if (this.#tidyAsked || this.#closed) return;
     this.#tidyAsked = true;
     this.#tidying = this.#tidying.then(async () => {
       this.#tidyAsked = false;
