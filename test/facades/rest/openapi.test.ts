@@ -64,9 +64,6 @@ t.test('other routes need a key', async (t) => {
   t.equal(refused.status, 401);
   t.match(await refused.json(), { message: String, error: String, status: 401, code: 'unauthorized' });
 });
-
-t.test('GraphQL is not here yet and says so', async (t) => {
-  const missing = await fetch(`${url}/graphql`, { method: 'POST', body: '{"query":"{__typename}"}' });
   t.equal(missing.status, 404);
   t.match(await missing.json(), { code: 'not_found', error: /GraphQL/ });
 });
