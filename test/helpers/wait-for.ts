@@ -3,7 +3,7 @@
 /**
  * Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last answer.
  */
-export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 10_000): Promise<Exclude<NonNullable<T>, false>> {
+export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 30_000): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {
