@@ -7,6 +7,7 @@ import { SHAPES, startMachine, workerCommand } from './machine.ts';
 import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
 
+/** Targets are for what core and facade do; what a job costs in the agent and its worker depends on the handler. */
 const RUN_RATE_MIN = 5_000;
 const RUNSYNC_RATE_MIN = 2_500;
 const RUNSYNC_P50_MS_MAX = 3;
@@ -38,8 +39,10 @@ export async function measureRunsync(bench: Bench, kind: MachineKind): Promise<F
       const one = loadFigures('POST /runsync ×1', kind, await measureLoad(bench, { ...load, connections: 1 }, processes), false);
       bench.say(`POST /runsync, 64 connections, ${kind}`);
       const many = loadFigures('POST /runsync ×64', kind, await measureLoad(bench, { ...load, connections: 64 }, processes), true);
-      one[1]!.target = RUNSYNC_P50_MS_MAX;
-      many[0]!.target = RUNSYNC_RATE_MIN;
+      if (kind === 'session') {
+        one[1]!.target = RUNSYNC_P50_MS_MAX;
+        many[0]!.target = RUNSYNC_RATE_MIN;
+      }
       return [...one, ...many];
     } finally {
       await machine.stop();
