@@ -11,6 +11,7 @@ import { GraphqlExecutor } from './graphql/executor.ts';
 import { graphqlRoutes } from './graphql/routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import { AccessCache } from './plugins/access-cache.ts';
+import type { CheckAccess } from './plugins/access-cache.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
@@ -52,8 +53,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   handleErrors(app, queueErrorShape, logger);
   handleUnknownRoutes(app);
 
-  const check = (apiKey: string, endpointId: string, write: boolean) =>
-    core.access.call((client) => client.checkAccess, { endpointId, write }, { apiKey, repeatable: true });
+  const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
   const queue: QueueParts = { jobs: core.jobs, config, clock, random, logger };

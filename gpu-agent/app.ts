@@ -1,5 +1,6 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
 import { mkdir, rm } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
@@ -32,6 +33,7 @@ export interface Agent {
   stop(): Promise<void>;
 }
 
+const MIB = 1024 * 1024;
 /** How often the slow checks run, in milliseconds. */
 const WATCH_PERIOD_MS = 250;
 /** How long the last outcomes may take to be acknowledged when the agent stops, in milliseconds. They are on disk anyway. */
@@ -151,9 +153,13 @@ class BuiltAgent implements Agent {
     const { name, locations, cpuSlots } = this.#config;
     const { id, gpus, cudaVersion } = this.#machine;
     return {
-      machine: { id, name, gpus, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion },
+      machine: {
+        id, name, gpus, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion,
+        cpuCount: availableParallelism(), memoryMib: Math.floor(totalmem() / MIB),
+      },
       workers: this.#parts.pool.all().map((worker) => WorkerReporter.take(worker)),
       attempts: this.#parts.table.refs(),
+      pods: [],
     };
   }
 }

@@ -1,5 +1,5 @@
 /** Creates an API key. */
-import { endpointNotFound, unauthorized } from '../domain/access.ts';
+import { NO_PERMISSIONS, endpointNotFound, isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller, Scope } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkName, checkTexts, invalid } from '../domain/endpoint.ts';
@@ -16,6 +16,8 @@ export interface KeyWish {
   scope: Exclude<Scope, 'ROOT'>;
   /** Only these endpoints; empty: all of the account. */
   endpointIds: string[];
+  /** Of a RESTRICTED key; undefined for the others. */
+  permissions: Caller['permissions'] | undefined;
   /** Whose key it is; empty: the caller's. */
   accountId: string;
 }
@@ -35,10 +37,11 @@ export async function createKey(
   { keys, accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish,
 ): Promise<{ key: ApiKey; secret: string }> {
   const root = caller.scope === 'ROOT';
-  if (!root && (caller.scope !== 'ALL' || caller.endpointIds.length > 0)) throw unauthorized();
+  if (!isUnlimited(caller)) throw unauthorized();
   if (!root && (wish.scope === 'AGENT' || (wish.accountId !== '' && wish.accountId !== caller.accountId))) throw unauthorized();
   checkName('name', wish.name);
   checkTexts('endpoint_ids', wish.endpointIds);
+  if ((wish.scope === 'RESTRICTED') !== (wish.permissions !== undefined)) throw invalid('permissions belong to keys of scope RESTRICTED, and only to them');
   const accountId = wish.accountId || caller.accountId;
   if (accountId === '') throw invalid('account_id is required with the root key: whose key shall it be?');
   if (root && !(await accounts.exists(accountId))) {
@@ -49,7 +52,7 @@ export async function createKey(
     if (!named.some((endpoint) => endpoint.id === id && endpoint.accountId === accountId)) throw endpointNotFound(id);
   }
   const secret = newKeyText(wish.scope);
-  const { name, scope, endpointIds } = wish;
-  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds }, hashKey(secret));
+  const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = wish;
+  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret));
   return { key, secret };
 }

@@ -1,5 +1,5 @@
 /** Revokes an API key. */
-import { unauthorized } from '../domain/access.ts';
+import { isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { ApiKeyStore } from '../store/api-key-store.ts';
@@ -7,7 +7,7 @@ import type { ApiKeyStore } from '../store/api-key-store.ts';
 /** It stops working everywhere within 5 s, where the notice arrives at once. NOT_FOUND: no such key in the caller's account. */
 export async function revokeKey(keys: ApiKeyStore, caller: Caller, id: string, onRevoked: (keyId: string) => void): Promise<void> {
   const root = caller.scope === 'ROOT';
-  if (!root && (caller.scope !== 'ALL' || caller.endpointIds.length > 0)) throw unauthorized();
+  if (!isUnlimited(caller)) throw unauthorized();
   if (!(await keys.revoke(id, root ? undefined : caller.accountId))) {
     throw new DomainError('NOT_FOUND', 'There is no such key in this account.');
   }

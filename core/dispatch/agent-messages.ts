@@ -56,8 +56,8 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     checkName('hello.machine.gpus.name', gpu.name);
     checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
   }
-  const { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion } = machine;
-  return { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion };
+  const { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib } = machine;
+  return { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib };
 }
 
 /** An attempt's name; undefined when the message names none. */
@@ -129,6 +129,8 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow): De
       version: spec.version,
       initTimeoutSeconds: INIT_TIMEOUT_SECONDS,
       gpuTypeId: gpu ? sameCard(gpu.name) : '',
+      volumes: [],
+      registryCredentials: undefined,
     },
   };
 }

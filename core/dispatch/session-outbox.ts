@@ -52,7 +52,7 @@ export class SessionOutbox {
 
   /** The full set of workers; of several only the latest leaves. */
   desired(workers: DesiredWorker[]): void {
-    this.#first.desired = { workers };
+    this.#first.desired = { workers, pods: [] };
     this.#schedule();
   }
 

@@ -2,7 +2,13 @@
 import { DomainError } from './errors.ts';
 
 /** What a key may do at all. ROOT is the operator's key from the configuration and is never stored. */
-export type Scope = 'ALL' | 'READ_ONLY' | 'AGENT' | 'ROOT';
+export type Scope = 'ALL' | 'READ_ONLY' | 'RESTRICTED' | 'AGENT' | 'ROOT';
+
+/** A part of the API that a key can be restricted to. */
+export type Api = 'MANAGEMENT' | 'JOBS';
+
+/** What a restricted key may do with one of them. */
+export type Permission = 'NONE' | 'READ' | 'READ_WRITE';
 
 /** The holder of a key. */
 export interface Caller {
@@ -13,18 +19,25 @@ export interface Caller {
   scope: Scope;
   /** Only these endpoints; empty = all of the account. */
   endpointIds: readonly string[];
+  /** Looked at for RESTRICTED only. */
+  permissions: Readonly<Record<Api, Permission>>;
 }
 
 /** What a call wants to do. */
 export interface Wish {
+  /** The part of the API it belongs to. */
+  api: Api;
   /** The endpoint it names. */
   endpointId?: string;
   /** It changes something. */
   write?: boolean;
 }
 
+/** What keys of other scopes carry. */
+export const NO_PERMISSIONS: Caller['permissions'] = { MANAGEMENT: 'NONE', JOBS: 'NONE' };
+
 /** The operator. */
-export const ROOT_CALLER: Caller = { accountId: '', keyId: 'root', scope: 'ROOT', endpointIds: [] };
+export const ROOT_CALLER: Caller = { accountId: '', keyId: 'root', scope: 'ROOT', endpointIds: [], permissions: NO_PERMISSIONS };
 
 /** One text for every refusal of a key, so that nobody learns which keys exist. */
 export const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or not permitted to do this. '
@@ -32,9 +45,23 @@ export const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or no
 
 /** Fails with UNAUTHORIZED unless the key may do this in its own account. Whether the endpoint exists there is for the caller to check. */
 export function permit(caller: Caller, wish: Wish): void {
-  const agent = caller.scope === 'AGENT';
-  const readOnly = caller.scope === 'READ_ONLY' && wish.write === true;
-  if (agent || readOnly || isElsewhere(caller, wish)) throw unauthorized();
+  const permission = permissionOf(caller, wish.api);
+  const tooLittle = permission === 'NONE' || (permission === 'READ' && wish.write === true);
+  if (tooLittle || isElsewhere(caller, wish)) throw unauthorized();
+}
+
+/** May do everything in its account: only such keys make keys, read the audit trail and see machines. The operator may too. */
+export function isUnlimited({ scope, endpointIds }: Caller): boolean {
+  return scope === 'ROOT' || (scope === 'ALL' && endpointIds.length === 0);
+}
+
+function permissionOf({ scope, permissions }: Caller, api: Api): Permission {
+  switch (scope) {
+    case 'ALL': case 'ROOT': return 'READ_WRITE';
+    case 'READ_ONLY': return 'READ';
+    case 'RESTRICTED': return permissions[api];
+    case 'AGENT': return 'NONE';
+  }
 }
 
 /** A key for some endpoints may read what is about the whole account, but change nothing outside of its endpoints. */

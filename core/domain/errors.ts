@@ -21,6 +21,8 @@ export const REASONS = [
   'QUEUE_FULL',
   'UNAVAILABLE',
   'INTERNAL',
+  'NO_CAPACITY',
+  'POD_FIXED',
 ] as const;
 
 export type Reason = (typeof REASONS)[number];

@@ -1,4 +1,5 @@
 /** What the job use cases need of access control: may this key do this on this endpoint? Implemented by core/access. */
+import type { Api } from '../domain/access.ts';
 
 /** A permission that was given. */
 export interface Verdict {
@@ -14,5 +15,5 @@ export interface Access {
    * Answers at once when it remembers the key, so that the hot path has no extra turn. UNAUTHORIZED: no such key, or it lacks the
    * permission. ENDPOINT_NOT_FOUND: the endpoint is not in the key's account.
    */
-  check(apiKey: string, wanted: { endpointId: string; write: boolean }): Verdict | Promise<Verdict>;
+  check(apiKey: string, wanted: { api: Api; endpointId: string; write: boolean }): Verdict | Promise<Verdict>;
 }

@@ -1,14 +1,17 @@
 /** AccessService: decode, call a use case, encode. */
-import type { AccessServiceServer } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
+import type { AccessServiceServer, Account as AccountMessage } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
+import { getAccount, updateAccount } from '../access/account.ts';
 import { createAccount } from '../access/create-account.ts';
 import type { StartedWorkers } from '../access/started-workers.ts';
 import { unauthorized } from '../domain/access.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { AccountStore } from '../store/account-store.ts';
+import type { Account, AccountStore } from '../store/account-store.ts';
 import { endpointTypeToMessage } from './endpoint-messages.ts';
+import { ownAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 
 /** What the handlers need. */
@@ -28,8 +31,17 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, logger
       if (caller.scope !== 'ROOT') throw unauthorized();
       return { accountId: await createAccount(accounts, name) };
     }),
-    checkAccess: unary(logger, async ({ endpointId, write }, apiKey) => {
-      const wish = endpointId === '' ? { write } : { endpointId, write };
+    getAccount: unary(logger, async (_request, apiKey) => {
+      const { caller } = await ownAccount(access, apiKey, false);
+      return { account: accountToMessage(await getAccount(accounts, caller)) };
+    }),
+    updateAccount: unary(logger, async ({ publicKey }, apiKey) => {
+      const { caller } = await ownAccount(access, apiKey, true);
+      return { account: accountToMessage(await updateAccount(accounts, caller, publicKey)) };
+    }),
+    checkAccess: unary(logger, async ({ endpointId, write, api }, apiKey) => {
+      const asked = { api: api === Api.JOBS ? 'JOBS' : 'MANAGEMENT', write } as const;
+      const wish = endpointId === '' ? asked : { ...asked, endpointId };
       const verdict = await access.check(apiKey, wish);
       const started = verdict.endpoint ? await startedWorkers.count(verdict.endpoint.id) : 0;
       return {
@@ -41,4 +53,8 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, logger
       };
     }),
   };
+}
+
+function accountToMessage({ id, name, publicKey, createdAt }: Account): AccountMessage {
+  return { id, name, publicKey, createTime: createdAt };
 }

@@ -21,7 +21,7 @@ export function endpointHandlers(access: Access, context: EndpointContext, logge
       return { endpoint: endpointToMessage(await createEndpoint(context, accountId, wishFromMessage(request))) };
     }),
     getEndpoint: unary(logger, async ({ id }, apiKey) => {
-      const { accountId } = await access.check(apiKey, { endpointId: id });
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
       return { endpoint: endpointToMessage(await getEndpoint(context, accountId, id)) };
     }),
     listEndpoints: unary(logger, async (_request, apiKey) => {
@@ -30,12 +30,12 @@ export function endpointHandlers(access: Access, context: EndpointContext, logge
     }),
     updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');
-      const { accountId } = await access.check(apiKey, { endpointId: endpoint.id, write: true });
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
       const change = changeFromMessage(endpoint, updateMask ?? []);
       return { endpoint: endpointToMessage(await updateEndpoint(context, accountId, endpoint.id, change)) };
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
-      const { accountId } = await access.check(apiKey, { endpointId: id, write: true });
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
       await deleteEndpoint(context, accountId, id);
       return {};
     }),

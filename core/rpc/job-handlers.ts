@@ -62,20 +62,20 @@ export function createJobHandlers({ calls, access, logger }: JobHandlersOptions)
       readChunks: patient(logger, open.signal, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
       cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),
       retryJob: unary(logger, async ({ endpointId, jobId }, apiKey) => {
-        await access.check(apiKey, { endpointId, write: true });
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { job: jobToMessage(await calls.retry({ endpointId, jobId })) };
       }),
       purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
-        await access.check(apiKey, { endpointId, write: true });
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { removed: await calls.purge(endpointId) };
       }),
       listJobs: unary(logger, async ({ endpointId, state, offset, limit }, apiKey) => {
-        await access.check(apiKey, { endpointId, write: false });
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
         const { jobs, total } = await calls.list(endpointId, { state: stateFromMessage(state), offset, limit });
         return { jobs: jobs.map(jobToMessage), total };
       }),
       getHealth: unary(logger, async ({ endpointId }, apiKey) => {
-        await access.check(apiKey, { endpointId, write: false });
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
         return healthToMessage(await calls.health(endpointId));
       }),
     },

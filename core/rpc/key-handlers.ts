@@ -1,10 +1,12 @@
 /** KeyService: decode, call a use case, encode. */
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import type { Key, KeyServiceServer } from '../../proto/gen/slipway/v1/access_service.ts';
+import { KeyScope, Permission as PermissionMessage } from '../../proto/gen/slipway/v1/access_service.ts';
+import type { Key, KeyPermissions, KeyServiceServer } from '../../proto/gen/slipway/v1/access_service.ts';
 import type { Access } from '../access/access.ts';
 import { createKey } from '../access/create-key.ts';
 import type { KeyContext, KeyWish } from '../access/create-key.ts';
 import { revokeKey } from '../access/revoke-key.ts';
+import { unauthorized } from '../domain/access.ts';
+import type { Caller, Permission } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
@@ -13,20 +15,21 @@ import { unary } from './unary.ts';
 
 const SCOPES: Record<KeyScope, KeyWish['scope'] | undefined> = {
   [KeyScope.UNSPECIFIED]: undefined, [KeyScope.ALL]: 'ALL', [KeyScope.READ_ONLY]: 'READ_ONLY', [KeyScope.AGENT]: 'AGENT',
+  [KeyScope.RESTRICTED]: 'RESTRICTED',
 };
 
 /** Handlers of the service. `onRevoked` tells all replicas. */
 export function keyHandlers(access: Access, context: KeyContext, onRevoked: (keyId: string) => void, logger: Logger): KeyServiceServer {
   return {
-    createKey: unary(logger, async ({ name, scope, endpointIds, accountId }, apiKey) => {
+    createKey: unary(logger, async ({ permissions, scope, ...wish }, apiKey) => {
       const caller = await access.caller(apiKey);
       const known = SCOPES[scope];
-      if (!known) throw invalid('scope must be KEY_SCOPE_ALL, KEY_SCOPE_READ_ONLY or KEY_SCOPE_AGENT');
-      const { key, secret } = await createKey(context, caller, { name, scope: known, endpointIds, accountId });
+      if (!known) throw invalid('scope must be KEY_SCOPE_ALL, KEY_SCOPE_READ_ONLY, KEY_SCOPE_RESTRICTED or KEY_SCOPE_AGENT');
+      const { key, secret } = await createKey(context, caller, { ...wish, scope: known, permissions: permissions && permissionsFromMessage(permissions) });
       return { key: keyToMessage(key), secret };
     }),
-    listKeys: unary(logger, async (_request, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
+    listKeys: unary(logger, async (request, apiKey) => {
+      const accountId = await accountOf(access, apiKey, request.accountId);
       return { keys: (await context.keys.list(accountId)).map(keyToMessage) };
     }),
     revokeKey: unary(logger, async ({ id }, apiKey) => {
@@ -40,5 +43,32 @@ function keyToMessage(key: ApiKey): Key {
   return {
     id: key.id, name: key.name, scope: KeyScope[key.scope], endpointIds: key.endpointIds, createTime: key.createdAt,
     revokeTime: key.revokedAt ?? undefined,
+    permissions: key.scope === 'RESTRICTED' ? { management: toMessage(key.permissions.MANAGEMENT), jobs: toMessage(key.permissions.JOBS) } : undefined,
   };
+}
+
+/** The caller's own account; the operator names one. */
+async function accountOf(access: Access, apiKey: string, named: string): Promise<string> {
+  const caller = await access.caller(apiKey);
+  if (caller.scope === 'ROOT' && named !== '') return named;
+  const { accountId } = await ownAccount(access, apiKey, false);
+  if (named !== '' && named !== accountId) throw unauthorized();
+  return accountId;
+}
+
+function permissionsFromMessage({ management, jobs }: KeyPermissions): Caller['permissions'] {
+  return { MANAGEMENT: fromMessage('permissions.management', management), JOBS: fromMessage('permissions.jobs', jobs) };
+}
+
+function fromMessage(field: string, permission: PermissionMessage): Permission {
+  switch (permission) {
+    case PermissionMessage.UNSPECIFIED: return 'NONE';
+    case PermissionMessage.READ: return 'READ';
+    case PermissionMessage.READ_WRITE: return 'READ_WRITE';
+    default: throw invalid(`${field} has a value that this version does not know`);
+  }
+}
+
+function toMessage(permission: Permission): PermissionMessage {
+  return permission === 'NONE' ? PermissionMessage.UNSPECIFIED : PermissionMessage[permission];
 }

@@ -5,7 +5,7 @@ import type { GetWorkerLogRequest, GetWorkerLogResponse, MachineServiceServer } 
 import { CHANNEL_OPTIONS, WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import type { Access } from '../access/access.ts';
-import { unauthorized } from '../domain/access.ts';
+import { isUnlimited, unauthorized } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { WorkerLogs } from '../dispatch/worker-logs.ts';
@@ -35,12 +35,11 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
   return {
     listMachines: unary(logger, async (_request, apiKey) => {
       const caller = await access.caller(apiKey);
-      const permitted = caller.scope === 'ROOT' || (caller.scope === 'ALL' && caller.endpointIds.length === 0);
-      if (!permitted) throw unauthorized();
+      if (!isUnlimited(caller)) throw unauthorized();
       return { machines: (await context.machines.list()).map(machineToMessage) };
     }),
     listWorkers: unary(logger, async ({ endpointId }, apiKey) => {
-      await access.check(apiKey, { endpointId });
+      await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       return { workers: (await context.workers.list(endpointId)).map(workerToMessage) };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => readLog(options, request, apiKey, metadata)),
@@ -60,7 +59,7 @@ async function readLog(
   const worker = await context.workers.find(workerId);
   if (!worker) throw workerNotFound(workerId);
   try {
-    await access.check(apiKey, { endpointId: worker.endpointId });
+    await access.check(apiKey, { api: 'MANAGEMENT', endpointId: worker.endpointId });
   } catch (error) {
     // Another account's worker is like none.
     if (error instanceof DomainError && error.reason === 'ENDPOINT_NOT_FOUND') throw workerNotFound(workerId);

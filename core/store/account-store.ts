@@ -1,7 +1,11 @@
 /** Accounts. */
 import { eq } from 'drizzle-orm';
 import { account } from '../../drizzle/schema/account.ts';
+import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+
+/** An account as its keys see it. */
+export type Account = typeof account.$inferSelect;
 
 /** See the file's first line. */
 export class AccountStore {
@@ -18,6 +22,21 @@ export class AccountStore {
     if (made) return made.id;
     const [found] = await this.#database.db.select({ id: account.id }).from(account).where(eq(account.name, name));
     return found!.id;
+  }
+
+  /** Reads an account. Undefined: there is none. */
+  async get(id: string): Promise<Account | undefined> {
+    const [row] = await this.#database.db.select().from(account).where(eq(account.id, id));
+    return row;
+  }
+
+  /** Sets the SSH key. Undefined: there is no such account. */
+  async setPublicKey(id: string, keyId: string, publicKey: string): Promise<Account | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx.update(account).set({ publicKey }).where(eq(account.id, id)).returning();
+      if (row) await recordChange(tx, { accountId: id, keyId, action: 'UpdateAccount', subjectId: id, fields: ['public_key'] });
+      return row;
+    });
   }
 
   /** Whether there is such an account. */

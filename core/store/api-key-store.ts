@@ -1,7 +1,7 @@
 /** API keys. Their text is never here, only its hash. */
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
-import type { Caller, Scope } from '../domain/access.ts';
+import type { Caller, Permission, Scope } from '../domain/access.ts';
 import type { Database } from './database.ts';
 
 /** A key as its owner sees it. */
@@ -11,6 +11,7 @@ export interface ApiKey {
   name: string;
   scope: Exclude<Scope, 'ROOT'>;
   endpointIds: string[];
+  permissions: Caller['permissions'];
   createdAt: Date;
   revokedAt: Date | null;
 }
@@ -25,7 +26,9 @@ export class ApiKeyStore {
 
   /** Stores a key under the hash of its text. */
   async create(key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, secretHash: Buffer): Promise<ApiKey> {
-    const [row] = await this.#database.db.insert(apiKey).values({ ...key, secretHash }).returning();
+    const { permissions, ...settings } = key;
+    const { MANAGEMENT: management, JOBS: jobs } = permissions;
+    const [row] = await this.#database.db.insert(apiKey).values({ ...settings, management, jobs, secretHash }).returning();
     return keyFromRow(row!);
   }
 
@@ -34,7 +37,8 @@ export class ApiKeyStore {
     const rows = await this.#database.db.select().from(apiKey)
       .where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
     return new Map(rows.map((row) => [
-      row.secretHash.toString('hex'), { accountId: row.accountId, keyId: row.id, scope: row.scope as Scope, endpointIds: row.endpointIds },
+      row.secretHash.toString('hex'),
+      { accountId: row.accountId, keyId: row.id, scope: row.scope as Scope, endpointIds: row.endpointIds, permissions: permissionsOf(row) },
     ]));
   }
 
@@ -55,6 +59,10 @@ export class ApiKeyStore {
 }
 
 function keyFromRow(row: typeof apiKey.$inferSelect): ApiKey {
-  const { secretHash: _, scope, ...rest } = row;
-  return { ...rest, scope: scope as ApiKey['scope'] };
+  const { secretHash: _, scope, management: _management, jobs: _jobs, ...rest } = row;
+  return { ...rest, scope: scope as ApiKey['scope'], permissions: permissionsOf(row) };
+}
+
+function permissionsOf({ management, jobs }: typeof apiKey.$inferSelect): Caller['permissions'] {
+  return { MANAGEMENT: management as Permission, JOBS: jobs as Permission };
 }

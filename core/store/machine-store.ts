@@ -13,6 +13,8 @@ export interface MachineFacts {
   cpuSlots: number;
   agentVersion: string;
   cudaVersion: string;
+  cpuCount: number;
+  memoryMib: number;
 }
 
 /** A machine and whether it is here. */
@@ -35,6 +37,8 @@ interface MachineRow {
   cpu_slots: number;
   agent_version: string;
   cuda_version: string;
+  cpu_count: number;
+  memory_mib: number;
   connected: boolean;
 }
 
@@ -50,14 +54,15 @@ export class MachineStore {
   async join(facts: MachineFacts, sessionId: string, replicaAddress: string): Promise<void> {
     const { sql } = this.#database;
     await sql`
-      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, session_id, replica_address,
+      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, session_id, replica_address,
         lease_expires_at, seen_at)
       VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
-        ${facts.agentVersion}, ${facts.cudaVersion}, ${sessionId}, ${replicaAddress},
+        ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${sessionId}, ${replicaAddress},
         clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp())
-      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, session_id, replica_address,
+      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, session_id, replica_address,
         lease_expires_at, seen_at) = (excluded.name, excluded.gpus, excluded.locations, excluded.cpu_slots, excluded.agent_version,
-        excluded.cuda_version, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at)`;
+        excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.session_id, excluded.replica_address,
+        excluded.lease_expires_at, excluded.seen_at)`;
   }
 
   /** Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its attempts. */
@@ -113,5 +118,8 @@ export class MachineStore {
 
 function factsOf(row: MachineRow): MachineFacts {
   const { id, name, gpus, locations } = row;
-  return { id, name, gpus, locations, cpuSlots: row.cpu_slots, agentVersion: row.agent_version, cudaVersion: row.cuda_version };
+  return {
+    id, name, gpus, locations, cpuSlots: row.cpu_slots, agentVersion: row.agent_version, cudaVersion: row.cuda_version,
+    cpuCount: row.cpu_count, memoryMib: row.memory_mib,
+  };
 }

@@ -4,7 +4,7 @@
  */
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
@@ -24,7 +24,7 @@ export async function ensureKeys(core: CoreClient, secrets: Secrets): Promise<bo
   if (secrets.apiKey && secrets.agentKey && await keyWorks(core, secrets.apiKey)) return false;
   const { accountId } = await core.createAccount({ name: ACCOUNT_NAME }, secrets.rootKey);
   const createKey = async (name: string, scope: KeyScope): Promise<string> =>
-    (await core.createKey({ name, scope, endpointIds: [], accountId }, secrets.rootKey)).secret;
+    (await core.createKey({ name, scope, endpointIds: [], accountId, permissions: undefined }, secrets.rootKey)).secret;
   secrets.apiKey = await createKey('npm start', KeyScope.ALL);
   secrets.agentKey = await createKey('agent of npm start', KeyScope.AGENT);
   return true;
@@ -32,7 +32,7 @@ export async function ensureKeys(core: CoreClient, secrets: Secrets): Promise<bo
 
 async function keyWorks(core: CoreClient, key: string): Promise<boolean> {
   try {
-    await core.checkAccess({ endpointId: '', write: true }, key);
+    await core.checkAccess({ endpointId: '', write: true, api: Api.JOBS }, key);
     return true;
   } catch (error) {
     // Another database, or one that was emptied.

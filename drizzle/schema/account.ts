@@ -7,5 +7,7 @@ export const account = pgTable('account', {
   id: text('id').primaryKey(),
   /** For people; creating the same name again returns the first account. */
   name: text('name').notNull().unique(),
+  /** SSH key that pods find in their environment. */
+  publicKey: text('public_key').notNull().default(''),
   createdAt: instant('created_at').notNull().defaultNow(),
 });

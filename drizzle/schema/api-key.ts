@@ -13,9 +13,13 @@ export const apiKey = pgTable('api_key', {
   scope: text('scope').notNull(),
   /** Only these endpoints; empty = all of the account. */
   endpointIds: text('endpoint_ids').array().notNull().default(sql`'{}'`),
+  /** What a RESTRICTED key may do with what jobs run on, and with jobs: NONE, READ or READ_WRITE. */
+  management: text('management').notNull().default('NONE'),
+  jobs: text('jobs').notNull().default('NONE'),
   createdAt: instant('created_at').notNull().defaultNow(),
   revokedAt: instant('revoked_at'),
 }, (t) => [
   index('api_key_account_idx').on(t.accountId),
-  check('api_key_scope_known', sql`${t.scope} IN ('ALL', 'READ_ONLY', 'AGENT')`),
+  check('api_key_scope_known', sql`${t.scope} IN ('ALL', 'READ_ONLY', 'AGENT', 'RESTRICTED')`),
+  check('api_key_permissions_known', sql`${t.management} IN ('NONE', 'READ', 'READ_WRITE') AND ${t.jobs} IN ('NONE', 'READ', 'READ_WRITE')`),
 ]);

@@ -1,6 +1,6 @@
 /** Machines with an agent, and the lease under which their agents may run attempts. */
 import { sql } from 'drizzle-orm';
-import { index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 
 /** One GPU as its agent reported it. */
@@ -20,6 +20,9 @@ export const machine = pgTable('machine', {
   cpuSlots: integer('cpu_slots').notNull().default(0),
   agentVersion: text('agent_version').notNull().default(''),
   cudaVersion: text('cuda_version').notNull().default(''),
+  /** Processors and memory; 0 = not known. */
+  cpuCount: integer('cpu_count').notNull().default(0),
+  memoryMib: bigint('memory_mib', { mode: 'number' }).notNull().default(0),
   /** The session that may speak for the machine; a newer session replaces it. Null after the session ended in order. */
   sessionId: text('session_id'),
   /** The core replica that holds the session, and where other replicas reach it. */

@@ -3,11 +3,14 @@
  * core decides; an answer is never older than core allows, and never older than 5 s.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
-import type { CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
+import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
+/** What a request wants, and with which key. */
+export type AccessQuestion = CheckAccessRequest & { apiKey: string };
+
 /** Asks core. Throws CoreError. */
-export type CheckAccess = (apiKey: string, endpointId: string, write: boolean) => Promise<CheckAccessResponse>;
+export type CheckAccess = (question: AccessQuestion) => Promise<CheckAccessResponse>;
 
 type Verdict = CheckAccessResponse | CoreError;
 
@@ -38,23 +41,24 @@ export class AccessCache {
   }
 
   /** The verdict when it is known, else a promise of it. An error is a verdict too: UNAUTHORIZED or ENDPOINT_NOT_FOUND. */
-  look(apiKey: string, endpointId: string, write: boolean): Verdict | Promise<Verdict> {
-    const name = `${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
+  look(asking: AccessQuestion): Verdict | Promise<Verdict> {
+    const { apiKey, endpointId, write, api } = asking;
+    const name = `${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
     const entry = this.#entries.get(name);
     if (entry !== undefined && this.#clock.monotonicMs() < entry.untilMs) return entry.verdict;
     const asked = this.#questions.get(name);
     if (asked !== undefined) return asked;
     if (this.#questions.size >= QUESTIONS_MAX) return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
-    const question = this.#ask(name, apiKey, endpointId, write).finally(() => this.#questions.delete(name));
+    const question = this.#ask(name, asking).finally(() => this.#questions.delete(name));
     this.#questions.set(name, question);
     return question;
   }
 
-  async #ask(name: string, apiKey: string, endpointId: string, write: boolean): Promise<Verdict> {
+  async #ask(name: string, question: AccessQuestion): Promise<Verdict> {
     // From before the call, so that core's own limit is kept.
     const askedMs = this.#clock.monotonicMs();
     try {
-      const verdict = await this.#check(apiKey, endpointId, write);
+      const verdict = await this.#check(question);
       this.#keep(name, verdict, askedMs + Math.min(verdict.validMs, GOOD_MS_MAX));
       return verdict;
     } catch (error) {

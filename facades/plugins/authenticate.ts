@@ -1,7 +1,8 @@
 /** Lets a request through only with a good key, before its body is read; then counts it against its limits. */
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type { AccessCache } from './access-cache.ts';
+import type { AccessCache, AccessQuestion } from './access-cache.ts';
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
 import type { LimitedOperation } from './rate-limit-rules.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -38,19 +39,19 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const apiKey = keyOfQueueRequest(authorization, (request.query as Record<string, unknown>)['api_key']);
     const { endpointId } = request.params as { endpointId: string };
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
-    await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write });
+    await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
     if (!isId(endpointId)) throw noEndpoint();
     const { accountId, workersRunning } = request.caller;
     await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning }, reply);
   };
 }
 
-/** The gate of a REST operation: 401. */
+/** The gate of a REST operation: 401. What the key may do with what the path names is core's to say. */
 export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request) => {
     request.bodyBytesMax = bodyBytesMax;
     const apiKey = keyOfRestRequest(request.headers.authorization);
-    await admit(parts.access, request, { apiKey, endpointId: '', write: request.method !== 'GET' && request.method !== 'HEAD' });
+    await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
   };
 }
 
@@ -59,19 +60,14 @@ export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAs
   return async (request) => {
     request.bodyBytesMax = bodyBytesMax;
     const apiKey = keyOfQueueRequest(request.headers.authorization, (request.query as Record<string, unknown>)['api_key']);
-    await admit(parts.access, request, { apiKey, endpointId: '', write: false });
+    await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
   };
 }
 
-interface Question {
-  apiKey: string | undefined;
-  endpointId: string;
-  write: boolean;
-}
-
-async function admit(access: AccessCache, request: FastifyRequest, { apiKey, endpointId, write }: Question): Promise<void> {
+async function admit(access: AccessCache, request: FastifyRequest, question: Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined }): Promise<void> {
+  const { apiKey } = question;
   if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
-  const looked = access.look(apiKey, endpointId, write);
+  const looked = access.look({ ...question, apiKey });
   const verdict = looked instanceof Promise ? await looked : looked;
   if (verdict instanceof CoreError) throw verdict.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : verdict;
   // The operator's own key belongs to no account; it manages accounts and is no API key.

@@ -37,6 +37,8 @@ export const REASONS: Record<Reason, ReasonMapping> = {
   QUEUE_FULL: { grpc: Code.RESOURCE_EXHAUSTED, http: 429 },
   UNAVAILABLE: { grpc: Code.UNAVAILABLE, http: 503 },
   INTERNAL: { grpc: Code.INTERNAL, http: 500 },
+  NO_CAPACITY: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  POD_FIXED: { grpc: Code.FAILED_PRECONDITION, http: 400 },
 };
 
 /** A failed call, as the caller of core sees it. */

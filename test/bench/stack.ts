@@ -60,7 +60,7 @@ export async function startStack(bench: Bench): Promise<Stack> {
     stops.push(() => sql.end());
     const { accountId } = await call(clients.access, 'createAccount', { name: 'bench' }, rootKey);
     const newKey = async (scope: KeyScope): Promise<string> =>
-      (await call(clients.keys, 'createKey', { name: 'bench', scope, endpointIds: [], accountId }, rootKey)).secret;
+      (await call(clients.keys, 'createKey', { name: 'bench', scope, endpointIds: [], accountId, permissions: undefined }, rootKey)).secret;
     const key = await newKey(KeyScope.ALL);
     const createEndpoint = async (workers: number, command: string[]): Promise<string> => {
       const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, imageName: 'bench', startCommand: command, serverless: true });

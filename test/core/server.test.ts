@@ -5,7 +5,7 @@ import { credentials, makeClientConstructor, Metadata, status as Code } from '@g
 import type { ClientDuplexStream, ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import t from 'tap';
-import { AccessServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
+import { AccessServiceClient, Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../helpers/core-replicas.ts';
@@ -48,7 +48,7 @@ t.test('request ids come back; a caller may bring one; a key may come bare', asy
     for (const [name, value] of Object.entries(entries)) metadata.set(name, value);
     let id: unknown;
     let code = -1;
-    client.checkAccess({ endpointId: '', write: false }, metadata, () => undefined)
+    client.checkAccess({ endpointId: '', write: false, api: Api.JOBS }, metadata, () => undefined)
       .on('metadata', (received) => { id = received.get('x-request-id')[0]; })
       .on('status', (received) => {
         code = received.code;

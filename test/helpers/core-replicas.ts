@@ -49,7 +49,7 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   const clients = grpcClients(replicas[0]!.address);
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
   const createKey = (scope: KeyScope, endpointIds: string[] = [], account = accountId) =>
-    call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account }, rootKey);
+    call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account, permissions: undefined }, rootKey);
   const newKey = async (scope: KeyScope = KeyScope.ALL, endpointIds: string[] = [], account = accountId): Promise<string> =>
     (await createKey(scope, endpointIds, account)).secret;
   const key = await newKey();

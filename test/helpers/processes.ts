@@ -65,7 +65,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   t.teardown(() => clients.close());
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
   const newKey = async (scope: KeyScope): Promise<string> =>
-    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds: [], accountId }, rootKey)).secret;
+    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds: [], accountId, permissions: undefined }, rootKey)).secret;
   const [key, agentKey] = [await newKey(KeyScope.ALL), await newKey(KeyScope.AGENT)];
 
   const port = await freePort();

@@ -62,7 +62,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   stops.push(async () => clients.close());
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
   const newKey = async (scope: KeyScope = KeyScope.ALL, account = accountId, endpointIds: string[] = []): Promise<string> =>
-    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account }, rootKey)).secret;
+    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account, permissions: undefined }, rootKey)).secret;
   const key = await newKey();
   const agentKey = await newKey(KeyScope.AGENT);
 

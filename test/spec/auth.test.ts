@@ -112,7 +112,7 @@ t.test('a job of another endpoint of the same account | 404', async (t) => {
 
 t.test('a revoked key stops working within 5 s', async (t) => {
   const { key, secret } = await call(system.clients.keys, 'createKey', {
-    name: 'short-lived', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId,
+    name: 'short-lived', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined,
   }, system.rootKey);
   const authorization = `Bearer ${secret}`;
   t.equal((await ask('GET', '/health', { authorization })).status, 200);

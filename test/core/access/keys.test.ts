@@ -1,6 +1,6 @@
 /** Keys, scopes and accounts over gRPC: who may do what, and how fast a revoked key stops working on every replica. */
 import t from 'tap';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Api, KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType, Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
@@ -29,10 +29,10 @@ t.test('who may do what', async (t) => {
     none: '',
     long: 'x'.repeat(10_000),
   };
-  const check = (endpointId: string, write: boolean) => (key: string) => call(clients.access, 'checkAccess', { endpointId, write }, key);
+  const check = (endpointId: string, write: boolean) => (key: string) => call(clients.access, 'checkAccess', { endpointId, write, api: Api.JOBS }, key);
   const change = { endpoint: Endpoint.fromPartial({ id: mine, name: 'n' }), updateMask: ['name'] };
   const createKey = (wish: { scope?: KeyScope; endpointIds?: string[]; accountId?: string }) => (key: string) =>
-    call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: '', ...wish }, key);
+    call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: '', permissions: undefined, ...wish }, key);
   const OK = 'ok';
   const NO = 'UNAUTHORIZED';
   const GONE = 'ENDPOINT_NOT_FOUND';
@@ -49,7 +49,7 @@ t.test('who may do what', async (t) => {
     ['delete it', (key) => call(clients.endpoints, 'deleteEndpoint', { id: mine }, key), { reads: NO, stranger: GONE, agent: NO, wrong: NO }],
     ['list workers', (key) => call(clients.machines, 'listWorkers', { endpointId: mine }, key), { all: OK, reads: OK, stranger: GONE, agent: NO }],
     ['list machines', (key) => call(clients.machines, 'listMachines', {}, key), { all: OK, reads: NO, one: NO, agent: NO, root: OK }],
-    ['list keys', (key) => call(clients.keys, 'listKeys', {}, key), { all: OK, agent: NO, wrong: NO }],
+    ['list keys', (key) => call(clients.keys, 'listKeys', { accountId: '' }, key), { all: OK, agent: NO, wrong: NO }],
     ['create an account', (key) => call(clients.access, 'createAccount', { name: 'test' }, key), { all: NO, agent: NO, root: OK, none: NO }],
     ['create a key', createKey({}), { all: OK, reads: NO, one: NO, agent: NO, root: 'INVALID_REQUEST' }],
     ['create an agent key', createKey({ scope: KeyScope.AGENT, accountId: core.accountId }), { all: NO, stranger: NO, root: OK }],
@@ -73,7 +73,7 @@ t.test('a verdict says what a facade needs', async (t) => {
   await core.joinAgent();
   const id = await core.createEndpoint();
   await core.ready(id);
-  const verdict = await call(core.clients.access, 'checkAccess', { endpointId: id, write: true }, core.key);
+  const verdict = await call(core.clients.access, 'checkAccess', { endpointId: id, write: true, api: Api.JOBS }, core.key);
   t.match(verdict, { accountId: core.accountId, endpointType: EndpointType.QB, workersRunning: 1 });
   t.ok(verdict.validMs > 0 && verdict.validMs <= 5_000);
 });
@@ -86,7 +86,7 @@ t.test('keys are shown once and stored hashed; account names are unique', async 
   t.equal((await call(core.clients.access, 'createAccount', { name: 'test' }, core.rootKey)).accountId, core.accountId, 'the same name, the same account');
   const stored = JSON.stringify(await core.sql`SELECT *, secret_hash::text AS hash FROM api_key`);
   t.notMatch(stored, core.key.slice(4));
-  const { keys } = await call(core.clients.keys, 'listKeys', {}, core.key);
+  const { keys } = await call(core.clients.keys, 'listKeys', { accountId: '' }, core.key);
   t.same(keys.map((key) => [key.name, key.scope]), [['test', KeyScope.ALL], ['test', KeyScope.AGENT]]);
 });
 
@@ -95,7 +95,8 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   const other = grpcClients(core.replicas[1]!.address);
   t.teardown(() => other.close());
   const { key, secret } = await core.createKey(KeyScope.ALL);
-  const works = (clients: typeof other) => call(clients.access, 'checkAccess', { endpointId: '', write: false }, secret).then(() => true, () => false);
+  const works = (clients: typeof other) =>
+    call(clients.access, 'checkAccess', { endpointId: '', write: false, api: Api.JOBS }, secret).then(() => true, () => false);
   t.same(await Promise.all([works(core.clients), works(other)]), [true, true]);
   await call(core.clients.keys, 'revokeKey', { id: key!.id }, core.key);
   t.equal(await works(core.clients), false, 'here at once');
@@ -103,7 +104,7 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   t.match(await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key)), /^NOT_FOUND/);
   // Without a notice: somebody changes the row by hand.
   const second = await core.createKey(KeyScope.ALL);
-  const secondWorks = () => call(other.access, 'checkAccess', { endpointId: '', write: false }, second.secret).then(() => true, () => false);
+  const secondWorks = () => call(other.access, 'checkAccess', { endpointId: '', write: false, api: Api.JOBS }, second.secret).then(() => true, () => false);
   t.equal(await secondWorks(), true);
   const before = performance.now();
   await core.sql`UPDATE api_key SET revoked_at = now() WHERE id = ${second.key!.id}`;

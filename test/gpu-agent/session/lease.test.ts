@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Lease } from '../../../gpu-agent/session/lease.ts';
-import { ManualClock } from '../manual-clock.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
 
 function setup(): { clock: ManualClock; lease: Lease; expired: number[] } {
   const clock = new ManualClock();

@@ -31,6 +31,8 @@ export const KeyScope = {
   READ_ONLY: 2,
   /** AGENT - Join machines: AgentService and nothing else. */
   AGENT: 3,
+  /** RESTRICTED - What `permissions` says and nothing else. */
+  RESTRICTED: 4,
 } as const;
 
 export type KeyScope = typeof KeyScope[keyof typeof KeyScope];
@@ -40,6 +42,51 @@ export namespace KeyScope {
   export type ALL = typeof KeyScope.ALL;
   export type READ_ONLY = typeof KeyScope.READ_ONLY;
   export type AGENT = typeof KeyScope.AGENT;
+  export type RESTRICTED = typeof KeyScope.RESTRICTED;
+}
+
+/** A part of the API that a key can be restricted to. */
+export const Api = {
+  /** UNSPECIFIED - Taken as MANAGEMENT. */
+  UNSPECIFIED: 0,
+  /** MANAGEMENT - Endpoints, templates, pods, volumes, registry credentials and usage: the REST and GraphQL surfaces. */
+  MANAGEMENT: 1,
+  /** JOBS - Jobs: submit, read, cancel, retry, purge, health, and requests to load-balancing endpoints. */
+  JOBS: 2,
+} as const;
+
+export type Api = typeof Api[keyof typeof Api];
+
+export namespace Api {
+  export type UNSPECIFIED = typeof Api.UNSPECIFIED;
+  export type MANAGEMENT = typeof Api.MANAGEMENT;
+  export type JOBS = typeof Api.JOBS;
+}
+
+/** What a restricted key may do with one API. */
+export const Permission = {
+  /** UNSPECIFIED - Nothing. */
+  UNSPECIFIED: 0,
+  /** READ - Read. */
+  READ: 1,
+  /** READ_WRITE - Read and change. */
+  READ_WRITE: 2,
+} as const;
+
+export type Permission = typeof Permission[keyof typeof Permission];
+
+export namespace Permission {
+  export type UNSPECIFIED = typeof Permission.UNSPECIFIED;
+  export type READ = typeof Permission.READ;
+  export type READ_WRITE = typeof Permission.READ_WRITE;
+}
+
+/** What a restricted key may do. */
+export interface KeyPermissions {
+  /** With what jobs run on. */
+  management: Permission;
+  /** With jobs. */
+  jobs: Permission;
 }
 
 /** An API key without its secret text. */
@@ -57,7 +104,23 @@ export interface Key {
     | Date
     | undefined;
   /** When it was revoked. Absent while it works. */
-  revokeTime: Date | undefined;
+  revokeTime:
+    | Date
+    | undefined;
+  /** Of a key with scope RESTRICTED. Absent for the others. */
+  permissions: KeyPermissions | undefined;
+}
+
+/** The owner of keys, templates, endpoints and their jobs. */
+export interface Account {
+  /** `user_` and 27 letters and digits. Output only. */
+  id: string;
+  /** For people. Output only. */
+  name: string;
+  /** SSH key that pods find in their environment as PUBLIC_KEY. At most 16,384 characters. */
+  publicKey: string;
+  /** Output only. */
+  createTime: Date | undefined;
 }
 
 /** An account to create. */
@@ -78,6 +141,8 @@ export interface CheckAccessRequest {
   endpointId: string;
   /** The request changes something. */
   write: boolean;
+  /** The part of the API it belongs to. */
+  api: Api;
 }
 
 /** A verdict. */
@@ -94,6 +159,28 @@ export interface CheckAccessResponse {
   validMs: number;
 }
 
+/** The caller's own. */
+export interface GetAccountRequest {
+}
+
+/** As it is. */
+export interface GetAccountResponse {
+  /** The account. */
+  account: Account | undefined;
+}
+
+/** What to change. */
+export interface UpdateAccountRequest {
+  /** The new SSH key; empty: none. */
+  publicKey: string;
+}
+
+/** As it is now. */
+export interface UpdateAccountResponse {
+  /** The account. */
+  account: Account | undefined;
+}
+
 /** A key to create. */
 export interface CreateKeyRequest {
   /** For people. */
@@ -104,6 +191,8 @@ export interface CreateKeyRequest {
   endpointIds: string[];
   /** Whose key it is. Only with the root key; otherwise the caller's own account. */
   accountId: string;
+  /** Required for scope RESTRICTED, INVALID_ARGUMENT with any other. */
+  permissions: KeyPermissions | undefined;
 }
 
 /** The new key. */
@@ -116,8 +205,10 @@ export interface CreateKeyResponse {
   secret: string;
 }
 
-/** All of the account. */
+/** Whose keys. */
 export interface ListKeysRequest {
+  /** Which account. Only with the root key; otherwise the caller's own. */
+  accountId: string;
 }
 
 /** All of the account. */
@@ -136,8 +227,83 @@ export interface RevokeKeyRequest {
 export interface RevokeKeyResponse {
 }
 
+function createBaseKeyPermissions(): KeyPermissions {
+  return { management: 0, jobs: 0 };
+}
+
+export const KeyPermissions: MessageFns<KeyPermissions> = {
+  encode(message: KeyPermissions, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.management !== 0) {
+      writer.uint32(8).int32(message.management);
+    }
+    if (message.jobs !== 0) {
+      writer.uint32(16).int32(message.jobs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KeyPermissions {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKeyPermissions();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.management = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.jobs = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KeyPermissions>): KeyPermissions {
+    return KeyPermissions.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KeyPermissions>): KeyPermissions {
+    const message = createBaseKeyPermissions();
+    message.management = object.management ?? 0;
+    message.jobs = object.jobs ?? 0;
+    return message;
+  },
+};
+
 function createBaseKey(): Key {
-  return { id: "", name: "", scope: 0, endpointIds: [], createTime: undefined, revokeTime: undefined };
+  return {
+    id: "",
+    name: "",
+    scope: 0,
+    endpointIds: [],
+    createTime: undefined,
+    revokeTime: undefined,
+    permissions: undefined,
+  };
 }
 
 export const Key: MessageFns<Key> = {
@@ -159,6 +325,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.revokeTime !== undefined) {
       Timestamp.encode(toTimestamp(message.revokeTime), writer.uint32(50).fork()).join();
+    }
+    if (message.permissions !== undefined) {
+      KeyPermissions.encode(message.permissions, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -224,6 +393,14 @@ export const Key: MessageFns<Key> = {
             message.revokeTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.permissions = KeyPermissions.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -247,6 +424,100 @@ export const Key: MessageFns<Key> = {
     message.endpointIds = object.endpointIds?.map((e) => e) || [];
     message.createTime = object.createTime ?? undefined;
     message.revokeTime = object.revokeTime ?? undefined;
+    message.permissions = (object.permissions !== undefined && object.permissions !== null)
+      ? KeyPermissions.fromPartial(object.permissions)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseAccount(): Account {
+  return { id: "", name: "", publicKey: "", createTime: undefined };
+}
+
+export const Account: MessageFns<Account> = {
+  encode(message: Account, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.publicKey !== "") {
+      writer.uint32(26).string(message.publicKey);
+    }
+    if (message.createTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.createTime), writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Account {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAccount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.publicKey = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Account>): Account {
+    return Account.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Account>): Account {
+    const message = createBaseAccount();
+    message.id = object.id ?? "";
+    message.name = object.name ?? "";
+    message.publicKey = object.publicKey ?? "";
+    message.createTime = object.createTime ?? undefined;
     return message;
   },
 };
@@ -362,7 +633,7 @@ export const CreateAccountResponse: MessageFns<CreateAccountResponse> = {
 };
 
 function createBaseCheckAccessRequest(): CheckAccessRequest {
-  return { endpointId: "", write: false };
+  return { endpointId: "", write: false, api: 0 };
 }
 
 export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
@@ -372,6 +643,9 @@ export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
     }
     if (message.write !== false) {
       writer.uint32(16).bool(message.write);
+    }
+    if (message.api !== 0) {
+      writer.uint32(24).int32(message.api);
     }
     return writer;
   },
@@ -405,6 +679,14 @@ export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
             message.write = reader.bool();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.api = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -424,6 +706,7 @@ export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
     const message = createBaseCheckAccessRequest();
     message.endpointId = object.endpointId ?? "";
     message.write = object.write ?? false;
+    message.api = object.api ?? 0;
     return message;
   },
 };
@@ -531,8 +814,220 @@ export const CheckAccessResponse: MessageFns<CheckAccessResponse> = {
   },
 };
 
+function createBaseGetAccountRequest(): GetAccountRequest {
+  return {};
+}
+
+export const GetAccountRequest: MessageFns<GetAccountRequest> = {
+  encode(_: GetAccountRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetAccountRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetAccountRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetAccountRequest>): GetAccountRequest {
+    return GetAccountRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GetAccountRequest>): GetAccountRequest {
+    const message = createBaseGetAccountRequest();
+    return message;
+  },
+};
+
+function createBaseGetAccountResponse(): GetAccountResponse {
+  return { account: undefined };
+}
+
+export const GetAccountResponse: MessageFns<GetAccountResponse> = {
+  encode(message: GetAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== undefined) {
+      Account.encode(message.account, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetAccountResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetAccountResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = Account.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetAccountResponse>): GetAccountResponse {
+    return GetAccountResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetAccountResponse>): GetAccountResponse {
+    const message = createBaseGetAccountResponse();
+    message.account = (object.account !== undefined && object.account !== null)
+      ? Account.fromPartial(object.account)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseUpdateAccountRequest(): UpdateAccountRequest {
+  return { publicKey: "" };
+}
+
+export const UpdateAccountRequest: MessageFns<UpdateAccountRequest> = {
+  encode(message: UpdateAccountRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.publicKey !== "") {
+      writer.uint32(10).string(message.publicKey);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateAccountRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateAccountRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.publicKey = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdateAccountRequest>): UpdateAccountRequest {
+    return UpdateAccountRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdateAccountRequest>): UpdateAccountRequest {
+    const message = createBaseUpdateAccountRequest();
+    message.publicKey = object.publicKey ?? "";
+    return message;
+  },
+};
+
+function createBaseUpdateAccountResponse(): UpdateAccountResponse {
+  return { account: undefined };
+}
+
+export const UpdateAccountResponse: MessageFns<UpdateAccountResponse> = {
+  encode(message: UpdateAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== undefined) {
+      Account.encode(message.account, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateAccountResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateAccountResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = Account.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdateAccountResponse>): UpdateAccountResponse {
+    return UpdateAccountResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdateAccountResponse>): UpdateAccountResponse {
+    const message = createBaseUpdateAccountResponse();
+    message.account = (object.account !== undefined && object.account !== null)
+      ? Account.fromPartial(object.account)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { name: "", scope: 0, endpointIds: [], accountId: "" };
+  return { name: "", scope: 0, endpointIds: [], accountId: "", permissions: undefined };
 }
 
 export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
@@ -548,6 +1043,9 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     }
     if (message.accountId !== "") {
       writer.uint32(34).string(message.accountId);
+    }
+    if (message.permissions !== undefined) {
+      KeyPermissions.encode(message.permissions, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -597,6 +1095,14 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
             message.accountId = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.permissions = KeyPermissions.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -618,6 +1124,9 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     message.scope = object.scope ?? 0;
     message.endpointIds = object.endpointIds?.map((e) => e) || [];
     message.accountId = object.accountId ?? "";
+    message.permissions = (object.permissions !== undefined && object.permissions !== null)
+      ? KeyPermissions.fromPartial(object.permissions)
+      : undefined;
     return message;
   },
 };
@@ -690,11 +1199,14 @@ export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
 };
 
 function createBaseListKeysRequest(): ListKeysRequest {
-  return {};
+  return { accountId: "" };
 }
 
 export const ListKeysRequest: MessageFns<ListKeysRequest> = {
-  encode(_: ListKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accountId !== "") {
+      writer.uint32(10).string(message.accountId);
+    }
     return writer;
   },
 
@@ -711,6 +1223,14 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -726,8 +1246,9 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
   create(base?: DeepPartial<ListKeysRequest>): ListKeysRequest {
     return ListKeysRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ListKeysRequest>): ListKeysRequest {
+  fromPartial(object: DeepPartial<ListKeysRequest>): ListKeysRequest {
     const message = createBaseListKeysRequest();
+    message.accountId = object.accountId ?? "";
     return message;
   },
 };
@@ -912,6 +1433,27 @@ export const AccessServiceService = {
     responseSerialize: (value: CheckAccessResponse): Buffer => Buffer.from(CheckAccessResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckAccessResponse => CheckAccessResponse.decode(value),
   },
+  /** Reads the caller's account. */
+  getAccount: {
+    path: "/slipway.v1.AccessService/GetAccount" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetAccountRequest): Buffer => Buffer.from(GetAccountRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetAccountRequest => GetAccountRequest.decode(value),
+    responseSerialize: (value: GetAccountResponse): Buffer => Buffer.from(GetAccountResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetAccountResponse => GetAccountResponse.decode(value),
+  },
+  /** Changes the caller's account. */
+  updateAccount: {
+    path: "/slipway.v1.AccessService/UpdateAccount" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UpdateAccountRequest): Buffer => Buffer.from(UpdateAccountRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UpdateAccountRequest => UpdateAccountRequest.decode(value),
+    responseSerialize: (value: UpdateAccountResponse): Buffer =>
+      Buffer.from(UpdateAccountResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UpdateAccountResponse => UpdateAccountResponse.decode(value),
+  },
 } as const;
 
 export interface AccessServiceServer extends UntypedServiceImplementation {
@@ -922,6 +1464,10 @@ export interface AccessServiceServer extends UntypedServiceImplementation {
    * A verdict may be cached for its valid_ms and no longer.
    */
   checkAccess: handleUnaryCall<CheckAccessRequest, CheckAccessResponse>;
+  /** Reads the caller's account. */
+  getAccount: handleUnaryCall<GetAccountRequest, GetAccountResponse>;
+  /** Changes the caller's account. */
+  updateAccount: handleUnaryCall<UpdateAccountRequest, UpdateAccountResponse>;
 }
 
 export interface AccessServiceClient extends Client {
@@ -959,6 +1505,38 @@ export interface AccessServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CheckAccessResponse) => void,
+  ): ClientUnaryCall;
+  /** Reads the caller's account. */
+  getAccount(
+    request: GetAccountRequest,
+    callback: (error: ServiceError | null, response: GetAccountResponse) => void,
+  ): ClientUnaryCall;
+  getAccount(
+    request: GetAccountRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetAccountResponse) => void,
+  ): ClientUnaryCall;
+  getAccount(
+    request: GetAccountRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetAccountResponse) => void,
+  ): ClientUnaryCall;
+  /** Changes the caller's account. */
+  updateAccount(
+    request: UpdateAccountRequest,
+    callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
+  ): ClientUnaryCall;
+  updateAccount(
+    request: UpdateAccountRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
+  ): ClientUnaryCall;
+  updateAccount(
+    request: UpdateAccountRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -24,6 +24,7 @@ import {
 } from "@grpc/grpc-js";
 import { S3Config } from "./job.ts";
 import { Machine, WorkerState } from "./machine.ts";
+import { PodState } from "./pod.ts";
 
 /** How an attempt ended. */
 export const OutcomeKind = {
@@ -90,6 +91,8 @@ export interface SessionRequest {
   outcomes: AttemptOutcome[];
   /** Answers to `log_requests`. */
   logReplies: WorkerLogReply[];
+  /** Pods that changed. A pod that is not listed is as it was. */
+  pods: PodReport[];
 }
 
 /** The full picture, once per session. */
@@ -105,6 +108,8 @@ export interface Hello {
    * this machine as lost.
    */
   attempts: AttemptRef[];
+  /** All pods the agent knows. */
+  pods: PodReport[];
 }
 
 /** Names one attempt of one job. */
@@ -145,6 +150,20 @@ export interface WorkerReport {
   sdkVersion: string;
   /** The worker wants to be replaced before its next job (refresh_worker). */
   refresh: boolean;
+}
+
+/** One pod as the agent sees it. */
+export interface PodReport {
+  /** Which one. */
+  podId: string;
+  /** The run it is about; core ignores reports of earlier runs. */
+  run: number;
+  /** What it does. */
+  state: PodState;
+  /** Why it ended, with the last lines it wrote (at most 4 KiB). Empty while it runs. */
+  reason: string;
+  /** Exit code. Absent while it runs, and when a signal ended it. */
+  exitCode?: number | undefined;
 }
 
 /** One yielded value. */
@@ -237,6 +256,22 @@ export interface Welcome {
 export interface DesiredWorkers {
   /** Those not listed are stopped at once; their attempts are lost. */
   workers: DesiredWorker[];
+  /** All pods of the machine. Those not listed are stopped and their files removed. */
+  pods: DesiredPod[];
+}
+
+/** One pod a machine should have. */
+export interface DesiredPod {
+  /** Names the pod for its whole life. */
+  podId: string;
+  /** It shall run; otherwise it is stopped and its files are kept. */
+  running: boolean;
+  /** Raised by core for every fresh start; the agent ends the process of another run and starts this one. */
+  run: number;
+  /** Number of the pod's disk. The agent gives each number an empty directory and removes the others. */
+  disk: number;
+  /** How to start it. Fixed for one run. */
+  spec: WorkerSpec | undefined;
 }
 
 /** One worker a machine should have. */
@@ -273,11 +308,31 @@ export interface WorkerSpec {
   initTimeoutSeconds: number;
   /** The account's name for the GPU it was placed on, for RUNPOD_GPU_TYPE_ID. Empty without one. */
   gpuTypeId: string;
+  /** Network volumes to mount, those of this machine's data centre. */
+  volumes: VolumeMount[];
+  /** For the image's registry. Absent: none. Never logged. */
+  registryCredentials: RegistryCredentials | undefined;
 }
 
 export interface WorkerSpec_EnvEntry {
   key: string;
   value: string;
+}
+
+/** A network volume in a worker or pod. */
+export interface VolumeMount {
+  /** The volume. */
+  networkVolumeId: string;
+  /** Where it appears. The process executor, which cannot mount, gives the directory as RUNPOD_VOLUME_PATH instead. */
+  mountPath: string;
+}
+
+/** How to log in to a container registry. */
+export interface RegistryCredentials {
+  /** Name. */
+  username: string;
+  /** Password or token. */
+  password: string;
 }
 
 /** A job to run. */
@@ -361,6 +416,7 @@ function createBaseSessionRequest(): SessionRequest {
     progress: [],
     outcomes: [],
     logReplies: [],
+    pods: [],
   };
 }
 
@@ -386,6 +442,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     }
     for (const v of message.logReplies) {
       WorkerLogReply.encode(v!, writer.uint32(58).fork()).join();
+    }
+    for (const v of message.pods) {
+      PodReport.encode(v!, writer.uint32(66).fork()).join();
     }
     return writer;
   },
@@ -459,6 +518,14 @@ export const SessionRequest: MessageFns<SessionRequest> = {
             message.logReplies.push(WorkerLogReply.decode(reader, reader.uint32()));
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.pods.push(PodReport.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -485,12 +552,13 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     message.progress = object.progress?.map((e) => AttemptProgress.fromPartial(e)) || [];
     message.outcomes = object.outcomes?.map((e) => AttemptOutcome.fromPartial(e)) || [];
     message.logReplies = object.logReplies?.map((e) => WorkerLogReply.fromPartial(e)) || [];
+    message.pods = object.pods?.map((e) => PodReport.fromPartial(e)) || [];
     return message;
   },
 };
 
 function createBaseHello(): Hello {
-  return { machine: undefined, workers: [], attempts: [] };
+  return { machine: undefined, workers: [], attempts: [], pods: [] };
 }
 
 export const Hello: MessageFns<Hello> = {
@@ -503,6 +571,9 @@ export const Hello: MessageFns<Hello> = {
     }
     for (const v of message.attempts) {
       AttemptRef.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.pods) {
+      PodReport.encode(v!, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -544,6 +615,14 @@ export const Hello: MessageFns<Hello> = {
             message.attempts.push(AttemptRef.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pods.push(PodReport.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -566,6 +645,7 @@ export const Hello: MessageFns<Hello> = {
       : undefined;
     message.workers = object.workers?.map((e) => WorkerReport.fromPartial(e)) || [];
     message.attempts = object.attempts?.map((e) => AttemptRef.fromPartial(e)) || [];
+    message.pods = object.pods?.map((e) => PodReport.fromPartial(e)) || [];
     return message;
   },
 };
@@ -860,6 +940,109 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     message.exitCode = object.exitCode ?? undefined;
     message.sdkVersion = object.sdkVersion ?? "";
     message.refresh = object.refresh ?? false;
+    return message;
+  },
+};
+
+function createBasePodReport(): PodReport {
+  return { podId: "", run: 0, state: 0, reason: "", exitCode: undefined };
+}
+
+export const PodReport: MessageFns<PodReport> = {
+  encode(message: PodReport, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.podId !== "") {
+      writer.uint32(10).string(message.podId);
+    }
+    if (message.run !== 0) {
+      writer.uint32(16).int32(message.run);
+    }
+    if (message.state !== 0) {
+      writer.uint32(24).int32(message.state);
+    }
+    if (message.reason !== "") {
+      writer.uint32(34).string(message.reason);
+    }
+    if (message.exitCode !== undefined) {
+      writer.uint32(40).int32(message.exitCode);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PodReport {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePodReport();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.podId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.run = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.exitCode = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PodReport>): PodReport {
+    return PodReport.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PodReport>): PodReport {
+    const message = createBasePodReport();
+    message.podId = object.podId ?? "";
+    message.run = object.run ?? 0;
+    message.state = object.state ?? 0;
+    message.reason = object.reason ?? "";
+    message.exitCode = object.exitCode ?? undefined;
     return message;
   },
 };
@@ -1426,13 +1609,16 @@ export const Welcome: MessageFns<Welcome> = {
 };
 
 function createBaseDesiredWorkers(): DesiredWorkers {
-  return { workers: [] };
+  return { workers: [], pods: [] };
 }
 
 export const DesiredWorkers: MessageFns<DesiredWorkers> = {
   encode(message: DesiredWorkers, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.workers) {
       DesiredWorker.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.pods) {
+      DesiredPod.encode(v!, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1458,6 +1644,14 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
             message.workers.push(DesiredWorker.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pods.push(DesiredPod.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1476,6 +1670,112 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
   fromPartial(object: DeepPartial<DesiredWorkers>): DesiredWorkers {
     const message = createBaseDesiredWorkers();
     message.workers = object.workers?.map((e) => DesiredWorker.fromPartial(e)) || [];
+    message.pods = object.pods?.map((e) => DesiredPod.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseDesiredPod(): DesiredPod {
+  return { podId: "", running: false, run: 0, disk: 0, spec: undefined };
+}
+
+export const DesiredPod: MessageFns<DesiredPod> = {
+  encode(message: DesiredPod, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.podId !== "") {
+      writer.uint32(10).string(message.podId);
+    }
+    if (message.running !== false) {
+      writer.uint32(16).bool(message.running);
+    }
+    if (message.run !== 0) {
+      writer.uint32(24).int32(message.run);
+    }
+    if (message.disk !== 0) {
+      writer.uint32(32).int32(message.disk);
+    }
+    if (message.spec !== undefined) {
+      WorkerSpec.encode(message.spec, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DesiredPod {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDesiredPod();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.podId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.running = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.run = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.disk = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.spec = WorkerSpec.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DesiredPod>): DesiredPod {
+    return DesiredPod.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DesiredPod>): DesiredPod {
+    const message = createBaseDesiredPod();
+    message.podId = object.podId ?? "";
+    message.running = object.running ?? false;
+    message.run = object.run ?? 0;
+    message.disk = object.disk ?? 0;
+    message.spec = (object.spec !== undefined && object.spec !== null)
+      ? WorkerSpec.fromPartial(object.spec)
+      : undefined;
     return message;
   },
 };
@@ -1585,6 +1885,8 @@ function createBaseWorkerSpec(): WorkerSpec {
     version: 0,
     initTimeoutSeconds: 0,
     gpuTypeId: "",
+    volumes: [],
+    registryCredentials: undefined,
   };
 }
 
@@ -1619,6 +1921,12 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     }
     if (message.gpuTypeId !== "") {
       writer.uint32(82).string(message.gpuTypeId);
+    }
+    for (const v of message.volumes) {
+      VolumeMount.encode(v!, writer.uint32(90).fork()).join();
+    }
+    if (message.registryCredentials !== undefined) {
+      RegistryCredentials.encode(message.registryCredentials, writer.uint32(98).fork()).join();
     }
     return writer;
   },
@@ -1719,6 +2027,22 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
             message.gpuTypeId = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.volumes.push(VolumeMount.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.registryCredentials = RegistryCredentials.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1754,6 +2078,10 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     message.version = object.version ?? 0;
     message.initTimeoutSeconds = object.initTimeoutSeconds ?? 0;
     message.gpuTypeId = object.gpuTypeId ?? "";
+    message.volumes = object.volumes?.map((e) => VolumeMount.fromPartial(e)) || [];
+    message.registryCredentials = (object.registryCredentials !== undefined && object.registryCredentials !== null)
+      ? RegistryCredentials.fromPartial(object.registryCredentials)
+      : undefined;
     return message;
   },
 };
@@ -1821,6 +2149,140 @@ export const WorkerSpec_EnvEntry: MessageFns<WorkerSpec_EnvEntry> = {
     const message = createBaseWorkerSpec_EnvEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseVolumeMount(): VolumeMount {
+  return { networkVolumeId: "", mountPath: "" };
+}
+
+export const VolumeMount: MessageFns<VolumeMount> = {
+  encode(message: VolumeMount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.networkVolumeId !== "") {
+      writer.uint32(10).string(message.networkVolumeId);
+    }
+    if (message.mountPath !== "") {
+      writer.uint32(18).string(message.mountPath);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): VolumeMount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseVolumeMount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.networkVolumeId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.mountPath = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<VolumeMount>): VolumeMount {
+    return VolumeMount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<VolumeMount>): VolumeMount {
+    const message = createBaseVolumeMount();
+    message.networkVolumeId = object.networkVolumeId ?? "";
+    message.mountPath = object.mountPath ?? "";
+    return message;
+  },
+};
+
+function createBaseRegistryCredentials(): RegistryCredentials {
+  return { username: "", password: "" };
+}
+
+export const RegistryCredentials: MessageFns<RegistryCredentials> = {
+  encode(message: RegistryCredentials, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.username !== "") {
+      writer.uint32(10).string(message.username);
+    }
+    if (message.password !== "") {
+      writer.uint32(18).string(message.password);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RegistryCredentials {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRegistryCredentials();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.password = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RegistryCredentials>): RegistryCredentials {
+    return RegistryCredentials.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RegistryCredentials>): RegistryCredentials {
+    const message = createBaseRegistryCredentials();
+    message.username = object.username ?? "";
+    message.password = object.password ?? "";
     return message;
   },
 };

@@ -53,6 +53,10 @@ export const ErrorReason = {
   UNAVAILABLE: 19,
   /** INTERNAL - A fault of ours. The text says nothing, the log says all. INTERNAL, 500. */
   INTERNAL: 20,
+  /** NO_CAPACITY - No machine has room for a pod; the text says what each one refused. FAILED_PRECONDITION, 400. */
+  NO_CAPACITY: 21,
+  /** POD_FIXED - The pod is locked, or it is a worker of an endpoint. FAILED_PRECONDITION, 400. */
+  POD_FIXED: 22,
 } as const;
 
 export type ErrorReason = typeof ErrorReason[keyof typeof ErrorReason];
@@ -79,4 +83,6 @@ export namespace ErrorReason {
   export type QUEUE_FULL = typeof ErrorReason.QUEUE_FULL;
   export type UNAVAILABLE = typeof ErrorReason.UNAVAILABLE;
   export type INTERNAL = typeof ErrorReason.INTERNAL;
+  export type NO_CAPACITY = typeof ErrorReason.NO_CAPACITY;
+  export type POD_FIXED = typeof ErrorReason.POD_FIXED;
 }

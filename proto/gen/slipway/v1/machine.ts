@@ -63,6 +63,10 @@ export interface Machine {
   agentVersion: string;
   /** CUDA version of the driver. Empty without one. */
   cudaVersion: string;
+  /** Processors. 0: not known. */
+  cpuCount: number;
+  /** Memory in MiB. 0: not known. */
+  memoryMib: number;
 }
 
 /** One running copy of an endpoint's template. */
@@ -189,7 +193,17 @@ export const Gpu: MessageFns<Gpu> = {
 };
 
 function createBaseMachine(): Machine {
-  return { id: "", name: "", gpus: [], locations: [], cpuSlots: 0, agentVersion: "", cudaVersion: "" };
+  return {
+    id: "",
+    name: "",
+    gpus: [],
+    locations: [],
+    cpuSlots: 0,
+    agentVersion: "",
+    cudaVersion: "",
+    cpuCount: 0,
+    memoryMib: 0,
+  };
 }
 
 export const Machine: MessageFns<Machine> = {
@@ -214,6 +228,12 @@ export const Machine: MessageFns<Machine> = {
     }
     if (message.cudaVersion !== "") {
       writer.uint32(58).string(message.cudaVersion);
+    }
+    if (message.cpuCount !== 0) {
+      writer.uint32(64).int32(message.cpuCount);
+    }
+    if (message.memoryMib !== 0) {
+      writer.uint32(72).int64(message.memoryMib);
     }
     return writer;
   },
@@ -287,6 +307,22 @@ export const Machine: MessageFns<Machine> = {
             message.cudaVersion = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.cpuCount = reader.int32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.memoryMib = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -311,6 +347,8 @@ export const Machine: MessageFns<Machine> = {
     message.cpuSlots = object.cpuSlots ?? 0;
     message.agentVersion = object.agentVersion ?? "";
     message.cudaVersion = object.cudaVersion ?? "";
+    message.cpuCount = object.cpuCount ?? 0;
+    message.memoryMib = object.memoryMib ?? 0;
     return message;
   },
 };

@@ -1,0 +1,42 @@
+/** Who changed what. Each row is written in the transaction of its change. */
+import { and, desc, eq, lt } from 'drizzle-orm';
+import { auditEvent } from '../../drizzle/schema/audit-event.ts';
+import type { Database } from './database.ts';
+
+/** A change. */
+export interface Change {
+  accountId: string;
+  /** The key that was used; `root` for the operator's. */
+  keyId: string;
+  /** Name of the rpc. */
+  action: string;
+  subjectId: string;
+  /** Names of the fields that were set. Never their values. */
+  fields: readonly string[];
+}
+
+/** A change that was made. */
+export type AuditEvent = typeof auditEvent.$inferSelect;
+
+/** Records a change; `tx` is the transaction that makes it. */
+export async function recordChange(tx: Pick<Database['db'], 'insert'>, change: Change): Promise<void> {
+  await tx.insert(auditEvent).values({ ...change, fields: [...change.fields] });
+}
+
+/** See the file's first line. */
+export class AuditStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Changes of an account, newest first: at most `limit`, those before the event `beforeId` and of one thing when they are given. */
+  async list(accountId: string, page: { limit: number; beforeId?: number; subjectId?: string }): Promise<AuditEvent[]> {
+    return this.#database.db.select().from(auditEvent).where(and(
+      eq(auditEvent.accountId, accountId),
+      page.beforeId === undefined ? undefined : lt(auditEvent.id, page.beforeId),
+      page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
+    )).orderBy(desc(auditEvent.id)).limit(page.limit);
+  }
+}

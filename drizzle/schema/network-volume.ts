@@ -1,0 +1,19 @@
+/** Directories that outlive workers and pods. The files are on the machines; here is who owns what and where. */
+import { sql } from 'drizzle-orm';
+import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { account } from './account.ts';
+import { instant } from './columns.ts';
+
+export const networkVolume = pgTable('network_volume', {
+  /** 10 lowercase letters and digits. */
+  id: text('id').primaryKey(),
+  accountId: text('account_id').notNull().references(() => account.id, { onDelete: 'cascade' }),
+  name: text('name').notNull(),
+  sizeGb: integer('size_gb').notNull(),
+  /** As machines carry it in their locations. */
+  dataCenterId: text('data_center_id').notNull(),
+  createdAt: instant('created_at').notNull().defaultNow(),
+}, (t) => [
+  index('network_volume_account_idx').on(t.accountId, t.createdAt),
+  check('network_volume_size_in_range', sql`${t.sizeGb} BETWEEN 0 AND 4000`),
+]);
