@@ -5,9 +5,14 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import { AccessServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
+import { CatalogServiceClient } from '../../proto/gen/slipway/v1/catalog_service.ts';
 import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
+import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
+import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
+import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
+import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
 import { JobCalls } from './job-calls.ts';
 import { PipelineClient } from './pipeline-client.ts';
@@ -29,6 +34,11 @@ export class CoreClient implements Service {
   readonly access: UnaryCalls<AccessServiceClient>;
   readonly endpoints: UnaryCalls<EndpointServiceClient>;
   readonly templates: UnaryCalls<TemplateServiceClient>;
+  readonly volumes: UnaryCalls<VolumeServiceClient>;
+  readonly registryAuths: UnaryCalls<RegistryAuthServiceClient>;
+  readonly pods: UnaryCalls<PodServiceClient>;
+  readonly usage: UnaryCalls<UsageServiceClient>;
+  readonly catalog: UnaryCalls<CatalogServiceClient>;
   readonly #pipeline: PipelineClient;
   readonly #closers: (() => void)[] = [];
 
@@ -47,6 +57,11 @@ export class CoreClient implements Service {
     this.access = unary(AccessServiceClient);
     this.endpoints = unary(EndpointServiceClient);
     this.templates = unary(TemplateServiceClient);
+    this.volumes = unary(VolumeServiceClient);
+    this.registryAuths = unary(RegistryAuthServiceClient);
+    this.pods = unary(PodServiceClient);
+    this.usage = unary(UsageServiceClient);
+    this.catalog = unary(CatalogServiceClient);
   }
 
   /** Does not wait for core: a facade that starts first answers 503 until core is there. */

@@ -2,10 +2,16 @@
 import { credentials, Metadata } from '@grpc/grpc-js';
 import type { CallOptions, Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
 import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
+import { AuditServiceClient } from '../../proto/gen/slipway/v1/audit_service.ts';
+import { CatalogServiceClient } from '../../proto/gen/slipway/v1/catalog_service.ts';
 import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
+import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
+import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
+import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
+import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 
@@ -19,6 +25,12 @@ export function grpcClients(address: string) {
     jobs: new JobServiceClient(...options),
     machines: new MachineServiceClient(...options),
     templates: new TemplateServiceClient(...options),
+    volumes: new VolumeServiceClient(...options),
+    registryAuths: new RegistryAuthServiceClient(...options),
+    pods: new PodServiceClient(...options),
+    usage: new UsageServiceClient(...options),
+    catalog: new CatalogServiceClient(...options),
+    audit: new AuditServiceClient(...options),
   };
   return { ...clients, close: () => { for (const client of Object.values(clients)) (client as Client).close(); } };
 }
