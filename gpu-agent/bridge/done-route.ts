@@ -5,7 +5,7 @@ import type { Attempt } from '../attempts/attempt.ts';
 import type { Worker } from '../workers/worker.ts';
 import { interpretResult } from './interpret-result.ts';
 import type { Result, ResultBody } from './interpret-result.ts';
-import type { BridgeParts } from './server.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
 

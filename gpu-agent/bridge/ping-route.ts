@@ -1,6 +1,6 @@
 /** ping: which jobs the worker holds, which SDK it runs, or why it cannot work (compat.md 2.8, 2.10). */
 import type { FastifyInstance } from 'fastify';
-import type { BridgeParts } from './server.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryText, workerOfCall } from './worker-call.ts';
 
 /** Adds the route. */

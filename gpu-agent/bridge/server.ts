@@ -6,37 +6,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
-import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
-import type { AttemptTable } from '../attempts/attempt-table.ts';
-import type { ChunkLog } from '../attempts/chunk-log.ts';
-import type { Evidence } from '../attempts/evidence.ts';
-import type { HandOver } from '../attempts/hand-over.ts';
-import type { Outbox } from '../session/outbox.ts';
-import type { WorkerPool } from '../workers/worker-pool.ts';
-import type { WorkerReporter } from '../workers/worker-reporter.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 import { registerDone } from './done-route.ts';
 import { registerPing } from './ping-route.ts';
 import { readBody } from './raw-body.ts';
 import { registerStop } from './stop-route.ts';
 import { registerStream } from './stream-route.ts';
 import { registerTake } from './take-route.ts';
-
-/** What the routes work with. */
-export interface BridgeParts {
-  pool: WorkerPool;
-  table: AttemptTable;
-  handOver: HandOver;
-  evidence: Evidence;
-  stopper: AttemptStopper;
-  chunks: ChunkLog;
-  outbox: Outbox;
-  reporter: WorkerReporter;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-  /** Aborts when the agent stops. */
-  stopping: AbortSignal;
-}
 
 /**
  * How long an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not repeat a result whose

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import { ParkedPoll } from './parked-poll.ts';
-import type { BridgeParts } from './server.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 
 /** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */

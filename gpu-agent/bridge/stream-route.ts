@@ -6,7 +6,7 @@ import type { Attempt } from '../attempts/attempt.ts';
 import type { Worker } from '../workers/worker.ts';
 import { interpretChunk } from './interpret-result.ts';
 import type { ResultBody } from './interpret-result.ts';
-import type { BridgeParts } from './server.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 import { splitChunk } from './split-chunk.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Take, Worker } from '../workers/worker.ts';
 import { ParkedPoll } from './parked-poll.ts';
-import type { BridgeParts } from './server.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';
 
 /** Most jobs in one answer. */

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import { versionFromUserAgent } from '../workers/sdk-traits.ts';
 import type { Worker } from '../workers/worker.ts';
-import type { BridgeParts } from './server.ts';
+import type { BridgeParts } from './bridge-parts.ts';
 
 /** Names in the addresses of worker-env.ts. */
 export interface CallParams {

@@ -1,0 +1,28 @@
+/** What the bridge's routes work with. */
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
+import type { AttemptTable } from '../attempts/attempt-table.ts';
+import type { ChunkLog } from '../attempts/chunk-log.ts';
+import type { Evidence } from '../attempts/evidence.ts';
+import type { HandOver } from '../attempts/hand-over.ts';
+import type { Outbox } from '../session/outbox.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
+import type { WorkerReporter } from '../workers/worker-reporter.ts';
+
+/** See the file's first line. */
+export interface BridgeParts {
+  pool: WorkerPool;
+  table: AttemptTable;
+  handOver: HandOver;
+  evidence: Evidence;
+  stopper: AttemptStopper;
+  chunks: ChunkLog;
+  outbox: Outbox;
+  reporter: WorkerReporter;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Aborts when the agent stops. */
+  stopping: AbortSignal;
+}
