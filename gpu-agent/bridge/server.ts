@@ -3,8 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { registerDone } from './done-route.ts';
