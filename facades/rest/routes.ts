@@ -7,22 +7,22 @@ import type { CoreClient } from '../core-client/core-client.ts';
 import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors, restErrorShape } from '../plugins/error-handler.ts';
-import { createEndpoint } from './create-endpoint.ts';
-import { createTemplate } from './create-template.ts';
-import { deleteEndpoint } from './delete-endpoint.ts';
-import { deleteTemplate } from './delete-template.ts';
-import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from './endpoint-schemas.ts';
-import { getEndpoint } from './get-endpoint.ts';
-import { getTemplate } from './get-template.ts';
-import { listEndpoints } from './list-endpoints.ts';
-import { listTemplates } from './list-templates.ts';
-import { describeRoutes, openapi } from './openapi.ts';
+import { createEndpoint } from './endpoints/create-endpoint.ts';
+import { createTemplate } from './templates/create-template.ts';
+import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
+import { deleteTemplate } from './templates/delete-template.ts';
+import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from './endpoints/endpoint-schemas.ts';
+import { getEndpoint } from './endpoints/get-endpoint.ts';
+import { getTemplate } from './templates/get-template.ts';
+import { listEndpoints } from './endpoints/list-endpoints.ts';
+import { listTemplates } from './templates/list-templates.ts';
+import { describeRoutes, openapi } from './docs/openapi.ts';
 import { readJson, REST_BODY_BYTES_MAX } from './read-json.ts';
 import { RestError } from './rest-parts.ts';
 import type { RestApp, RestParts } from './rest-parts.ts';
-import { TemplateCreateInput, TemplateRecord, TemplateUpdateInput } from './template-schemas.ts';
-import { updateEndpoint } from './update-endpoint.ts';
-import { updateTemplate } from './update-template.ts';
+import { TemplateCreateInput, TemplateRecord, TemplateUpdateInput } from './templates/template-schemas.ts';
+import { updateEndpoint } from './endpoints/update-endpoint.ts';
+import { updateTemplate } from './templates/update-template.ts';
 
 /** What the surface needs. */
 export interface RestSurface {

@@ -1,7 +1,7 @@
 /** Public template settings to contract fields. */
-import type { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { change, noChanges } from './mask-fields.ts';
-import type { FieldChanges } from './mask-fields.ts';
+import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { change, noChanges } from '../mask-fields.ts';
+import type { FieldChanges } from '../mask-fields.ts';
 import type { TemplateCreateInput, TemplateUpdateInput } from './template-schemas.ts';
 
 /** The fields that a body names. */

@@ -1,10 +1,10 @@
 /** POST /v1/endpoints (spec.md 4.5, compat.md 3.4). */
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointCreateInput, EndpointRecord } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { errors, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds the route. */
 export function createEndpoint(app: RestApp, { core, gate, readJson }: RestParts): void {

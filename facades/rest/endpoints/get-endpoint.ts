@@ -2,8 +2,8 @@
 import { EndpointPath, EndpointQuery } from './endpoint-schemas.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { errors, idOf, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, idOf, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds the route. */
 export function getEndpoint(app: RestApp, { core, gate }: RestParts): void {

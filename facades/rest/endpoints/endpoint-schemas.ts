@@ -1,7 +1,7 @@
 /** Shapes of endpoints on the REST surface (compat.md 3.4). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { oneOf } from './one-of.ts';
+import { oneOf } from '../one-of.ts';
 
 const RunMs = Type.Integer({ minimum: 5_000, maximum: 604_800_000, description: 'Longest run of a job in milliseconds. Default 600000.' });
 const Env = Type.Record(Type.String(), Type.String(), { description: 'Environment of the workers, over the template\'s. An extension.' });

@@ -1,7 +1,7 @@
 /** GET /v1/templates/{templateId}. */
 import { presentTemplate } from './present-template.ts';
-import { errors, idOf, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, idOf, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 import { TemplatePath } from './template-schemas.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 

@@ -1,7 +1,7 @@
 /** Shapes of templates on the REST surface (compat.md 3.6). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { oneOf } from './one-of.ts';
+import { oneOf } from '../one-of.ts';
 
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });
 const category = oneOf(['NVIDIA', 'AMD', 'CPU'], 'Kind of machine it is made for. Default NVIDIA.');

@@ -1,8 +1,8 @@
 /** POST /v1/templates (compat.md 3.6). */
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from './present-template.ts';
-import { errors, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 import { templateFields } from './template-fields.ts';
 import type { TemplateCreateInput, TemplateRecord } from './template-schemas.ts';
 

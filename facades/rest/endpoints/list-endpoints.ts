@@ -3,8 +3,8 @@ import { Type } from 'typebox';
 import { EndpointQuery } from './endpoint-schemas.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { errors, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds the route. */
 export function listEndpoints(app: RestApp, { core, gate }: RestParts): void {

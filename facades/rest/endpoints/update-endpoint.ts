@@ -1,11 +1,11 @@
 /** PATCH /v1/endpoints/{endpointId} and POST …/update: what is left out stays as it is (compat.md 3.4). */
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import { EndpointPath } from './endpoint-schemas.ts';
 import type { EndpointRecord, EndpointUpdateInput } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { errors, idOf, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, idOf, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds both routes. */
 export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts): void {

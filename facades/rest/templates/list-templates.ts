@@ -1,8 +1,8 @@
 /** GET /v1/templates: a bare array, oldest first (compat.md 3.2). */
 import { Type } from 'typebox';
 import { presentTemplate } from './present-template.ts';
-import { errors, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 
 /** Adds the route. The `include…` parameters of compat.md 3.3 are accepted: all templates of the account are always listed. */

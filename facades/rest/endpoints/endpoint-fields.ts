@@ -1,9 +1,9 @@
 /** Public endpoint settings to contract fields. */
-import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { EndpointCreateInput, EndpointUpdateInput } from './endpoint-schemas.ts';
-import { change, noChanges } from './mask-fields.ts';
-import type { FieldChanges } from './mask-fields.ts';
+import { change, noChanges } from '../mask-fields.ts';
+import type { FieldChanges } from '../mask-fields.ts';
 
 /** CUDA versions that `minCudaVersion` chooses from, newest first (compat.md 3.4). */
 const CUDA_VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];

@@ -1,6 +1,6 @@
 /** Contract template to public record. */
-import type { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 
 /** The public record. */

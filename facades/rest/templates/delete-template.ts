@@ -1,7 +1,7 @@
 /** DELETE /v1/templates/{templateId}: 204; 400 while an endpoint uses it (compat.md 3.6). */
 import { Type } from 'typebox';
-import { errors, idOf } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, idOf } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 import { TemplatePath } from './template-schemas.ts';
 
 /** Adds the route. */

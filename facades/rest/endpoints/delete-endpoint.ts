@@ -1,10 +1,10 @@
 /** DELETE /v1/endpoints/{endpointId}: 204. Both worker counts must be 0 (spec.md 3), unless the operator lets the service set them. */
 import { Type } from 'typebox';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
 import { EndpointPath } from './endpoint-schemas.ts';
-import { errors, idOf } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, idOf } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds the route. */
 export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts): void {

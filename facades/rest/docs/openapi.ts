@@ -1,7 +1,7 @@
 /** GET /v1/openapi.json: the REST description, made from the same schemas that check the requests (spec.md 9, compat.md 3.1). */
 import swagger from '@fastify/swagger';
 import { Type } from 'typebox';
-import type { RestApp } from './rest-parts.ts';
+import type { RestApp } from '../rest-parts.ts';
 
 /** The resource groups of spec.md 1. Groups without an operation are named all the same, as clients expect them. */
 const TAGS = ['docs', 'pods', 'endpoints', 'network volumes', 'templates', 'container registry auths', 'billing'];

@@ -1,10 +1,10 @@
 /** Contract endpoint to public record. */
-import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import type { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
+import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
-import { presentTemplate } from './present-template.ts';
+import { presentTemplate } from '../templates/present-template.ts';
 
 /** The public record; with its template when one is given. */
 export function presentEndpoint(endpoint: Endpoint | undefined, accountId: string, template?: Template): EndpointRecord {

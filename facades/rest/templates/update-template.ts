@@ -1,8 +1,8 @@
 /** PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is (compat.md 3.6). */
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from './present-template.ts';
-import { errors, idOf, ref } from './rest-parts.ts';
-import type { RestApp, RestParts } from './rest-parts.ts';
+import { errors, idOf, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
 import { templateFields } from './template-fields.ts';
 import { TemplatePath } from './template-schemas.ts';
 import type { TemplateRecord, TemplateUpdateInput } from './template-schemas.ts';
