@@ -23,6 +23,14 @@ export interface Caller {
   permissions: Readonly<Record<Api, Permission>>;
 }
 
+/** Who changes something, as the audit trail names him: a permitted call's verdict is one. */
+export interface Actor {
+  /** Owner of what is changed. */
+  accountId: string;
+  /** The key that was used; `root` for the operator's. */
+  keyId: string;
+}
+
 /** What a call wants to do. */
 export interface Wish {
   /** The part of the API it belongs to. */

@@ -1,13 +1,11 @@
 /** Who changed what. Each row is written in the transaction of its change. */
 import { and, desc, eq, lt } from 'drizzle-orm';
 import { auditEvent } from '../../drizzle/schema/audit-event.ts';
+import type { Actor } from '../domain/access.ts';
 import type { Database } from './database.ts';
 
-/** A change. */
-export interface Change {
-  accountId: string;
-  /** The key that was used; `root` for the operator's. */
-  keyId: string;
+/** A change, and who made it. */
+export interface Change extends Actor {
   /** Name of the rpc. */
   action: string;
   subjectId: string;
@@ -20,7 +18,8 @@ export type AuditEvent = typeof auditEvent.$inferSelect;
 
 /** Records a change; `tx` is the transaction that makes it. */
 export async function recordChange(tx: Pick<Database['db'], 'insert'>, change: Change): Promise<void> {
-  await tx.insert(auditEvent).values({ ...change, fields: [...change.fields] });
+  const { accountId, keyId, action, subjectId, fields } = change;
+  await tx.insert(auditEvent).values({ accountId, keyId, action, subjectId, fields: [...fields] });
 }
 
 /** See the file's first line. */
