@@ -3,17 +3,25 @@ import { Access } from './access/access.ts';
 import { StartedWorkers } from './access/started-workers.ts';
 import { AccessServiceService, KeyServiceService } from '../proto/gen/slipway/v1/access_service.ts';
 import { AgentServiceService } from '../proto/gen/slipway/v1/agent_service.ts';
+import { CatalogServiceService } from '../proto/gen/slipway/v1/catalog_service.ts';
+import { AuditServiceService } from '../proto/gen/slipway/v1/audit_service.ts';
 import { EndpointServiceService } from '../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceService } from '../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceService } from '../proto/gen/slipway/v1/machine_service.ts';
+import { RegistryAuthServiceService } from '../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service.ts';
+import { UsageServiceService } from '../proto/gen/slipway/v1/usage_service.ts';
+import { VolumeServiceService } from '../proto/gen/slipway/v1/volume_service.ts';
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
+import { sealRegistryCredentials } from './dispatch/registry-credentials.ts';
 import type { EndpointContext } from './endpoints/context.ts';
 import { JobEvents } from './jobs/job-events.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
 import { agentHandlers } from './rpc/agent-handlers.ts';
+import { auditHandlers } from './rpc/audit-handlers.ts';
+import { catalogHandlers } from './rpc/catalog-handlers.ts';
 import { endpointHandlers } from './rpc/endpoint-handlers.ts';
 import { Health } from './rpc/health.ts';
 import { requestInterceptor } from './rpc/interceptors.ts';
@@ -21,8 +29,11 @@ import { createJobHandlers } from './rpc/job-handlers.ts';
 import { keyHandlers } from './rpc/key-handlers.ts';
 import { machineHandlers } from './rpc/machine-handlers.ts';
 import { addReflection } from './rpc/reflection.ts';
+import { registryAuthHandlers } from './rpc/registry-auth-handlers.ts';
 import { RpcServer } from './rpc/server.ts';
 import { templateHandlers } from './rpc/template-handlers.ts';
+import { usageHandlers } from './rpc/usage-handlers.ts';
+import { volumeHandlers } from './rpc/volume-handlers.ts';
 import { systemClock, systemRandom } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { Sealer } from './runtime/seal.ts';
@@ -30,14 +41,20 @@ import { startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
 import { AccountStore } from './store/account-store.ts';
 import { ApiKeyStore } from './store/api-key-store.ts';
+import { AuditStore } from './store/audit-store.ts';
+import { CatalogStore } from './store/catalog-store.ts';
 import { openDatabase } from './store/database.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoint-store.ts';
 import { MachineStore } from './store/machine-store.ts';
 import { migrate } from './store/migrate.ts';
+import { RegistryAuthStore } from './store/registry-auth-store.ts';
+import { PriceStore } from './store/price-store.ts';
 import { ScaleStore } from './store/scale-store.ts';
 import { TemplateStore } from './store/template-store.ts';
 import { persist } from './store/transient.ts';
+import { VolumeStore } from './store/volume-store.ts';
+import { UsageStore } from './store/usage-store.ts';
 import { WorkerStore } from './store/worker-store.ts';
 
 /** How long a starting core waits for its database, in milliseconds. */
@@ -61,6 +78,9 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
     accounts: new AccountStore(database), keys: new ApiKeyStore(database), endpoints: new EndpointStore(database),
     templates: new TemplateStore(database), machines: new MachineStore(database), workers: new WorkerStore(database),
     scales: new ScaleStore(database),
+    catalog: new CatalogStore(database), prices: new PriceStore(database), usage: new UsageStore(database),
+    volumes: new VolumeStore(database), registryAuths: new RegistryAuthStore(database),
+    audit: new AuditStore(database),
   };
   const slots = buildSlots();
   const engine = buildJobEngine({ database, events, slots: slots.pool, sealer, ...seams, logger, config });
@@ -74,12 +94,12 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
     },
   };
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock: seams.clock });
-  return { events, stores, engine, dispatch, context, access };
+  return { events, stores, engine, dispatch, context, access, sealer };
 }
 
 /** The gRPC edge. */
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, logger: Logger) {
-  const { events, stores, engine, dispatch, context, access } = parts;
+  const { events, stores, engine, dispatch, context, access, sealer } = parts;
   const jobs = createJobHandlers({ calls: engine.calls, access, logger });
   const startedWorkers = new StartedWorkers(stores.workers, seams.clock);
   const server = new RpcServer({
@@ -93,7 +113,14 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [TemplateServiceService, templateHandlers(access, context, logger)],
       [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock: seams.clock, logger })],
       [KeyServiceService, keyHandlers(access, stores, (keyId) => events.emit('access', [keyId]), logger)],
+      [VolumeServiceService, volumeHandlers(access, { volumes: stores.volumes, random: seams.random }, logger)],
+      [RegistryAuthServiceService, registryAuthHandlers(access, {
+        registryAuths: stores.registryAuths, random: seams.random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
+      }, logger)],
+      [AuditServiceService, auditHandlers(access, stores.audit, logger)],
       [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock: seams.clock, logger })],
+      [CatalogServiceService, catalogHandlers(access, stores, logger)],
+      [UsageServiceService, usageHandlers(access, { ...stores, clock: seams.clock }, logger)],
       [AgentServiceService, agentHandlers(access, dispatch.sessions, logger)],
     ],
   });

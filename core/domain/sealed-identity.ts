@@ -9,3 +9,8 @@ export function s3ConfigIdentity(endpointId: string, jobId: string): string {
 export function webhookSecretIdentity(endpointId: string): string {
   return `endpoint/${endpointId}/webhook_secret`;
 }
+
+/** The RegistryCredentials of a registry auth. */
+export function registryCredentialsIdentity(registryAuthId: string): string {
+  return `registry_auth/${registryAuthId}/credentials`;
+}

@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import { buildCore } from '../../core/app.ts';
 import { readCoreConfig } from '../../core/config.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
@@ -20,15 +21,15 @@ export type CoreReplicas = Awaited<ReturnType<typeof startReplicas>>;
 
 let machines = 0;
 
-/** Starts `count` replicas and stops them when the test ends. */
-export async function startReplicas(t: Test, count = 1, env: Record<string, string> = {}, given?: { url: string }) {
-  const { url } = given ?? await createDatabase(t);
+/** Starts `count` replicas and stops them when the test ends. Their database is a new one unless given, and they log nowhere unless told. */
+export async function startReplicas(t: Test, count = 1, env: Record<string, string> = {}, given: { url?: string; logger?: Logger } = {}) {
+  const url = given.url ?? (await createDatabase(t)).url;
   const rootKey = randomBytes(24).toString('hex');
   const config = readCoreConfig({
     SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
     SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env,
   });
-  const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+  const logger = given.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
   const agents: ScriptedAgent[] = [];
   const replicas: { address: string; stop(): Promise<void> }[] = [];

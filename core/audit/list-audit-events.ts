@@ -1,0 +1,52 @@
+/** Lists who changed what in an account, newest first, page by page. */
+import { isUnlimited, unauthorized } from '../domain/access.ts';
+import type { Caller } from '../domain/access.ts';
+import { checkText, invalid } from '../domain/endpoint.ts';
+import type { AuditEvent, AuditStore } from '../store/audit-store.ts';
+
+const PAGE_SIZE_DEFAULT = 100;
+const PAGE_SIZE_MAX = 1_000;
+
+/** Which page. */
+export interface AuditWish {
+  /** Most events; 0: the default of 100. */
+  pageSize: number;
+  /** Of the page before; empty: the newest. */
+  pageToken: string;
+  /** Only changes of this thing; empty: all. */
+  subjectId: string;
+}
+
+/** A page. */
+export interface AuditPage {
+  events: AuditEvent[];
+  /** Names the next page; empty: there is none. */
+  nextPageToken: string;
+}
+
+/** UNAUTHORIZED: the key may not do everything in its account. INVALID_REQUEST: a bad size, or a token that no page gave. */
+export async function listAuditEvents(audit: AuditStore, caller: Caller, { pageSize, pageToken, subjectId }: AuditWish): Promise<AuditPage> {
+  if (!isUnlimited(caller)) throw unauthorized();
+  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
+  checkText('subject_id', subjectId);
+  const size = pageSize || PAGE_SIZE_DEFAULT;
+  // One more than the page holds says whether there is another.
+  const found = await audit.list(caller.accountId, {
+    limit: size + 1,
+    ...(pageToken === '' ? {} : { beforeId: idOf(pageToken) }),
+    ...(subjectId === '' ? {} : { subjectId }),
+  });
+  const events = found.slice(0, size);
+  return { events, nextPageToken: found.length > size ? tokenOf(events.at(-1)!.id) : '' };
+}
+
+function tokenOf(id: number): string {
+  return Buffer.from(String(id)).toString('base64url');
+}
+
+function idOf(token: string): number {
+  const text = /^[A-Za-z0-9_-]{1,32}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
+  if (!Number.isSafeInteger(id)) throw invalid('page_token is none that a page of this list gave; leave it out to start with the newest');
+  return id;
+}

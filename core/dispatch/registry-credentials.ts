@@ -1,0 +1,14 @@
+/** Registry credentials on their way into the store and out to agents: a RegistryCredentials message, sealed in between. */
+import { RegistryCredentials } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { registryCredentialsIdentity } from '../domain/sealed-identity.ts';
+import type { Sealer } from '../runtime/seal.ts';
+
+/** Seals the secrets of the registry auth with this id. */
+export function sealRegistryCredentials(sealer: Sealer, registryAuthId: string, credentials: RegistryCredentials): Buffer {
+  return sealer.seal(RegistryCredentials.encode(credentials).finish(), registryCredentialsIdentity(registryAuthId));
+}
+
+/** Opens them for an agent. SealError: they do not open. */
+export function openRegistryCredentials(sealer: Sealer, registryAuthId: string, sealed: Uint8Array): RegistryCredentials {
+  return RegistryCredentials.decode(sealer.open(sealed, registryCredentialsIdentity(registryAuthId)));
+}

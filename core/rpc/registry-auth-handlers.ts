@@ -1,0 +1,43 @@
+/** RegistryAuthService: decode, call a use case, encode. Nothing of the secrets is ever encoded. */
+import type { RegistryAuth as RegistryAuthMessage, RegistryAuthServiceServer } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
+import type { Access } from '../access/access.ts';
+import type { RegistryAuth } from '../domain/registry-auth.ts';
+import type { RegistryContext } from '../registries/context.ts';
+import { createRegistryAuth } from '../registries/create-registry-auth.ts';
+import { deleteRegistryAuth } from '../registries/delete-registry-auth.ts';
+import { getRegistryAuth } from '../registries/get-registry-auth.ts';
+import { updateRegistryAuth } from '../registries/update-registry-auth.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { ownAccount } from './own-account.ts';
+import { unary } from './unary.ts';
+
+/** Handlers of the service. */
+export function registryAuthHandlers(access: Access, context: RegistryContext, logger: Logger): RegistryAuthServiceServer {
+  return {
+    createRegistryAuth: unary(logger, async ({ name, username, password }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      return { registryAuth: toMessage(await createRegistryAuth(context, actor, name, { username, password })) };
+    }),
+    getRegistryAuth: unary(logger, async ({ id }, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, false);
+      return { registryAuth: toMessage(await getRegistryAuth(context, accountId, id)) };
+    }),
+    listRegistryAuths: unary(logger, async (_request, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, false);
+      return { registryAuths: (await context.registryAuths.list(accountId)).map(toMessage) };
+    }),
+    updateRegistryAuth: unary(logger, async ({ id, username, password }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      return { registryAuth: toMessage(await updateRegistryAuth(context, actor, id, { username, password })) };
+    }),
+    deleteRegistryAuth: unary(logger, async ({ id }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      await deleteRegistryAuth(context, actor, id);
+      return {};
+    }),
+  };
+}
+
+function toMessage({ id, name, createdAt }: RegistryAuth): RegistryAuthMessage {
+  return { id, name, createTime: createdAt };
+}

@@ -1,0 +1,42 @@
+/** VolumeService: decode, call a use case, encode. */
+import type { VolumeServiceServer } from '../../proto/gen/slipway/v1/volume_service.ts';
+import type { Access } from '../access/access.ts';
+import { invalid } from '../domain/endpoint.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { VolumeContext } from '../volumes/context.ts';
+import { createVolume } from '../volumes/create-volume.ts';
+import { deleteVolume } from '../volumes/delete-volume.ts';
+import { getVolume } from '../volumes/get-volume.ts';
+import { updateVolume } from '../volumes/update-volume.ts';
+import { ownAccount } from './own-account.ts';
+import { unary } from './unary.ts';
+import { volumeChangeFromMessage, volumeFromMessage, volumeToMessage } from './volume-messages.ts';
+
+/** Handlers of the service. */
+export function volumeHandlers(access: Access, context: VolumeContext, logger: Logger): VolumeServiceServer {
+  return {
+    createNetworkVolume: unary(logger, async ({ networkVolume }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      return { networkVolume: volumeToMessage(await createVolume(context, actor, volumeFromMessage(networkVolume))) };
+    }),
+    getNetworkVolume: unary(logger, async ({ id }, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, false);
+      return { networkVolume: volumeToMessage(await getVolume(context, accountId, id)) };
+    }),
+    listNetworkVolumes: unary(logger, async (_request, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, false);
+      return { networkVolumes: (await context.volumes.list(accountId)).map(volumeToMessage) };
+    }),
+    updateNetworkVolume: unary(logger, async ({ networkVolume, updateMask }, apiKey) => {
+      if (!networkVolume) throw invalid('network_volume is required');
+      const actor = await ownAccount(access, apiKey, true);
+      const change = volumeChangeFromMessage(networkVolume, updateMask ?? []);
+      return { networkVolume: volumeToMessage(await updateVolume(context, actor, networkVolume.id, change)) };
+    }),
+    deleteNetworkVolume: unary(logger, async ({ id }, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      await deleteVolume(context, actor, id);
+      return {};
+    }),
+  };
+}

@@ -1,0 +1,101 @@
+/** Network volumes. */
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { endpoint } from '../../drizzle/schema/endpoint.ts';
+import { networkVolume } from '../../drizzle/schema/network-volume.ts';
+import { pod } from '../../drizzle/schema/pod.ts';
+import type { Actor } from '../domain/access.ts';
+import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
+import { recordChange } from './audit-store.ts';
+import type { Database } from './database.ts';
+
+/** Who uses a volume: ids, at most ten of each. */
+export interface VolumeUsers {
+  endpointIds: string[];
+  podIds: string[];
+}
+
+/** What became of a deletion. */
+export type VolumeRemoval = { removed: true } | { removed: false; usedBy: VolumeUsers };
+
+const USERS_NAMED_MAX = 10;
+
+/**
+ * Those of these volumes that the account has, locked against deletion until the transaction ends: who stores a reference to a volume
+ * reads it through this in the same transaction.
+ */
+export async function holdVolumes(tx: Pick<Database['db'], 'select'>, accountId: string, ids: readonly string[]): Promise<NetworkVolume[]> {
+  if (ids.length === 0) return [];
+  return tx.select().from(networkVolume)
+    .where(and(eq(networkVolume.accountId, accountId), inArray(networkVolume.id, [...ids]))).orderBy(asc(networkVolume.id)).for('share');
+}
+
+/** See the file's first line. */
+export class VolumeStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Creates a volume. */
+  async create(id: string, actor: Actor, settings: VolumeSettings): Promise<NetworkVolume> {
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx.insert(networkVolume).values({ ...settings, id, accountId: actor.accountId }).returning();
+      const fields = ['name', 'size_gb', 'data_center_id'];
+      await recordChange(tx, { ...actor, action: 'CreateNetworkVolume', subjectId: id, fields });
+      return row!;
+    });
+  }
+
+  /** Reads a volume. Undefined: there is none in this account. */
+  async get(id: string, accountId: string): Promise<NetworkVolume | undefined> {
+    const [row] = await this.#database.db.select().from(networkVolume)
+      .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId)));
+    return row;
+  }
+
+  /** Volumes of an account, oldest first. */
+  async list(accountId: string): Promise<NetworkVolume[]> {
+    return this.#database.db.select().from(networkVolume)
+      .where(eq(networkVolume.accountId, accountId)).orderBy(asc(networkVolume.createdAt), asc(networkVolume.id));
+  }
+
+  /** Changes a volume under its lock. `fields` are those that the caller named. Undefined: there is none in this account. */
+  async update(
+    id: string, actor: Actor, fields: readonly string[], change: (current: NetworkVolume) => VolumeSettings,
+  ): Promise<NetworkVolume | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const current = await locked(tx, id, actor.accountId);
+      if (!current) return undefined;
+      const { name, sizeGb } = change(current);
+      // Usage is metered by a trigger that fires when the size is set: a size that stays is not set.
+      const set = sizeGb === current.sizeGb ? { name } : { name, sizeGb };
+      const [row] = await tx.update(networkVolume).set(set).where(eq(networkVolume.id, id)).returning();
+      await recordChange(tx, { ...actor, action: 'UpdateNetworkVolume', subjectId: id, fields });
+      return row;
+    });
+  }
+
+  /** Deletes a volume unless endpoints or pods use it. Undefined: there is none in this account. */
+  async remove(id: string, actor: Actor): Promise<VolumeRemoval | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      if (!(await locked(tx, id, actor.accountId))) return undefined;
+      const endpoints = await tx.select({ id: endpoint.id }).from(endpoint)
+        .where(and(eq(endpoint.accountId, actor.accountId), sql`${id} = ANY(${endpoint.networkVolumeIds})`)).limit(USERS_NAMED_MAX);
+      const pods = await tx.select({ id: pod.id }).from(pod)
+        .where(and(eq(pod.accountId, actor.accountId), eq(pod.networkVolumeId, id))).limit(USERS_NAMED_MAX);
+      if (endpoints.length + pods.length > 0) {
+        return { removed: false, usedBy: { endpointIds: endpoints.map((user) => user.id), podIds: pods.map((user) => user.id) } };
+      }
+      await tx.delete(networkVolume).where(eq(networkVolume.id, id));
+      await recordChange(tx, { ...actor, action: 'DeleteNetworkVolume', subjectId: id, fields: [] });
+      return { removed: true };
+    });
+  }
+}
+
+async function locked(tx: Pick<Database['db'], 'select'>, id: string, accountId: string): Promise<NetworkVolume | undefined> {
+  const [row] = await tx.select().from(networkVolume)
+    .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId))).for('update');
+  return row;
+}

@@ -1,0 +1,9 @@
+/** What the use cases of network volumes work with. */
+import type { Random } from '../runtime/clock.ts';
+import type { VolumeStore } from '../store/volume-store.ts';
+
+/** See the file's first line. */
+export interface VolumeContext {
+  volumes: VolumeStore;
+  random: Random;
+}
