@@ -32,6 +32,8 @@ export interface PlacementWish {
   gpuCount: number;
   locations: readonly string[];
   allowedCudaVersions: readonly string[];
+  /** Data centres of its network volumes: it must run in one of them. Empty: it has no volume. */
+  dataCenterIds: readonly string[];
 }
 
 /** A place, or why there is none. */
@@ -47,6 +49,11 @@ const connected: Filter = (machine) => (machine.connected ? undefined : 'its age
 const location: Filter = (machine, wish) => {
   if (wish.locations.length === 0 || wish.locations.some((place) => machine.locations.includes(place))) return undefined;
   return `it is in ${machine.locations.join(', ') || 'no location'}, not in ${wish.locations.join(', ')}`;
+};
+
+const volume: Filter = (machine, wish) => {
+  if (wish.dataCenterIds.length === 0 || wish.dataCenterIds.some((id) => machine.locations.includes(id))) return undefined;
+  return `it is in ${machine.locations.join(', ') || 'no location'}, and the network volumes are in ${wish.dataCenterIds.join(', ')}`;
 };
 
 const cuda: Filter = (machine, wish) => {
@@ -75,7 +82,7 @@ const cpuRoom: Filter = (machine, wish) => {
 };
 
 /** In the order in which a person would ask. */
-const FILTERS: readonly Filter[] = [connected, location, cuda, gpuType, gpuRoom, cpuRoom];
+const FILTERS: readonly Filter[] = [connected, location, volume, cuda, gpuType, gpuRoom, cpuRoom];
 
 /** Why a machine cannot take the worker, or undefined when it can. */
 export function refusalOf(machine: PlacementMachine, wish: PlacementWish): string | undefined {

@@ -17,6 +17,8 @@ export interface ScaleEndpoint extends ScaleSettings {
   gpuCount: number;
   locations: string[];
   allowedCudaVersions: string[];
+  /** Data centres of its network volumes. */
+  dataCenterIds: string[];
 }
 
 /** A worker to start. */
@@ -93,7 +95,8 @@ export class ScaleStore {
       const [endpoint] = await sql<ScaleEndpoint[]>`
         SELECT id, gpu_ids AS "gpuIds", gpu_count AS "gpuCount", locations, allowed_cuda_versions AS "allowedCudaVersions",
           workers_min AS "workersMin", workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds",
-          scaler_type AS "scalerType", scaler_value AS "scalerValue", version
+          scaler_type AS "scalerType", scaler_value AS "scalerValue", version,
+          ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(network_volume_ids) ORDER BY v.id) AS "dataCenterIds"
         FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
       if (!endpoint) return false;
       const sample = await this.#sample(sql, endpoint);

@@ -7,7 +7,7 @@ const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
   id, name: id, connected: true, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0, ...given,
 });
-const wish = (given: Partial<PlacementWish> = {}): PlacementWish => ({ gpuIds: [], gpuCount: 0, locations: [], allowedCudaVersions: [], ...given });
+const wish = (given: Partial<PlacementWish> = {}): PlacementWish => ({ gpuIds: [], gpuCount: 0, locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given });
 const L4 = wish({ gpuIds: ['NVIDIA L4'], gpuCount: 1 });
 
 const PLACED: [what: string, machines: PlacementMachine[], wish: PlacementWish, machineId: string, gpuUuids: string[]][] = [
@@ -33,6 +33,8 @@ const PLACED: [what: string, machines: PlacementMachine[], wish: PlacementWish, 
   ['then most room', [machine('a', { cpuSlotsUsed: 2 }), machine('b', { cpuSlotsUsed: 1 })], wish(), 'b', []],
   ['a location of several', [machine('a', { locations: ['US'] }), machine('b', { locations: ['CZ', 'EU-CZ-1'] })],
     wish({ locations: ['EU-CZ-1', 'FR'] }), 'b', []],
+  ['where one of the volumes is', [machine('a', { locations: ['US'] }), machine('b', { locations: ['CZ', 'EU-CZ-1'] })],
+    wish({ dataCenterIds: ['EU-CZ-1', 'EU-FR-1'] }), 'b', []],
   ['an older CUDA version than the driver has', [machine('a', { cudaVersion: '12.8' })], wish({ allowedCudaVersions: ['12.4'] }), 'a', []],
 ];
 
@@ -51,6 +53,11 @@ const REFUSED: [what: string, machines: PlacementMachine[], wish: PlacementWish,
   ['a slice is no card', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { migProfile: '1g.6gb' })] })], L4, /none of its GPUs/],
   ['slots taken', [machine('a', { cpuSlotsUsed: 4 })], wish(), /all of its 4 slots/],
   ['elsewhere', [machine('a', { locations: ['US'] })], wish({ locations: ['CZ'] }), /it is in US, not in CZ/],
+  ['away from the volumes', [machine('a', { locations: ['US'] })], wish({ dataCenterIds: ['EU-CZ-1', 'EU-FR-1'] }),
+    /a: it is in US, and the network volumes are in EU-CZ-1, EU-FR-1/],
+  ['nowhere in particular', [machine('a')], wish({ dataCenterIds: ['EU-CZ-1'] }), /a: it is in no location, and the network volumes are in EU-CZ-1/],
+  ['in the location, but away from the volumes', [machine('a', { locations: ['CZ'] })], wish({ locations: ['CZ'], dataCenterIds: ['EU-CZ-1'] }),
+    /and the network volumes are in EU-CZ-1/],
   ['old driver', [machine('a', { cudaVersion: '11.8' })], wish({ allowedCudaVersions: ['12.4'] }), /CUDA 11.8, not 12.4/],
   ['every machine says why', [machine('a'), machine('b', { connected: false })], L4, /a: it has no GPU; b: its agent is not connected/],
 ];
