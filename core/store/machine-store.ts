@@ -96,17 +96,28 @@ export class MachineStore {
     return row?.replica_address;
   }
 
-  /** All machines as placement sees them for a worker of this endpoint. `sql` is the transaction that holds the placement lock. */
+  /** All machines with what workers and pods use of them, as of now. For people: nothing may be placed by it. */
+  async view(): Promise<PlacementMachine[]> {
+    return this.placementView(this.#database.sql, '');
+  }
+
+  /**
+   * All machines as placement sees them for a worker of this endpoint; no endpoint: for a pod. Workers and pods use GPUs and slots alike.
+   * `sql` is the transaction that holds the placement lock.
+   */
   async placementView(sql: Database['sql'], endpointId: string): Promise<PlacementMachine[]> {
     const rows = await sql<(MachineRow & { used_uuids: string[]; cpu_used: number; siblings: number })[]>`
       SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
-        coalesce(w.used_uuids, '{}') AS used_uuids, coalesce(w.cpu_used, 0)::int AS cpu_used, coalesce(w.siblings, 0)::int AS siblings
+        coalesce((SELECT array_agg(uuid) FROM (
+          SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL
+          UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
+        coalesce(w.cpu_used, 0)::int + coalesce(p.cpu_used, 0)::int AS cpu_used, coalesce(w.siblings, 0)::int AS siblings
       FROM machine m LEFT JOIN LATERAL (
-        SELECT (SELECT array_agg(uuid) FROM worker u, unnest(u.gpu_uuids) AS uuid
-            WHERE u.machine_id = m.id AND u.ended_at IS NULL) AS used_uuids,
-          count(*) FILTER (WHERE gpu_uuids = '{}') AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId}) AS siblings
+        SELECT count(*) FILTER (WHERE gpu_uuids = '{}') AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId}) AS siblings
         FROM worker WHERE machine_id = m.id AND ended_at IS NULL
-      ) w ON true
+      ) w ON true LEFT JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE gpu_uuids = '{}') AS cpu_used FROM pod WHERE machine_id = m.id AND desired = 'RUNNING'
+      ) p ON true
       WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
     return rows.map((row) => ({
       id: row.id, name: row.name, connected: row.connected, locations: row.locations, cudaVersion: row.cuda_version,

@@ -1,0 +1,40 @@
+/** All places that machines carry, and those where the account's network volumes are. */
+import { gpuTypeOf } from '../domain/gpu-facts.ts';
+import { isCountryCode } from '../domain/location.ts';
+import type { CatalogContext } from './context.ts';
+
+/** A place and the GPUs of the connected machines that carry it. */
+export interface DataCenterEntry {
+  id: string;
+  /** Empty: none. */
+  countryCode: string;
+  gpus: { gpuTypeId: string; total: number; free: number }[];
+}
+
+/** By id. Machines that were not seen for a day are forgotten, as for placement. `accountId` is empty for the operator. */
+export async function listDataCenters({ catalog, machines }: Omit<CatalogContext, 'prices'>, accountId: string): Promise<DataCenterEntry[]> {
+  const entries = new Map<string, DataCenterEntry>();
+  const entryOf = (id: string): DataCenterEntry => {
+    const entry = entries.get(id) ?? { id, countryCode: '', gpus: [] };
+    entries.set(id, entry);
+    return entry;
+  };
+  for (const id of await catalog.volumePlaces(accountId)) entryOf(id);
+  for (const machine of await machines.view()) {
+    const countryCode = machine.locations.find(isCountryCode) ?? '';
+    for (const id of machine.locations.filter((place) => !isCountryCode(place))) {
+      const entry = entryOf(id);
+      entry.countryCode ||= countryCode;
+      for (const gpu of machine.connected ? machine.gpus : []) count(entry, gpuTypeOf(gpu), gpu.used);
+    }
+  }
+  return [...entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function count(entry: DataCenterEntry, gpuTypeId: string, used: boolean): void {
+  const found = entry.gpus.find((gpu) => gpu.gpuTypeId === gpuTypeId);
+  const gpu = found ?? { gpuTypeId, total: 0, free: 0 };
+  if (!found) entry.gpus.push(gpu);
+  gpu.total += 1;
+  gpu.free += used ? 0 : 1;
+}

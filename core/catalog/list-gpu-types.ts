@@ -1,0 +1,49 @@
+/** All known GPU types and those that connected machines have, with what is free of them. */
+import { KNOWN_GPU_TYPES, gpuDisplayName, gpuManufacturer, gpuMemoryGb, gpuTypeOf } from '../domain/gpu-facts.ts';
+import type { CatalogContext } from './context.ts';
+
+/** A type. The contract says what each field means. */
+export interface GpuTypeEntry {
+  id: string;
+  displayName: string;
+  manufacturer: string;
+  memoryGb: number;
+  total: number;
+  free: number;
+  countMax: number;
+  usdPerHour: number;
+}
+
+const MIB_PER_GB = 1_024;
+
+/** Types that machines have first, then by name. */
+export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'catalog'>): Promise<GpuTypeEntry[]> {
+  const [view, statuses, list] = [await machines.view(), await machines.list(), await prices.list()];
+  const priceOf = new Map(list.map(({ item, usdPerHour }) => [item, usdPerHour]));
+  const entries = new Map([...KNOWN_GPU_TYPES].map((id) => [id, entryOf(id, priceOf.get(id))]));
+  for (const machine of view) {
+    if (!machine.connected) continue;
+    const counts = new Map<string, number>();
+    for (const gpu of machine.gpus) {
+      const id = gpuTypeOf(gpu);
+      // A slice costs what its card's name costs.
+      const entry = entries.get(id) ?? entryOf(id, priceOf.get(gpuTypeOf({ ...gpu, migProfile: '' })));
+      entry.total += 1;
+      entry.free += gpu.used ? 0 : 1;
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+      entry.countMax = Math.max(entry.countMax, counts.get(id)!);
+      entries.set(id, entry);
+    }
+  }
+  // The operator's machines may have cards that no list knows.
+  for (const gpu of statuses.flatMap((status) => status.gpus)) {
+    const entry = entries.get(gpuTypeOf(gpu));
+    if (entry?.memoryGb === 0) entry.memoryGb = Math.round(gpu.memoryMib / MIB_PER_GB);
+  }
+  return [...entries.values()].sort((a, b) => Number(b.total > 0) - Number(a.total > 0) || (a.id < b.id ? -1 : 1));
+}
+
+function entryOf(id: string, usdPerHour = 0): GpuTypeEntry {
+  const facts = { displayName: gpuDisplayName(id), manufacturer: gpuManufacturer(id), memoryGb: gpuMemoryGb(id) };
+  return { id, ...facts, total: 0, free: 0, countMax: 0, usdPerHour };
+}

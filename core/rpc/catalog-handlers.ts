@@ -1,0 +1,27 @@
+/** CatalogService: decode, call a use case, encode. Any key that may read may see it. */
+import type { CatalogServiceServer } from '../../proto/gen/slipway/v1/catalog_service.ts';
+import type { Access } from '../access/access.ts';
+import type { CatalogContext } from '../catalog/context.ts';
+import { listDataCenters } from '../catalog/list-data-centers.ts';
+import { listGpuPools } from '../catalog/list-gpu-pools.ts';
+import { listGpuTypes } from '../catalog/list-gpu-types.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { unary } from './unary.ts';
+
+/** Handlers of the service. */
+export function catalogHandlers(access: Access, context: CatalogContext, logger: Logger): CatalogServiceServer {
+  return {
+    listGpuTypes: unary(logger, async (_request, apiKey) => {
+      await access.check(apiKey, { api: 'MANAGEMENT' });
+      return { gpuTypes: await listGpuTypes(context) };
+    }),
+    listGpuPools: unary(logger, async (_request, apiKey) => {
+      await access.check(apiKey, { api: 'MANAGEMENT' });
+      return { gpuPools: listGpuPools() };
+    }),
+    listDataCenters: unary(logger, async (_request, apiKey) => {
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT' });
+      return { dataCenters: await listDataCenters(context, accountId) };
+    }),
+  };
+}

@@ -1,0 +1,29 @@
+/** UsageService: decode, call a use case, encode. */
+import type { UsageServiceServer } from '../../proto/gen/slipway/v1/usage_service.ts';
+import type { Access } from '../access/access.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { UsageContext } from '../usage/context.ts';
+import { listUsage } from '../usage/list-usage.ts';
+import { setPrices } from '../usage/set-prices.ts';
+import { ownAccount } from './own-account.ts';
+import { unary } from './unary.ts';
+import { usageToMessage, usageWishFromMessage } from './usage-messages.ts';
+
+/** Handlers of the service. */
+export function usageHandlers(access: Access, context: UsageContext, logger: Logger): UsageServiceServer {
+  return {
+    listUsage: unary(logger, async (request, apiKey) => {
+      const { accountId } = await ownAccount(access, apiKey, false);
+      const wish = usageWishFromMessage(request);
+      return { records: (await listUsage(context, accountId, wish)).map((record) => usageToMessage(record, wish.grouping)) };
+    }),
+    listPrices: unary(logger, async (_request, apiKey) => {
+      await access.check(apiKey, { api: 'MANAGEMENT' });
+      return { prices: await context.prices.list() };
+    }),
+    setPrices: unary(logger, async ({ prices }, apiKey) => {
+      await setPrices(context, await access.caller(apiKey), prices);
+      return {};
+    }),
+  };
+}

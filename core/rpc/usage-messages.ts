@@ -1,0 +1,52 @@
+/** Usage between the contract and the domain. */
+import { UsageBucket, UsageGrouping, UsageKind } from '../../proto/gen/slipway/v1/usage_service.ts';
+import type { ListUsageRequest, UsageRecord as UsageMessage } from '../../proto/gen/slipway/v1/usage_service.ts';
+import { checkText, checkTexts, invalid } from '../domain/endpoint.ts';
+import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
+import type { UsageWish } from '../usage/list-usage.ts';
+
+const KINDS: Record<UsageKind, UsageQuery['kind'] | undefined> = {
+  [UsageKind.UNSPECIFIED]: undefined, [UsageKind.WORKER]: 'WORKER', [UsageKind.POD]: 'POD', [UsageKind.NETWORK_VOLUME]: 'VOLUME',
+};
+const BUCKETS: Record<UsageBucket, UsageQuery['bucket']> = {
+  [UsageBucket.UNSPECIFIED]: 'day', [UsageBucket.HOUR]: 'hour', [UsageBucket.DAY]: 'day', [UsageBucket.WEEK]: 'week',
+  [UsageBucket.MONTH]: 'month', [UsageBucket.YEAR]: 'year',
+};
+const GROUPINGS: Record<UsageGrouping, UsageQuery['grouping']> = {
+  [UsageGrouping.UNSPECIFIED]: 'SUBJECT', [UsageGrouping.SUBJECT]: 'SUBJECT', [UsageGrouping.ENDPOINT]: 'ENDPOINT',
+  [UsageGrouping.GPU_TYPE]: 'GPU_TYPE',
+};
+
+/** What to sum up. INVALID_REQUEST: a value is unknown or cannot be looked for. */
+export function usageWishFromMessage(request: ListUsageRequest): UsageWish {
+  const { subjectId, endpointId, templateId, imageName, gpuTypeIds, dataCenterIds } = request;
+  for (const [field, text] of Object.entries({ subject_id: subjectId, endpoint_id: endpointId, template_id: templateId, image_name: imageName })) {
+    checkText(field, text);
+  }
+  checkTexts('gpu_type_ids', gpuTypeIds);
+  checkTexts('data_center_ids', dataCenterIds);
+  return {
+    kind: known('kind', KINDS[request.kind]),
+    bucket: known('bucket', BUCKETS[request.bucket]),
+    grouping: known('grouping', GROUPINGS[request.grouping]),
+    startMs: request.startTime?.getTime(),
+    endMs: request.endTime?.getTime(),
+    subjectId, endpointId, templateId, imageName, gpuTypeIds, dataCenterIds,
+  };
+}
+
+/** Sums of one period and group. */
+export function usageToMessage({ startMs, group, ...sums }: UsageRecord, grouping: UsageQuery['grouping']): UsageMessage {
+  return {
+    ...sums,
+    startTime: new Date(startMs),
+    subjectId: grouping === 'SUBJECT' ? group : '',
+    endpointId: grouping === 'ENDPOINT' ? group : '',
+    gpuTypeId: grouping === 'GPU_TYPE' ? group : '',
+  };
+}
+
+function known<Value>(field: string, value: Value | undefined): Value {
+  if (value === undefined) throw invalid(`${field} has a value that this version does not know, or none`);
+  return value;
+}

@@ -1,0 +1,20 @@
+/** What the catalogue shows that no other store reads. */
+import { eq } from 'drizzle-orm';
+import { networkVolume } from '../../drizzle/schema/network-volume.ts';
+import type { Database } from './database.ts';
+
+/** See the file's first line. */
+export class CatalogStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Places of an account's network volumes, each once. The operator, who is no account, sees those of all. */
+  async volumePlaces(accountId: string): Promise<string[]> {
+    const rows = await this.#database.db.selectDistinct({ id: networkVolume.dataCenterId }).from(networkVolume)
+      .where(accountId === '' ? undefined : eq(networkVolume.accountId, accountId));
+    return rows.map((row) => row.id);
+  }
+}

@@ -1,0 +1,131 @@
+/** Usage over gRPC: periods, groups, filters, prices, refusals. The spans are written by hand; what writes them has a test of its own. */
+import t from 'tap';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { ListUsageRequest, UsageBucket, UsageGrouping, UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+const at = (text: string): Date => new Date(`${text}Z`);
+
+interface SpanFields {
+  kind?: string; subject: string; endpoint?: string; template?: string; image?: string; places?: string[]; gpu?: string; disk?: number; price?: number;
+  from: string; to?: string; account?: string;
+}
+
+const addSpan = (core: CoreReplicas, span: SpanFields) => core.sql`
+  INSERT INTO usage_span
+    (account_id, kind, subject_id, endpoint_id, template_id, image_name, locations, gpu_type_id, disk_gb, usd_per_hour, started_at, ended_at)
+  VALUES (${span.account ?? core.accountId}, ${span.kind ?? 'WORKER'}, ${span.subject}, ${span.endpoint ?? ''}, ${span.template ?? ''}, ${span.image ?? ''},
+    ${span.places ?? []}, ${span.gpu ?? ''}, ${span.disk ?? 0}, ${span.price ?? 0}, ${at(span.from)}, ${span.to ? at(span.to) : null})`;
+
+const usage = async (core: CoreReplicas, fields: Partial<ListUsageRequest>, key = core.key) => {
+  const request = ListUsageRequest.fromPartial({ kind: UsageKind.WORKER, startTime: at('2026-01-01T00:00'), endTime: at('2027-01-01T00:00'), ...fields });
+  return (await call(core.clients.usage, 'listUsage', request, key)).records;
+};
+
+t.test('spans are cut into periods of UTC', async (t) => {
+  const core = await startReplicas(t);
+  // A server that stands in another zone must not shift anything; every new connection reads this.
+  await core.sql.unsafe('DO $$ BEGIN EXECUTE format(\'ALTER DATABASE %I SET timezone = \'\'Asia/Kolkata\'\'\', current_database()); END $$');
+  const clients = grpcClients((await core.startReplica()).address);
+  t.teardown(() => clients.close());
+  await addSpan(core, { subject: 'a', from: '2026-03-31T22:30', to: '2026-04-01T01:00', price: 2, disk: 5 });
+  const rows = async (bucket: UsageBucket, more: Partial<ListUsageRequest> = {}) =>
+    (await usage({ ...core, clients }, { bucket, ...more })).map((record) => [record.startTime!.toISOString().slice(0, 16), record.billedMs / 60_000, record.amountUsd]);
+  t.same(await rows(UsageBucket.HOUR), [['2026-03-31T22:00', 30, 1], ['2026-03-31T23:00', 60, 2], ['2026-04-01T00:00', 60, 2]], 'none of no length');
+  t.same(await rows(UsageBucket.DAY), [['2026-03-31T00:00', 90, 3], ['2026-04-01T00:00', 60, 2]]);
+  t.same(await rows(UsageBucket.UNSPECIFIED), await rows(UsageBucket.DAY), 'a day unless it is said');
+  t.same(await rows(UsageBucket.WEEK), [['2026-03-30T00:00', 150, 5]], 'from Monday');
+  t.same(await rows(UsageBucket.MONTH), [['2026-03-01T00:00', 90, 3], ['2026-04-01T00:00', 60, 2]]);
+  t.same(await rows(UsageBucket.YEAR), [['2026-01-01T00:00', 150, 5]]);
+  t.same(await rows(UsageBucket.DAY, { startTime: at('2026-03-31T23:15'), endTime: at('2026-04-01T00:15') }),
+    [['2026-03-31T00:00', 45, 1.5], ['2026-04-01T00:00', 15, 0.5]], 'and what was asked for');
+  t.same(await rows(UsageBucket.DAY, { startTime: at('2026-04-01T01:00') }), []);
+  const [record] = await usage(core, { bucket: UsageBucket.YEAR });
+  t.match(record, { subjectId: 'a', endpointId: '', gpuTypeId: '', diskGb: 5 });
+});
+
+t.test('what still goes on counts up to now', async (t) => {
+  const core = await startReplicas(t);
+  await core.sql`
+    INSERT INTO usage_span (account_id, kind, subject_id, usd_per_hour, started_at) VALUES (${core.accountId}, 'POD', 'p', 1, now() - interval '90 min')`;
+  const open = await usage(core, { kind: UsageKind.POD, bucket: UsageBucket.YEAR, startTime: undefined, endTime: undefined });
+  const sum = open.reduce((ms, record) => ms + record.billedMs, 0);
+  t.ok(sum >= 90 * 60_000 && sum < 92 * 60_000, `${sum} ms`);
+  const future = { startTime: undefined, endTime: at('2090-01-01T00:00'), kind: UsageKind.POD, bucket: UsageBucket.YEAR };
+  const later = (await usage(core, future)).reduce((ms, record) => ms + record.billedMs, 0);
+  t.ok(later < 92 * 60_000, 'the future is not billed');
+  await core.sql`UPDATE usage_span SET started_at = now() - interval '60 days', ended_at = now() - interval '10 days'`;
+  const month = await usage(core, { kind: UsageKind.POD, bucket: UsageBucket.DAY, startTime: undefined, endTime: undefined });
+  const days = month.reduce((ms, record) => ms + record.billedMs, 0) / 86_400_000;
+  t.ok(Math.abs(days - 20) < 0.01, `30 days back unless it is said: ${days}`);
+});
+
+t.test('groups and filters', async (t) => {
+  const core = await startReplicas(t);
+  const stranger = await core.newAccount();
+  const span = { from: '2026-05-01T00:00', to: '2026-05-01T01:00', price: 1 };
+  await addSpan(core, { ...span, subject: 'w1', endpoint: 'e1', template: 't1', image: 'i1', gpu: 'NVIDIA L4', places: ['EU-1'], disk: 10 });
+  await addSpan(core, { ...span, subject: 'w2', endpoint: 'e1', template: 't1', image: 'i2', gpu: 'NVIDIA A30', places: ['EU-2', 'CZ'], disk: 20 });
+  await addSpan(core, { ...span, subject: 'w3', endpoint: 'e2', template: 't2', image: 'i1', places: ['EU-1'] });
+  await addSpan(core, { ...span, subject: 'p', kind: 'POD' });
+  await addSpan(core, { ...span, subject: 'x', endpoint: 'e1', account: stranger });
+  const named = async (fields: Partial<ListUsageRequest>) =>
+    (await usage(core, fields)).map((record) => [record.subjectId || record.endpointId || record.gpuTypeId, record.billedMs / 3_600_000, record.diskGb]);
+  t.same(await named({}), [['w1', 1, 10], ['w2', 1, 20], ['w3', 1, 0]]);
+  t.same(await named({ grouping: UsageGrouping.ENDPOINT }), [['e1', 2, 20], ['e2', 1, 0]], 'the largest disk of the group');
+  t.same(await named({ grouping: UsageGrouping.GPU_TYPE }), [['', 1, 0], ['NVIDIA A30', 1, 20], ['NVIDIA L4', 1, 10]]);
+  const filters: [Partial<ListUsageRequest>, string[]][] = [
+    [{ subjectId: 'w2' }, ['w2']], [{ endpointId: 'e1' }, ['w1', 'w2']], [{ gpuTypeIds: ['NVIDIA L4', 'NVIDIA  A30'] }, ['w1', 'w2']],
+    [{ dataCenterIds: ['EU-2'] }, ['w2']], [{ dataCenterIds: ['EU-1', 'EU-2'] }, ['w1', 'w2', 'w3']], [{ templateId: 't2' }, ['w3']],
+    [{ imageName: 'i1' }, ['w1', 'w3']], [{ imageName: 'i1', endpointId: 'e1' }, ['w1']], [{ kind: UsageKind.POD }, ['p']],
+    [{ kind: UsageKind.NETWORK_VOLUME }, []], [{ subjectId: 'x' }, []],
+  ];
+  for (const [fields, subjects] of filters) t.same((await named(fields)).map(([name]) => name), subjects, JSON.stringify(fields));
+});
+
+t.test('refusals', async (t) => {
+  const core = await startReplicas(t);
+  const bad: [Partial<ListUsageRequest>, RegExp][] = [
+    [{ kind: UsageKind.UNSPECIFIED }, /^INVALID_REQUEST: kind has a value/], [{ kind: 9 as UsageKind }, /kind has a value/],
+    [{ bucket: 9 as UsageBucket }, /bucket has a value/], [{ grouping: 9 as UsageGrouping }, /grouping has a value/],
+    [{ startTime: at('2026-02-01T00:00'), endTime: at('2026-01-01T00:00') }, /must not be later/],
+    [{ bucket: UsageBucket.HOUR, startTime: at('2020-01-01T00:00') }, /more than 10000 periods of one hour/],
+    [{ kind: UsageKind.POD, grouping: UsageGrouping.ENDPOINT }, /for workers only/],
+    [{ startTime: new Date(-1) }, /start_time must be/], [{ endTime: at('9999-12-31T23:59'), bucket: UsageBucket.DAY }, /more than 10000 periods/],
+    [{ subjectId: 'a\0' }, /cannot be stored/], [{ gpuTypeIds: [''] }, /gpu_type_ids/],
+  ];
+  for (const [fields, why] of bad) t.match(await reasonOf(usage(core, fields)), why, JSON.stringify(fields));
+  const tenThousand = { bucket: UsageBucket.HOUR, startTime: at('2026-01-01T00:00'), endTime: new Date(at('2026-01-01T00:00').getTime() + 10_000 * 3_600_000) };
+  t.same(await usage(core, tenThousand), [], 'the most that is allowed');
+  t.match(await reasonOf(usage(core, {}, core.agentKey)), /^UNAUTHORIZED/);
+  t.match(await reasonOf(usage(core, {}, core.rootKey)), /^UNAUTHORIZED: The root key/);
+});
+
+t.test('prices', async (t) => {
+  const core = await startReplicas(t);
+  const set = (prices: { item: string; usdPerHour: number }[], key = core.rootKey) => call(core.clients.usage, 'setPrices', { prices }, key);
+  const list = async (key = core.key) => (await call(core.clients.usage, 'listPrices', {}, key)).prices;
+  t.same(await list(), []);
+  await set([{ item: 'VOLUME_GB', usdPerHour: 0.0001 }, { item: 'NVIDIA  A30', usdPerHour: 1 }]);
+  await set([{ item: 'NVIDIA A30', usdPerHour: 2.5 }, { item: 'CPU', usdPerHour: 0 }]);
+  t.same(await list(), [{ item: 'CPU', usdPerHour: 0 }, { item: 'NVIDIA A30', usdPerHour: 2.5 }, { item: 'VOLUME_GB', usdPerHour: 0.0001 }]);
+  t.same(await list(await core.newKey(KeyScope.READ_ONLY)), await list());
+  await set([]);
+  t.match(await reasonOf(set([{ item: 'CPU', usdPerHour: 1 }], core.key)), /^UNAUTHORIZED/);
+  const bad: [{ item: string; usdPerHour: number }[], RegExp][] = [
+    [[{ item: '', usdPerHour: 1 }], /prices.item has 0/], [[{ item: ' ', usdPerHour: 1 }], /blank/], [[{ item: 'CPU', usdPerHour: -1 }], /is -1, but must be/],
+    [[{ item: 'CPU', usdPerHour: 1_000_001 }], /1000000/], [[{ item: 'CPU', usdPerHour: Number.NaN }], /is NaN/],
+    [[{ item: 'CPU', usdPerHour: 9 }, { item: 'CPU', usdPerHour: 1 }], /named twice/],
+    [Array.from({ length: 1_001 }, (_, i) => ({ item: `i${i}`, usdPerHour: 1 })), /may have 1000/],
+  ];
+  for (const [prices, why] of bad) t.match(await reasonOf(set(prices)), why);
+  t.equal((await list()).find((price) => price.item === 'CPU')!.usdPerHour, 0, 'nothing was changed');
+});
