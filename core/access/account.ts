@@ -18,7 +18,7 @@ export async function updateAccount(accounts: AccountStore, caller: Caller, publ
   if (publicKey.length > PUBLIC_KEY_LENGTH_MAX || publicKey.includes('\0')) {
     throw invalid(`public_key must be at most ${PUBLIC_KEY_LENGTH_MAX} characters without NUL`);
   }
-  return found(await accounts.setPublicKey(caller.accountId, caller.keyId, publicKey));
+  return found(await accounts.setPublicKey(caller, publicKey));
 }
 
 function found(account: Account | undefined): Account {

@@ -53,6 +53,6 @@ export async function createKey(
   }
   const secret = newKeyText(wish.scope);
   const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = wish;
-  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret));
+  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret), caller.keyId);
   return { key, secret };
 }

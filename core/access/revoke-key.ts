@@ -6,9 +6,8 @@ import type { ApiKeyStore } from '../store/api-key-store.ts';
 
 /** It stops working everywhere within 5 s, where the notice arrives at once. NOT_FOUND: no such key in the caller's account. */
 export async function revokeKey(keys: ApiKeyStore, caller: Caller, id: string, onRevoked: (keyId: string) => void): Promise<void> {
-  const root = caller.scope === 'ROOT';
   if (!isUnlimited(caller)) throw unauthorized();
-  if (!(await keys.revoke(id, root ? undefined : caller.accountId))) {
+  if (!(await keys.revoke(id, caller))) {
     throw new DomainError('NOT_FOUND', 'There is no such key in this account.');
   }
   onRevoked(id);

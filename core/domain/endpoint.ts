@@ -155,6 +155,12 @@ export function snake(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+/** Names, as the contract has them, of the fields that hold something: what a creation has set. */
+export function filledFields(settings: object): string[] {
+  const isEmpty = (value: unknown): boolean => !value || (typeof value === 'object' && Object.keys(value).length === 0);
+  return Object.entries(settings).filter(([, value]) => !isEmpty(value)).map(([field]) => snake(field));
+}
+
 function canonical(value: unknown): string {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value);
   return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,4 +1,5 @@
 /** Creates an endpoint. */
+import type { Actor } from '../domain/access.ts';
 import { checkEndpoint, checkText, invalid } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
@@ -20,10 +21,11 @@ export interface EndpointWish {
 }
 
 /**
- * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, or the template is
- * unknown.
+ * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, or the template or
+ * a network volume is unknown.
  */
-export async function createEndpoint(context: EndpointContext, accountId: string, wish: EndpointWish): Promise<Endpoint> {
+export async function createEndpoint(context: EndpointContext, actor: Actor, wish: EndpointWish): Promise<Endpoint> {
+  const { accountId } = actor;
   const { endpoints, templates, random, onChanged } = context;
   const { requestId, webhookSecret } = wish;
   if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
@@ -36,7 +38,7 @@ export async function createEndpoint(context: EndpointContext, accountId: string
   checkEndpoint(settings);
   const id = random.id(ID_LENGTH);
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);
-  const made = await endpoints.create({ id, accountId, requestId: requestId || null, webhookSecretSealed }, settings);
+  const made = await endpoints.create({ id, requestId: requestId || null, webhookSecretSealed }, actor, settings);
   if (!made) return (await endpoints.byRequest(accountId, requestId))!;
   onChanged([made.id]);
   return made;

@@ -1,6 +1,7 @@
 /** Changes some fields of an endpoint and nothing else. */
 import { endpointNotFound } from '../domain/access.ts';
-import { checkEndpoint, invalid, replacesWorkers } from '../domain/endpoint.ts';
+import type { Actor } from '../domain/access.ts';
+import { checkEndpoint, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointContext } from './context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
@@ -13,14 +14,15 @@ export interface EndpointChange {
 }
 
 /** Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of range. */
-export async function updateEndpoint(context: EndpointContext, accountId: string, id: string, change: EndpointChange): Promise<Endpoint> {
+export async function updateEndpoint(context: EndpointContext, actor: Actor, id: string, change: EndpointChange): Promise<Endpoint> {
   const { endpoints, templates, onChanged } = context;
   const { templateId } = change.settings;
-  if (templateId !== undefined && !(await templates.usable(templateId, accountId))) {
+  if (templateId !== undefined && !(await templates.usable(templateId, actor.accountId))) {
     throw invalid(`template_id: there is no template ${JSON.stringify(templateId.slice(0, 64))} in this account`);
   }
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
-  const updated = await endpoints.update(id, accountId, (current) => {
+  const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];
+  const updated = await endpoints.update(id, actor, fields, (current) => {
     const settings = merge(current, change.settings);
     checkEndpoint(settings);
     return { settings, replacesWorkers: replacesWorkers(current, settings), webhookSecretSealed };

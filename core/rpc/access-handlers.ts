@@ -6,7 +6,6 @@ import type { Access } from '../access/access.ts';
 import { getAccount, updateAccount } from '../access/account.ts';
 import { createAccount } from '../access/create-account.ts';
 import type { StartedWorkers } from '../access/started-workers.ts';
-import { unauthorized } from '../domain/access.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Account, AccountStore } from '../store/account-store.ts';
@@ -27,9 +26,7 @@ export interface AccessHandlersOptions {
 export function accessHandlers({ access, accounts, startedWorkers, clock, logger }: AccessHandlersOptions): AccessServiceServer {
   return {
     createAccount: unary(logger, async ({ name }, apiKey) => {
-      const caller = await access.caller(apiKey);
-      if (caller.scope !== 'ROOT') throw unauthorized();
-      return { accountId: await createAccount(accounts, name) };
+      return { accountId: await createAccount(accounts, await access.caller(apiKey), name) };
     }),
     getAccount: unary(logger, async (_request, apiKey) => {
       const { caller } = await ownAccount(access, apiKey, false);

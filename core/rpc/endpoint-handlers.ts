@@ -17,8 +17,8 @@ import { unary } from './unary.ts';
 export function endpointHandlers(access: Access, context: EndpointContext, logger: Logger): EndpointServiceServer {
   return {
     createEndpoint: unary(logger, async (request, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, true);
-      return { endpoint: endpointToMessage(await createEndpoint(context, accountId, wishFromMessage(request))) };
+      const actor = await ownAccount(access, apiKey, true);
+      return { endpoint: endpointToMessage(await createEndpoint(context, actor, wishFromMessage(request))) };
     }),
     getEndpoint: unary(logger, async ({ id }, apiKey) => {
       const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
@@ -30,13 +30,13 @@ export function endpointHandlers(access: Access, context: EndpointContext, logge
     }),
     updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');
-      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
+      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
       const change = changeFromMessage(endpoint, updateMask ?? []);
-      return { endpoint: endpointToMessage(await updateEndpoint(context, accountId, endpoint.id, change)) };
+      return { endpoint: endpointToMessage(await updateEndpoint(context, actor, endpoint.id, change)) };
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
-      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
-      await deleteEndpoint(context, accountId, id);
+      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
+      await deleteEndpoint(context, actor, id);
       return {};
     }),
   };

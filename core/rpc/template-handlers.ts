@@ -16,8 +16,8 @@ import { unary } from './unary.ts';
 export function templateHandlers(access: Access, context: EndpointContext, logger: Logger): TemplateServiceServer {
   return {
     createTemplate: unary(logger, async ({ template }, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, true);
-      return { template: templateToMessage(await createTemplate(context, accountId, templateFromMessage(template))) };
+      const actor = await ownAccount(access, apiKey, true);
+      return { template: templateToMessage(await createTemplate(context, actor, templateFromMessage(template))) };
     }),
     getTemplate: unary(logger, async ({ id }, apiKey) => {
       const { accountId } = await ownAccount(access, apiKey, false);
@@ -29,13 +29,13 @@ export function templateHandlers(access: Access, context: EndpointContext, logge
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
       if (!template) throw invalid('template is required');
-      const { accountId } = await ownAccount(access, apiKey, true);
+      const actor = await ownAccount(access, apiKey, true);
       const change = templateChangeFromMessage(template, updateMask ?? []);
-      return { template: templateToMessage(await updateTemplate(context, accountId, template.id, change)) };
+      return { template: templateToMessage(await updateTemplate(context, actor, template.id, change)) };
     }),
     deleteTemplate: unary(logger, async ({ id }, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, true);
-      await deleteTemplate(context, accountId, id);
+      const actor = await ownAccount(access, apiKey, true);
+      await deleteTemplate(context, actor, id);
       return {};
     }),
   };

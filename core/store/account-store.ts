@@ -1,6 +1,7 @@
 /** Accounts. */
 import { eq } from 'drizzle-orm';
 import { account } from '../../drizzle/schema/account.ts';
+import type { Actor } from '../domain/access.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 
@@ -15,10 +16,13 @@ export class AccountStore {
     this.#database = database;
   }
 
-  /** Creates an account and answers its id; of an account with this name the id it has. */
-  async create(id: string, name: string): Promise<string> {
-    const [made] = await this.#database.db.insert(account).values({ id, name })
-      .onConflictDoNothing({ target: account.name }).returning({ id: account.id });
+  /** Creates an account and answers its id; of an account with this name the id it has. `keyId` is the key that was used. */
+  async create(id: string, keyId: string, name: string): Promise<string> {
+    const made = await this.#database.db.transaction(async (tx) => {
+      const [row] = await tx.insert(account).values({ id, name }).onConflictDoNothing({ target: account.name }).returning({ id: account.id });
+      if (row) await recordChange(tx, { accountId: id, keyId, action: 'CreateAccount', subjectId: id, fields: ['name'] });
+      return row;
+    });
     if (made) return made.id;
     const [found] = await this.#database.db.select({ id: account.id }).from(account).where(eq(account.name, name));
     return found!.id;
@@ -31,10 +35,11 @@ export class AccountStore {
   }
 
   /** Sets the SSH key. Undefined: there is no such account. */
-  async setPublicKey(id: string, keyId: string, publicKey: string): Promise<Account | undefined> {
+  async setPublicKey(actor: Actor, publicKey: string): Promise<Account | undefined> {
+    const id = actor.accountId;
     return this.#database.db.transaction(async (tx) => {
       const [row] = await tx.update(account).set({ publicKey }).where(eq(account.id, id)).returning();
-      if (row) await recordChange(tx, { accountId: id, keyId, action: 'UpdateAccount', subjectId: id, fields: ['public_key'] });
+      if (row) await recordChange(tx, { ...actor, action: 'UpdateAccount', subjectId: id, fields: ['public_key'] });
       return row;
     });
   }

@@ -1,7 +1,8 @@
 /** API keys. Their text is never here, only its hash. */
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
-import type { Caller, Permission, Scope } from '../domain/access.ts';
+import type { Actor, Caller, Permission, Scope } from '../domain/access.ts';
+import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 
 /** A key as its owner sees it. */
@@ -24,12 +25,16 @@ export class ApiKeyStore {
     this.#database = database;
   }
 
-  /** Stores a key under the hash of its text. */
-  async create(key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, secretHash: Buffer): Promise<ApiKey> {
+  /** Stores a key under the hash of its text. `madeBy` is the key that was used. */
+  async create(key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, secretHash: Buffer, madeBy: string): Promise<ApiKey> {
     const { permissions, ...settings } = key;
     const { MANAGEMENT: management, JOBS: jobs } = permissions;
-    const [row] = await this.#database.db.insert(apiKey).values({ ...settings, management, jobs, secretHash }).returning();
-    return keyFromRow(row!);
+    const fields = ['name', 'scope', ...(key.endpointIds.length > 0 ? ['endpoint_ids'] : []), ...(key.scope === 'RESTRICTED' ? ['permissions'] : [])];
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx.insert(apiKey).values({ ...settings, management, jobs, secretHash }).returning();
+      await recordChange(tx, { accountId: key.accountId, keyId: madeBy, action: 'CreateKey', subjectId: key.id, fields });
+      return keyFromRow(row!);
+    });
   }
 
   /** Holders of keys by the hashes of their texts, hex; hashes of no key and of revoked keys are left out. */
@@ -49,12 +54,16 @@ export class ApiKeyStore {
     return rows.map(keyFromRow);
   }
 
-  /** Revokes a key of an account (of any account without one). False: there is no such key. Revoking twice keeps the first instant. */
-  async revoke(id: string, accountId: string | undefined): Promise<boolean> {
-    const own = accountId === undefined ? eq(apiKey.id, id) : and(eq(apiKey.id, id), eq(apiKey.accountId, accountId));
-    const rows = await this.#database.db.update(apiKey).set({ revokedAt: sql`coalesce(${apiKey.revokedAt}, now())` })
-      .where(own).returning({ id: apiKey.id });
-    return rows.length > 0;
+  /** Revokes a key of the actor's account, or of any account when he has none. False: there is no such key. A second time changes nothing. */
+  async revoke(id: string, { accountId, keyId }: Actor): Promise<boolean> {
+    const own = accountId === '' ? eq(apiKey.id, id) : and(eq(apiKey.id, id), eq(apiKey.accountId, accountId));
+    return this.#database.db.transaction(async (tx) => {
+      const [current] = await tx.select().from(apiKey).where(own).for('update');
+      if (!current || current.revokedAt) return current !== undefined;
+      await tx.update(apiKey).set({ revokedAt: sql`now()` }).where(eq(apiKey.id, id));
+      await recordChange(tx, { accountId: current.accountId, keyId, action: 'RevokeKey', subjectId: id, fields: [] });
+      return true;
+    });
   }
 }
 

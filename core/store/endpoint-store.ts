@@ -1,13 +1,17 @@
 /** Endpoints. */
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { endpoint, endpointCounter } from '../../drizzle/schema/endpoint.ts';
+import type { Actor } from '../domain/access.ts';
+import { filledFields } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import { checkVolumesOfEndpoint } from '../domain/volume.ts';
+import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { holdVolumes } from './volume-store.ts';
 
 /** What a new endpoint needs besides its settings. */
 export interface NewEndpoint {
   id: string;
-  accountId: string;
   /** Makes a repeated creation return the first endpoint. Null: none. */
   requestId: string | null;
   /** Sealed; null: webhook calls are not signed. */
@@ -25,13 +29,21 @@ export class EndpointStore {
     this.#database = database;
   }
 
-  /** Creates an endpoint with its counters. Undefined: the request id was used before. */
-  async create(fresh: NewEndpoint, settings: EndpointSettings): Promise<Endpoint | undefined> {
+  /**
+   * Creates an endpoint with its counters. Undefined: the request id was used before. INVALID_REQUEST: its network volumes are not all in
+   * the account, or two are in one data centre.
+   */
+  async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
+    const { accountId } = actor;
     return this.#database.db.transaction(async (tx) => {
+      checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, accountId, settings.networkVolumeIds));
       const target = [endpoint.accountId, endpoint.requestId];
-      const [row] = await tx.insert(endpoint).values({ ...settings, ...fresh }).onConflictDoNothing({ target }).returning();
+      const [row] = await tx.insert(endpoint).values({ ...settings, ...fresh, accountId })
+        .onConflictDoNothing({ target }).returning();
       if (!row) return undefined;
       await tx.insert(endpointCounter).values({ endpointId: row.id });
+      const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
+      await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
       return endpointFromRow(row);
     });
   }
@@ -58,19 +70,24 @@ export class EndpointStore {
 
   /**
    * Changes an endpoint under its lock: `change` gets it as it stands and answers the new settings, whether they replace workers and,
-   * when it is to change, the sealed webhook secret. Undefined: there is no such endpoint in this account.
+   * when it is to change, the sealed webhook secret. `fields` are those that the caller named. Undefined: there is no such endpoint in
+   * this account. INVALID_REQUEST: its new network volumes are not all in the account, or two are in one data centre.
    */
   async update(
-    id: string, accountId: string,
+    id: string, actor: Actor, fields: readonly string[],
     change: (current: Endpoint) => { settings: EndpointSettings; replacesWorkers: boolean; webhookSecretSealed?: Buffer | null },
   ): Promise<Endpoint | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const current = await locked(tx, id, accountId);
+      const current = await locked(tx, id, actor.accountId);
       if (!current) return undefined;
       const { settings, replacesWorkers, webhookSecretSealed } = change(current);
+      if (String(settings.networkVolumeIds) !== String(current.networkVolumeIds)) {
+        checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, actor.accountId, settings.networkVolumeIds));
+      }
       const version = current.version + (replacesWorkers ? 1 : 0);
       const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
       const [row] = await tx.update(endpoint).set({ ...settings, ...secret, version }).where(eq(endpoint.id, id)).returning();
+      await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
       return endpointFromRow(row!);
     });
   }
@@ -79,13 +96,14 @@ export class EndpointStore {
    * Deletes an endpoint under its lock, after `check` has seen it, with its counters and workers. Answers the machines that ran them;
    * undefined: there is no such endpoint in this account. Its jobs are the caller's to delete afterwards.
    */
-  async remove(id: string, accountId: string, check: (current: Endpoint) => void): Promise<string[] | undefined> {
+  async remove(id: string, actor: Actor, check: (current: Endpoint) => void): Promise<string[] | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const current = await locked(tx, id, accountId);
+      const current = await locked(tx, id, actor.accountId);
       if (!current) return undefined;
       check(current);
       const machines = await tx.execute<{ machine_id: string }>(sql`SELECT DISTINCT machine_id FROM worker WHERE endpoint_id = ${id}`);
       await tx.delete(endpoint).where(eq(endpoint.id, id));
+      await recordChange(tx, { ...actor, action: 'DeleteEndpoint', subjectId: id, fields: [] });
       return machines.map((row) => row.machine_id);
     });
   }

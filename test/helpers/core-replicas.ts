@@ -11,6 +11,7 @@ import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { createDatabase } from './database.ts';
 import { call, grpcClients } from './grpc-clients.ts';
 import { ScriptedAgent } from './scripted-agent.ts';
@@ -75,6 +76,12 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
     return (await call(clients.templates, 'createTemplate', { template }, owner)).template!.id;
   };
 
+  /** A network volume of the account. */
+  const createVolume = async (dataCenterId: string, owner = key): Promise<string> => {
+    const networkVolume = NetworkVolume.fromPartial({ name: 'test', sizeGb: 1, dataCenterId });
+    return (await call(clients.volumes, 'createNetworkVolume', { networkVolume }, owner)).networkVolume!.id;
+  };
+
   /** An endpoint of the account. */
   const createEndpoint = async (fields: Partial<Endpoint> = {}, owner = key): Promise<string> => {
     const templateId = fields.templateId ?? await createTemplate({}, owner);
@@ -108,7 +115,7 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   });
 
   return {
-    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, createTemplate, createEndpoint,
+    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, createTemplate, createVolume, createEndpoint,
     updateEndpoint, submit, wait, get, ready,
   };
 }
