@@ -60,7 +60,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, config, logger, gate }));
-  const executor = new GraphqlExecutor(config.coreAddresses);
+  const executor = new GraphqlExecutor(config.coreAddresses, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, gate, logger }));
 
   return {

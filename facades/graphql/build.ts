@@ -11,7 +11,8 @@ const stamp = join(folder, '.mesh', 'built-from');
 
 /** Everything that the artifacts are made from. */
 function fingerprint(): string {
-  const sources = ['.meshrc.yaml', 'schema.graphql', 'core.proto', 'core-grpc/handler.ts', 'build.ts'].map((file) => join(folder, file));
+  const schema = globSync('*/*.graphql', { cwd: folder }).sort();
+  const sources = ['.meshrc.yaml', 'core.proto', 'core-grpc/handler.ts', 'build.ts', ...schema].map((file) => join(folder, file));
   const contract = globSync('proto/slipway/v1/*.proto', { cwd: root }).sort().map((file) => join(root, file));
   const hash = createHash('sha256');
   for (const file of [...sources, ...contract, join(root, 'package-lock.json')]) hash.update(readFileSync(file));

@@ -2,13 +2,18 @@
 import { Metadata } from '@grpc/grpc-js';
 import { GraphQLError } from 'graphql';
 import type { GraphQLResolveInfo } from 'graphql';
-import { fromGrpcError } from '../../proto/wire/reason.ts';
+import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
+import type { CoreMessage } from './core-message.ts';
 
 /** What the route puts into every operation's context, and what Mesh adds. */
 export interface GraphqlContext {
   apiKey: string;
   accountId: string;
+  /** Wall clock when the operation began, in milliseconds. */
+  nowMs: number;
+  /** Lists that this operation has read; see `once`. */
+  reads: Map<string, Promise<unknown>>;
   Core: Record<'Query' | 'Mutation', Record<string, (options: MeshCall) => Promise<unknown>>>;
 }
 
@@ -16,81 +21,61 @@ interface MeshCall {
   root: unknown;
   args: { input: unknown };
   context: GraphqlContext;
-  info: GraphQLResolveInfo;
-  selectionSet: string;
 }
 
-/** An endpoint as Mesh hands it over: enums by name, 64-bit numbers as they come; a number or flag that is zero is null. */
-export interface CoreEndpoint {
-  id: string;
-  name: string;
-  templateId: string;
-  type: string;
-  gpuIds: string[] | null;
-  gpuCount: number | null;
-  workersMin: number | null;
-  workersMax: number | null;
-  idleTimeoutSeconds: number | null;
-  scalerType: string;
-  scalerValue: number | null;
-  executionTimeoutMs: bigint | number | string;
-  flashBootType: string;
-  locations: string[] | null;
-  networkVolumeIds: string[] | null;
-  env: Record<string, string> | null;
-  version: number | null;
-  createTime: { seconds: bigint | number | string } | null;
-  computeType: string | null;
-  allowedCudaVersions: string[] | null;
-}
-
-/** A template as Mesh hands it over. */
-export interface CoreTemplate {
-  id: string;
-  name: string;
-  imageName: string | null;
-  startCommand: string[] | null;
-  env: Record<string, string> | null;
-  containerDiskGb: number | null;
-  volumeGb: number | null;
-  volumeMountPath: string | null;
-  ports: string[] | null;
-  registryAuthId: string | null;
-  serverless: boolean | null;
-  public: boolean | null;
-  readme: string | null;
-}
-
-/** Fields of an endpoint that the public schema shows. */
-export const ENDPOINT_FIELDS = `{ endpoint { id name templateId type gpuIds gpuCount workersMin workersMax idleTimeoutSeconds scalerType scalerValue
-  executionTimeoutMs flashBootType locations networkVolumeIds env version createTime { seconds } computeType allowedCudaVersions } }`;
-/** Fields of a template that the public schema shows. */
-export const TEMPLATE_FIELDS = `{ template { id name imageName startCommand env containerDiskGb volumeGb volumeMountPath ports registryAuthId serverless
-  public readme } }`;
-/** The same for lists. */
-export const ENDPOINTS_FIELDS = ENDPOINT_FIELDS.replace('{ endpoint {', '{ endpoints {');
-export const TEMPLATES_FIELDS = TEMPLATE_FIELDS.replace('{ template {', '{ templates {');
+/** A resolver of the public schema. */
+export type Resolver<Args = unknown, Root = unknown> = (root: Root, args: Args, context: GraphqlContext, info: GraphQLResolveInfo) => unknown;
 
 /** Root fields of Mesh's client that only read start with one of these verbs; all others are mutations. */
 const READS = /^(Get|List)/;
+/** What clients look for when nothing has room for a pod (compat.md 4.3). */
+const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
 /** Makes a call of a service, for instance ('EndpointService', 'GetEndpoint'). Throws GraphQLError with the reason as its code. */
-export async function callCore<Response>(
-  service: string, method: string, input: unknown, selectionSet: string, context: GraphqlContext, info: GraphQLResolveInfo,
-): Promise<Response> {
-  const root = READS.test(method) ? context.Core.Query : context.Core.Mutation;
-  const call = root[`slipway_v1_${service}_${method}`];
+export async function callCore<Response>(context: GraphqlContext, service: string, method: string, input: object): Promise<CoreMessage<Response>> {
+  const reads = READS.test(method);
+  const call = context.Core[reads ? 'Query' : 'Mutation'][`slipway_v1_${service}_${method}`];
   if (!call) throw new Error(`core has no ${service}.${method}`);
-  const answer = await call({ root: {}, args: { input }, context, info, selectionSet }).catch((error: unknown) => error);
+  const answer = await call({ root: {}, args: { input }, context }).catch((error: unknown) => error);
+  // A later field of the same document must see what this one changed.
+  if (!reads) context.reads.clear();
   if (answer instanceof Error || answer === null || answer === undefined) throw toGraphqlError(answer);
-  return answer as Response;
+  return answer as CoreMessage<Response>;
+}
+
+/** Reads something once for all fields of an operation that need it, however many there are. */
+export function once<Value>(context: GraphqlContext, name: string, read: () => Promise<Value>): Promise<Value> {
+  const known = context.reads.get(name) as Promise<Value> | undefined;
+  if (known) return known;
+  const reading = read();
+  context.reads.set(name, reading);
+  return reading;
 }
 
 /** A failed call as the client sees it (compat.md 4.1). */
 export function toGraphqlError(error: unknown): GraphQLError {
+  if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
   const { grpc } = (error as { extensions?: { grpc?: GrpcFailure } }).extensions ?? {};
   const known = publicError(fromGrpcError(grpc ? { ...grpc, metadata: metadataOf(grpc) } : error));
-  return new GraphQLError(known.text, { extensions: { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status } });
+  const reason = known.code.toUpperCase();
+  const text = reason === 'NO_CAPACITY' ? `${NO_CAPACITY_TEXT} ${known.text}` : known.text;
+  return new GraphQLError(text, { extensions: { code: 'RUNPOD', reason, status: known.status } });
+}
+
+/** A refusal of an input that has no meaning here. */
+export function refused(text: string): GraphQLError {
+  return toGraphqlError(new CoreError('INVALID_REQUEST', text));
+}
+
+/** A thing that does not exist is null, as clients expect of a query; every other failure stays one. */
+export async function orNull<Value>(read: Promise<Value>): Promise<Value | null> {
+  try {
+    return await read;
+  } catch (error) {
+    const { reason } = (error as { extensions?: { reason?: string } }).extensions ?? {};
+    if (reason === 'ENDPOINT_NOT_FOUND' || reason === 'TEMPLATE_NOT_FOUND' || reason === 'NOT_FOUND') return null;
+    throw error;
+  }
 }
 
 /** A gRPC failure as Mesh shows it. */

@@ -3,6 +3,7 @@ import { getMesh } from '@graphql-mesh/runtime';
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
 import { GraphQLError, parse, specifiedRules, validate } from 'graphql';
 import type { DocumentNode, ExecutionResult } from 'graphql';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { TOKENS_MAX, boundsRule } from './bounds.ts';
@@ -40,12 +41,14 @@ const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
 export class GraphqlExecutor implements Service {
   readonly name = 'graphql';
   readonly #addresses: readonly string[];
+  readonly #clock: Clock;
   readonly #documents = new Map<string, DocumentNode>();
   #mesh: Promise<MeshInstance> | undefined;
 
   /** `addresses`: host:port of every core replica. */
-  constructor(addresses: readonly string[]) {
+  constructor(addresses: readonly string[], clock: Clock) {
     this.#addresses = addresses;
+    this.#clock = clock;
   }
 
   /** Begins to load the mesh, which takes a second; requests wait for it. */
@@ -61,7 +64,7 @@ export class GraphqlExecutor implements Service {
   /** Parses, checks and runs a document. Throws InvalidDocument. Failures of fields are part of the result. */
   async execute(request: GraphqlRequest, caller: GraphqlCaller): Promise<ExecutionResult> {
     const mesh = await this.#load();
-    const { schema, execute, contextFactory } = mesh.getEnveloped({ ...caller });
+    const { schema, execute, contextFactory } = mesh.getEnveloped({ ...caller, nowMs: this.#clock.nowMs(), reads: new Map() });
     const document = this.#documents.get(request.query) ?? this.#check(request.query, schema);
     return await execute({
       schema, document, contextValue: await contextFactory(), variableValues: request.variables, operationName: request.operationName,

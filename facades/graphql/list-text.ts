@@ -13,7 +13,7 @@ export function listOf(text: string | null): string[] {
 }
 
 /** The same the other way. */
-export function textOf(parts: readonly string[] | null): string {
+export function textOf(parts: readonly string[] | undefined): string {
   return (parts ?? []).join(',');
 }
 
@@ -23,8 +23,8 @@ export function environmentOf(variables: readonly EnvironmentVariable[]): Record
 }
 
 /** In the order of the keys. */
-export function variablesOf(environment: Record<string, string> | null): EnvironmentVariable[] {
-  return Object.entries(environment ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value }));
+export function variablesOf(environment: Readonly<Record<string, string | undefined>> | undefined): EnvironmentVariable[] {
+  return Object.entries(environment ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => ({ key, value: value ?? '' }));
 }
 
 /** A command line as its words. Operators and patterns of a shell stay words: no shell will run it. */

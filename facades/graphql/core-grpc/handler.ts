@@ -7,7 +7,7 @@ import type { MeshStore } from '@graphql-mesh/store';
 import { GrpcTransportHelper } from '@graphql-mesh/transport-grpc';
 import type { Logger, MeshPubSub, YamlConfig } from '@graphql-mesh/types';
 import { loadGrpcSubgraph } from '@omnigraph/grpc';
-import type { GraphQLSchema } from 'graphql';
+import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
 
 /** What Mesh hands to a source handler. */
 interface HandlerOptions {
@@ -18,6 +18,9 @@ interface HandlerOptions {
   logger: Logger;
   pubsub: MeshPubSub;
 }
+
+/** Whatever core answered, as the transport decoded it. */
+const CoreAnswer = new GraphQLScalarType({ name: 'CoreAnswer', description: 'A message of the contract.' });
 
 /** Named in .meshrc.yaml. */
 export default class CoreGrpcHandler {
@@ -42,6 +45,23 @@ export default class CoreGrpcHandler {
     const schema = await stored.getWithSet(() => loadGrpcSubgraph(name, config)({ cwd: baseDir, logger }).schema$) as GraphQLSchema;
     transport.processDirectives({ schema, creds: await transport.getCredentials() });
     pubsub.subscribe('destroy', () => transport.dispose());
-    return { schema };
+    return { schema: answersWhole(schema) };
   }
+}
+
+/**
+ * Lets every call answer its message as one value. The raw calls are not public: walking their answers field by field here, to walk them
+ * once more in the public schema, would double the cost of every list.
+ */
+function answersWhole(schema: GraphQLSchema): GraphQLSchema {
+  const { query, mutation, subscription: _none, types, ...rest } = schema.toConfig();
+  const others = types.filter((type) => type !== query && type !== mutation && type !== schema.getSubscriptionType());
+  return new GraphQLSchema({ ...rest, query: answering(query), mutation: answering(mutation), types: [...others, CoreAnswer] });
+}
+
+function answering(root: GraphQLObjectType | null | undefined): GraphQLObjectType | undefined {
+  if (!root) return undefined;
+  const { fields, ...rest } = root.toConfig();
+  const answers = Object.entries(fields).map(([name, field]) => [name, { ...field, type: CoreAnswer }]);
+  return new GraphQLObjectType({ ...rest, fields: Object.fromEntries(answers) as typeof fields });
 }

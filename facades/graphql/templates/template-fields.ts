@@ -1,11 +1,11 @@
 /** Public template settings of GraphQL to contract fields. */
-import type { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { change, noChanges } from '../rest/mask-fields.ts';
-import type { FieldChanges } from '../rest/mask-fields.ts';
-import { commandOf, environmentOf, listOf } from './list-text.ts';
-import type { EnvironmentVariable } from './list-text.ts';
+import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { change, noChanges } from '../../rest/mask-fields.ts';
+import type { FieldChanges } from '../../rest/mask-fields.ts';
+import { commandOf, environmentOf, listOf } from '../list-text.ts';
+import type { EnvironmentVariable } from '../list-text.ts';
 
-/** SaveTemplateInput of schema.graphql. Null counts as not given. */
+/** SaveTemplateInput of the public schema. Null counts as not given. */
 export interface TemplateInput {
   id?: string | null;
   name?: string | null;

@@ -1,0 +1,43 @@
+/** What there is to choose from, over CatalogService. */
+import type { ListDataCentersResponse, ListGpuPoolsResponse, ListGpuTypesResponse } from '../../../proto/gen/slipway/v1/catalog_service.ts';
+import { callCore, once } from '../core-calls.ts';
+import type { GraphqlContext, Resolver } from '../core-calls.ts';
+import { presentDataCenter, presentGpuType, presentLowestPrice, stockIn } from './present-catalog.ts';
+
+const SERVICE = 'CatalogService';
+
+type GpuTypeRecord = ReturnType<typeof presentGpuType>;
+
+function gpuTypes(context: GraphqlContext): Promise<GpuTypeRecord[]> {
+  return once(context, 'gpu types', async () =>
+    ((await callCore<ListGpuTypesResponse>(context, SERVICE, 'ListGpuTypes', {})).gpuTypes ?? []).map(presentGpuType));
+}
+
+function dataCenters(context: GraphqlContext) {
+  return once(context, 'data centers', async () => (await callCore<ListDataCentersResponse>(context, SERVICE, 'ListDataCenters', {})).dataCenters ?? []);
+}
+
+const lowestPrice: Resolver<{ input?: { gpuCount?: number | null; dataCenterId?: string | null } | null }, GpuTypeRecord> =
+  async (type, { input }, context) => {
+    const { stock } = type;
+    const here = input?.dataCenterId ? stockIn(await dataCenters(context), input.dataCenterId, type.id, stock.countMax) : stock;
+    return presentLowestPrice(type, here, Math.max(1, input?.gpuCount ?? 1));
+  };
+
+/** Part of Mesh's `additionalResolvers`. */
+export const catalogResolvers = {
+  Query: {
+    gpuTypes: (async (_root, { input }, context) => {
+      const wanted = [...(input?.id ? [input.id] : []), ...(input?.ids ?? [])];
+      return (await gpuTypes(context)).filter(({ id }) => wanted.length === 0 || wanted.includes(id));
+    }) satisfies Resolver<{ input?: { id?: string | null; ids?: string[] | null } | null }>,
+    serverlessGpuPools: (async (_root, _args, context) =>
+      (await callCore<ListGpuPoolsResponse>(context, SERVICE, 'ListGpuPools', {})).gpuPools ?? []) satisfies Resolver,
+    dataCenters: (async (_root, _args, context) => {
+      const names = new Map((await gpuTypes(context)).map(({ id, displayName }) => [id, displayName]));
+      return (await dataCenters(context)).map((center) => presentDataCenter(center, names));
+    }) satisfies Resolver,
+    cpuFlavors: (() => []) satisfies Resolver,
+  },
+  GpuType: { lowestPrice },
+};

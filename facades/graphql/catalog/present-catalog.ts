@@ -1,0 +1,80 @@
+/** GPU types and places of the contract to the public schema's fields. */
+import type { DataCenter, GpuType } from '../../../proto/gen/slipway/v1/catalog_service.ts';
+import { numberOf } from '../core-message.ts';
+import type { CoreMessage } from '../core-message.ts';
+
+/** Share of a type's GPUs that is free at least, for each word. */
+const HIGH_SHARE = 2 / 3;
+const MEDIUM_SHARE = 1 / 3;
+
+/** What is there of a type, everywhere or in one place. */
+export interface Stock {
+  total: number;
+  free: number;
+  /** The most that one machine has, free or not. */
+  countMax: number;
+}
+
+/** The clients' word for what is left when `wanted` are to be on one machine. */
+export function stockWord({ total, free, countMax }: Stock, wanted = 1): 'High' | 'Medium' | 'Low' | 'None' {
+  if (free < Math.max(1, wanted) || countMax < wanted) return 'None';
+  const share = free / total;
+  return share >= HIGH_SHARE ? 'High' : share >= MEDIUM_SHARE ? 'Medium' : 'Low';
+}
+
+/** GpuType of the public schema, without `lowestPrice`. */
+export function presentGpuType(type: CoreMessage<GpuType>) {
+  const stock = { total: numberOf(type.total), free: numberOf(type.free), countMax: numberOf(type.countMax) };
+  return {
+    id: type.id ?? '',
+    displayName: type.displayName ?? '',
+    manufacturer: type.manufacturer ?? '',
+    memoryInGb: numberOf(type.memoryGb),
+    maxGpuCount: stock.countMax,
+    secureCloud: stock.total > 0,
+    communityCloud: false,
+    securePrice: numberOf(type.usdPerHour),
+    stock,
+  };
+}
+
+/** LowestPrice of the public schema: one's own machines have one price. */
+export function presentLowestPrice(type: ReturnType<typeof presentGpuType>, stock: Stock, wanted: number) {
+  const stockStatus = stockWord(stock, wanted);
+  const price = stockStatus === 'None' ? null : type.securePrice;
+  return {
+    gpuName: type.displayName,
+    gpuTypeId: type.id,
+    minimumBidPrice: price,
+    uninterruptablePrice: price,
+    stockStatus,
+    availableGpuCounts: Array.from({ length: Math.min(stock.free, stock.countMax) }, (_, n) => n + 1),
+    totalCount: stock.total,
+    rentedCount: stock.total - stock.free,
+  };
+}
+
+/** What a place has of a type; nothing when there is no such place. */
+export function stockIn(centers: readonly CoreMessage<DataCenter>[], centerId: string, typeId: string, countMax: number): Stock {
+  const found = centers.find(({ id }) => id === centerId)?.gpus?.find(({ gpuTypeId }) => gpuTypeId === typeId);
+  return { total: numberOf(found?.total), free: numberOf(found?.free), countMax };
+}
+
+/** DataCenter of the public schema. `names`: short names of types. */
+export function presentDataCenter(center: CoreMessage<DataCenter>, names: ReadonlyMap<string, string>) {
+  return {
+    id: center.id ?? '',
+    name: center.id ?? '',
+    location: center.countryCode ?? '',
+    gpuAvailability: (center.gpus ?? []).map(({ gpuTypeId = '', total, free }) => {
+      const stock = { total: numberOf(total), free: numberOf(free), countMax: numberOf(total) };
+      const word = stockWord(stock);
+      return {
+        gpuTypeId,
+        displayName: names.get(gpuTypeId) ?? gpuTypeId,
+        stockStatus: word === 'None' ? null : word,
+        available: word !== 'None',
+      };
+    }),
+  };
+}

@@ -1,0 +1,40 @@
+/** Messages of the contract as Mesh's transport hands them over: what is zero or empty is left out, and 64-bit numbers are objects. */
+
+/** A 64-bit number; its text is the number. */
+export interface CoreLong {
+  low: number;
+  high: number;
+}
+
+/** A google.protobuf.Timestamp. */
+export interface CoreTime {
+  seconds?: number | CoreLong;
+  nanos?: number;
+}
+
+/** A message whose generated type is `Message`. */
+export type CoreMessage<Message> = { [Field in keyof Message]?: CoreValue<Message[Field]> };
+
+type CoreValue<Value> =
+  Value extends Date ? CoreTime
+    : Value extends (infer Item)[] ? CoreValue<Item>[]
+      : Value extends number ? Value | CoreLong
+        : Value extends Uint8Array ? Value
+          : Value extends object ? CoreMessage<Value>
+            : Value;
+
+/** A number that may have been left out because it is 0. */
+export function numberOf(value: number | CoreLong | undefined): number {
+  return typeof value === 'object' ? Number(String(value)) : value ?? 0;
+}
+
+/** Wall clock in milliseconds; undefined when there is no such time. */
+export function timeMsOf(time: CoreTime | undefined): number | undefined {
+  return time && numberOf(time.seconds) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
+}
+
+/** ISO 8601, UTC, with milliseconds; null when there is no such time. */
+export function timeTextOf(time: CoreTime | undefined): string | null {
+  const ms = timeMsOf(time);
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,100 @@
+/** Fields of endpoints over EndpointService. Translation only: what is allowed is core's to decide. */
+import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { GetEndpointResponse, ListEndpointsResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { FieldChanges } from '../../rest/mask-fields.ts';
+import { callCore, orNull } from '../core-calls.ts';
+import type { GraphqlContext, Resolver } from '../core-calls.ts';
+import type { CoreMessage } from '../core-message.ts';
+import { presentPod } from '../pods/present-pod.ts';
+import { readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
+import { presentTemplate } from '../templates/present-template.ts';
+import { readTemplate, templatesById } from '../templates/read-templates.ts';
+import { volumesById } from '../volumes/read-volumes.ts';
+import { endpointFields, withoutFixed } from './endpoint-fields.ts';
+import type { EndpointInput, EndpointMessage } from './endpoint-fields.ts';
+import { withInlineTemplate } from './inline-template.ts';
+import { presentEndpoint } from './present-endpoint.ts';
+import type { EndpointRecord } from './present-endpoint.ts';
+
+const SERVICE = 'EndpointService';
+
+type Presented = ReturnType<typeof presentEndpoint>;
+
+const saveEndpoint: Resolver<{ input: EndpointInput }> = async (_root, { input }, context) => {
+  const { template, ...given } = input;
+  const save = (templateId: string | null | undefined): Promise<Presented> => {
+    const fields = endpointFields({ ...given, templateId });
+    return input.id ? updateEndpoint(input.id, fields, context) : createEndpoint(fields, context);
+  };
+  return template ? withInlineTemplate(template, input, context, save) : save(input.templateId);
+};
+
+async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
+  const { workersMax, ...endpoint } = changes;
+  const request = { endpoint, ...(workersMax === undefined ? {} : { workersMax }) };
+  const { endpoint: created } = await callCore<GetEndpointResponse>(context, SERVICE, 'CreateEndpoint', request);
+  return presentEndpoint(created!, context.accountId);
+}
+
+/** Clients that send all they know name the fixed fields too; core refuses them only when they would change. */
+async function updateEndpoint(id: string, given: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
+  let fields = given;
+  if (given.mask.includes('type') || given.mask.includes('compute_type')) {
+    const current = await readEndpoint(id, context);
+    const type = current.type === EndpointType.LB ? 'ENDPOINT_TYPE_LB' : 'ENDPOINT_TYPE_QB';
+    fields = withoutFixed(given, { type, computeType: current.computeType ?? '' });
+    if (fields.mask.length === 0) return presentEndpoint(current, context.accountId);
+  }
+  const request = { endpoint: { ...fields.changes, id }, updateMask: { paths: fields.mask } };
+  const { endpoint } = await callCore<GetEndpointResponse>(context, SERVICE, 'UpdateEndpoint', request);
+  return presentEndpoint(endpoint!, context.accountId);
+}
+
+async function readEndpoint(id: string, context: GraphqlContext): Promise<CoreMessage<Endpoint>> {
+  return (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!;
+}
+
+const endpoint: Resolver<{ id: string }> = (_root, { id }, context) =>
+  orNull(readEndpoint(id, context).then((found) => presentEndpoint(found, context.accountId)));
+
+/** Part of Mesh's `additionalResolvers`. */
+export const endpointResolvers = {
+  Query: { endpoint },
+  User: {
+    endpoint,
+    endpoints: (async (_root, _args, context) => {
+      const { endpoints = [] } = await callCore<ListEndpointsResponse>(context, SERVICE, 'ListEndpoints', {});
+      return endpoints.map((each) => presentEndpoint(each, context.accountId, true));
+    }) satisfies Resolver,
+  },
+  Mutation: {
+    saveEndpoint,
+    updateEndpointTemplate: ((_root, { input }, context) =>
+      updateEndpoint(input?.endpointId ?? '', { changes: { templateId: input?.templateId ?? '' }, mask: ['template_id'] }, context)
+    ) satisfies Resolver<{ input?: { endpointId: string; templateId: string } | null }>,
+    deleteEndpoint: (async (_root, { id }, context) => {
+      await callCore(context, SERVICE, 'DeleteEndpoint', { id });
+      return null;
+    }) satisfies Resolver<{ id: string }>,
+  },
+  Endpoint: {
+    template: (async ({ templateId, listed }, _args, context) => {
+      // A public template of another account is in no list of this one.
+      const found = listed ? (await templatesById(context)).get(templateId) : undefined;
+      return presentTemplate(found ?? await readTemplate(templateId, context));
+    }) satisfies Resolver<unknown, EndpointRecord>,
+    pods: (async ({ id, listed }, _args, context) => {
+      const workers = listed ? (await workersByEndpoint(context)).get(id) ?? [] : await readWorkers(id, context);
+      return workers.map((worker) => presentPod(worker, context.nowMs));
+    }) satisfies Resolver<unknown, EndpointRecord>,
+    networkVolume: (({ networkVolumeId }, _args, context) => {
+      if (networkVolumeId === null) return null;
+      return volumesById(context).then((volumes) => volumes.get(networkVolumeId) ?? { id: networkVolumeId });
+    }) satisfies Resolver<unknown, EndpointRecord>,
+  },
+  EndpointNetworkVolume: {
+    dataCenterId: (async ({ networkVolumeId }, _args, context) => (await volumesById(context)).get(networkVolumeId)?.dataCenterId ?? null
+    ) satisfies Resolver<unknown, { networkVolumeId: string }>,
+  },
+};

@@ -1,0 +1,22 @@
+/** An endpoint that is saved together with a template of its own. */
+import { callCore, refused } from '../core-calls.ts';
+import type { GraphqlContext } from '../core-calls.ts';
+import { templateFields } from '../templates/template-fields.ts';
+import type { TemplateInput } from '../templates/template-fields.ts';
+import { createTemplate } from '../templates/read-templates.ts';
+import type { EndpointInput } from './endpoint-fields.ts';
+
+/** Creates the template and saves the endpoint with it; the template goes again when the endpoint cannot be saved. */
+export async function withInlineTemplate<Saved>(
+  template: TemplateInput, { templateId, name }: EndpointInput, context: GraphqlContext, save: (templateId: string) => Promise<Saved>,
+): Promise<Saved> {
+  if (templateId) throw refused('Give templateId or template, not both.');
+  const { changes } = templateFields({ ...template, name: template.name || name });
+  const made = await createTemplate({ ...changes, serverless: true }, context);
+  try {
+    return await save(made.id!);
+  } catch (error) {
+    await callCore(context, 'TemplateService', 'DeleteTemplate', { id: made.id }).catch(() => undefined);
+    throw error;
+  }
+}

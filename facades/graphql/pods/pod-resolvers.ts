@@ -1,0 +1,55 @@
+/** Fields of pods over PodService. */
+import type { GetPodResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
+import { callCore, orNull } from '../core-calls.ts';
+import type { GraphqlContext, Resolver } from '../core-calls.ts';
+import { newPod, podJobFields } from './pod-fields.ts';
+import type { PodInput, PodJobInput } from './pod-fields.ts';
+import { presentPod } from './present-pod.ts';
+import { listPods } from './read-pods.ts';
+
+const SERVICE = 'PodService';
+
+type Presented = ReturnType<typeof presentPod>;
+
+async function call(context: GraphqlContext, method: string, request: object): Promise<Presented> {
+  const { pod } = await callCore<GetPodResponse>(context, SERVICE, method, request);
+  return presentPod(pod!, context.nowMs);
+}
+
+/** A call that needs nothing but the pod's id. */
+function byId(method: string): Resolver<{ input: { podId: string } }> {
+  return (_root, { input }, context) => call(context, method, { id: input.podId });
+}
+
+function create(computeType: 'GPU' | 'CPU', interruptible: boolean): Resolver<{ input?: PodInput | null }> {
+  return async (_root, { input }, context) => call(context, 'CreatePod', { pod: { ...newPod(input ?? {}, computeType), interruptible } });
+}
+
+/** Part of Mesh's `additionalResolvers`. */
+export const podResolvers = {
+  Query: {
+    pod: ((_root, { input }, context) => orNull(call(context, 'GetPod', { id: input?.podId ?? '' }))
+    ) satisfies Resolver<{ input?: { podId?: string | null } | null }>,
+  },
+  User: {
+    pods: (async (_root, _args, context) => (await listPods(context)).map((pod) => presentPod(pod, context.nowMs))) satisfies Resolver,
+  },
+  Mutation: {
+    podFindAndDeployOnDemand: create('GPU', false),
+    podRentInterruptable: create('GPU', true),
+    deployCpuPod: create('CPU', false),
+    podStop: byId('StopPod'),
+    podResume: byId('StartPod'),
+    podBidResume: byId('StartPod'),
+    podReset: byId('ResetPod'),
+    podRestart: byId('RestartPod'),
+    podEditJob: (async (_root, { input: { podId, ...job } }, context) => {
+      const { changes, mask } = podJobFields(job);
+      return call(context, 'UpdatePod', { pod: { ...changes, id: podId }, updateMask: { paths: mask } });
+    }) satisfies Resolver<{ input: PodJobInput & { podId: string } }>,
+    podTerminate: (async (_root, { input }, context) => {
+      await callCore(context, SERVICE, 'DeletePod', { id: input.podId });
+      return null;
+    }) satisfies Resolver<{ input: { podId: string } }>,
+  },
+};

@@ -1,0 +1,78 @@
+/** Contract pods to the public schema's fields. What is zero or empty is left out on the wire, so each has its default here. */
+import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
+import type { CoreMessage } from '../core-message.ts';
+import { commandText, textOf } from '../list-text.ts';
+
+/** Two capital letters are a country; everything else that a machine carries is a data centre. */
+const COUNTRY_CODE = /^[A-Z]{2}$/;
+const MIB_PER_GB = 1_024;
+
+const STATE_WORDS: Readonly<Record<number, string>> = {
+  [PodState.STARTING]: 'Starting', [PodState.RUNNING]: 'Running', [PodState.EXITED]: 'Exited', [PodState.FAILED]: 'Failed',
+};
+
+/** Pod of the public schema. `nowMs`: wall clock in milliseconds. */
+export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
+  const stopped = pod.desiredStatus === PodStatus.EXITED;
+  const startedMs = timeMsOf(pod.lastStartTime);
+  const uptimeSeconds = stopped || startedMs === undefined ? 0 : Math.max(0, Math.floor((nowMs - startedMs) / 1_000));
+  const cost = numberOf(pod.costPerHour);
+  const workerOf = pod.endpointId || null;
+  return {
+    id: pod.id ?? '',
+    name: pod.name ?? '',
+    desiredStatus: stopped ? 'EXITED' : 'RUNNING',
+    imageName: pod.imageName ?? '',
+    templateId: pod.templateId || null,
+    endpointId: workerOf,
+    dockerArgs: commandText(pod.startCommand ?? []),
+    // What an endpoint's owner put into its environment is not for everyone who may list pods.
+    env: workerOf === null ? Object.entries(pod.env ?? {}).sort().map(([key, value]) => `${key}=${value}`) : [],
+    podType: pod.interruptible ? 'INTERRUPTABLE' : 'RESERVED',
+    gpuCount: numberOf(pod.gpuCount),
+    vcpuCount: numberOf(pod.machine?.cpuCount) || null,
+    memoryInGb: Math.floor(numberOf(pod.machine?.memoryMib) / MIB_PER_GB) || null,
+    containerDiskInGb: numberOf(pod.containerDiskGb),
+    volumeInGb: numberOf(pod.volumeGb),
+    volumeMountPath: pod.volumeMountPath ?? '',
+    networkVolumeId: pod.networkVolumeId || null,
+    containerRegistryAuthId: pod.registryAuthId || null,
+    ports: textOf(pod.ports),
+    costPerHr: cost,
+    adjustedCostPerHr: cost,
+    locked: pod.locked ?? false,
+    lastStatusChange: statusChange(pod),
+    lastStartedAt: timeTextOf(pod.lastStartTime),
+    createdAt: timeTextOf(pod.createTime),
+    uptimeSeconds,
+    machineId: pod.machine?.id ?? null,
+    machine: machineOf(pod),
+    runtime: pod.state === PodState.RUNNING ? { uptimeInSeconds: uptimeSeconds, ports: [] } : null,
+  };
+}
+
+/** US dollars an hour that it costs now. */
+export function costPerHour(pod: CoreMessage<Pod>): number {
+  return pod.desiredStatus === PodStatus.EXITED ? 0 : numberOf(pod.costPerHour);
+}
+
+function statusChange(pod: CoreMessage<Pod>): string {
+  const words = pod.statusText || STATE_WORDS[numberOf(pod.state)] || '';
+  const time = timeTextOf(pod.stateChangeTime);
+  return time === null ? words : `${words}: ${time}`;
+}
+
+function machineOf({ machine, gpuTypeId }: CoreMessage<Pod>) {
+  if (!machine) return null;
+  const places = machine.locations ?? [];
+  return {
+    id: machine.id ?? null,
+    podHostId: machine.id ?? null,
+    gpuDisplayName: gpuTypeId || null,
+    gpuTypeId: gpuTypeId || null,
+    location: textOf(places),
+    dataCenterId: places.find((place) => !COUNTRY_CODE.test(place)) ?? null,
+  };
+}

@@ -1,0 +1,35 @@
+/** Calls of PodService that several fields share. */
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
+import { callCore, once } from '../core-calls.ts';
+import type { GraphqlContext } from '../core-calls.ts';
+import type { CoreMessage } from '../core-message.ts';
+
+type CorePod = CoreMessage<Pod>;
+
+async function list(context: GraphqlContext, request: object): Promise<CorePod[]> {
+  return (await callCore<ListPodsResponse>(context, 'PodService', 'ListPods', request)).pods ?? [];
+}
+
+/** Pods of the account, oldest first, without the workers of endpoints. */
+export function listPods(context: GraphqlContext): Promise<CorePod[]> {
+  return list(context, {});
+}
+
+/** Workers of one endpoint. */
+export function readWorkers(endpointId: string, context: GraphqlContext): Promise<CorePod[]> {
+  return list(context, { endpointId });
+}
+
+/** Everything of the account that runs, read once for an operation. */
+export function listPodsAndWorkers(context: GraphqlContext): Promise<CorePod[]> {
+  return once(context, 'pods and workers', () => list(context, { includeWorkers: true }));
+}
+
+/** Workers of all endpoints by the endpoint's id, read once for an operation. */
+export function workersByEndpoint(context: GraphqlContext): Promise<ReadonlyMap<string, CorePod[]>> {
+  return once(context, 'workers by endpoint', async () => {
+    const workers = (await listPodsAndWorkers(context)).filter((pod) => pod.endpointId);
+    return Map.groupBy(workers, (worker) => worker.endpointId!);
+  });
+}

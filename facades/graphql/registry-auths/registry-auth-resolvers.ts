@@ -1,0 +1,31 @@
+/** Fields of registry credentials over RegistryAuthService. */
+import type { CreateRegistryAuthResponse, ListRegistryAuthsResponse } from '../../../proto/gen/slipway/v1/registry_auth_service.ts';
+import { callCore } from '../core-calls.ts';
+import type { Resolver } from '../core-calls.ts';
+
+const SERVICE = 'RegistryAuthService';
+
+interface Secrets {
+  username: string;
+  password: string;
+}
+
+/** Part of Mesh's `additionalResolvers`. */
+export const registryAuthResolvers = {
+  User: {
+    containerRegistryCreds: (async (_root, _args, context) =>
+      (await callCore<ListRegistryAuthsResponse>(context, SERVICE, 'ListRegistryAuths', {})).registryAuths ?? []) satisfies Resolver,
+  },
+  Mutation: {
+    saveRegistryAuth: (async (_root, { input }, context) =>
+      (await callCore<CreateRegistryAuthResponse>(context, SERVICE, 'CreateRegistryAuth', { ...input })).registryAuth
+    ) satisfies Resolver<{ input: Secrets & { name: string } }>,
+    updateRegistryAuth: (async (_root, { input }, context) =>
+      (await callCore<CreateRegistryAuthResponse>(context, SERVICE, 'UpdateRegistryAuth', { ...input })).registryAuth
+    ) satisfies Resolver<{ input: Secrets & { id: string } }>,
+    deleteRegistryAuth: (async (_root, { registryAuthId }, context) => {
+      await callCore(context, SERVICE, 'DeleteRegistryAuth', { id: registryAuthId });
+      return null;
+    }) satisfies Resolver<{ registryAuthId: string }>,
+  },
+};

@@ -1,0 +1,27 @@
+/** Calls of TemplateService that several fields share. */
+import type { GetTemplateResponse, ListTemplatesResponse, Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { callCore, once } from '../core-calls.ts';
+import type { GraphqlContext } from '../core-calls.ts';
+import type { CoreMessage } from '../core-message.ts';
+
+const SERVICE = 'TemplateService';
+
+/** One template that the account may use. TEMPLATE_NOT_FOUND: there is none. */
+export function readTemplate(id: string, context: GraphqlContext): Promise<CoreMessage<Template>> {
+  return once(context, `template ${id}`, async () => (await callCore<GetTemplateResponse>(context, SERVICE, 'GetTemplate', { id })).template!);
+}
+
+/** All of the account, oldest first. */
+export async function listTemplates(context: GraphqlContext): Promise<CoreMessage<Template>[]> {
+  return (await callCore<ListTemplatesResponse>(context, SERVICE, 'ListTemplates', {})).templates ?? [];
+}
+
+/** All of the account by their ids, read once for an operation. */
+export function templatesById(context: GraphqlContext): Promise<ReadonlyMap<string, CoreMessage<Template>>> {
+  return once(context, 'templates', async () => new Map((await listTemplates(context)).map((template) => [template.id!, template])));
+}
+
+/** Creates a template. */
+export async function createTemplate(template: Partial<Template>, context: GraphqlContext): Promise<CoreMessage<Template>> {
+  return (await callCore<GetTemplateResponse>(context, SERVICE, 'CreateTemplate', { template })).template!;
+}

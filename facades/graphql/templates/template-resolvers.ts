@@ -1,0 +1,41 @@
+/** Fields of templates over TemplateService. */
+import type { GetTemplateResponse } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { callCore, orNull, toGraphqlError } from '../core-calls.ts';
+import type { Resolver } from '../core-calls.ts';
+import { presentTemplate } from './present-template.ts';
+import { createTemplate, listTemplates, readTemplate } from './read-templates.ts';
+import { templateFields } from './template-fields.ts';
+import type { TemplateInput } from './template-fields.ts';
+
+const SERVICE = 'TemplateService';
+
+const saveTemplate: Resolver<{ input?: TemplateInput | null }> = async (_root, { input }, context) => {
+  const { changes, mask } = templateFields(input ?? {});
+  const id = input?.id;
+  if (!id) return presentTemplate(await createTemplate({ serverless: false, ...changes }, context));
+  const request = { template: { ...changes, id }, updateMask: { paths: mask } };
+  const { template } = await callCore<GetTemplateResponse>(context, SERVICE, 'UpdateTemplate', request);
+  return presentTemplate(template!);
+};
+
+const deleteTemplate: Resolver<{ templateName?: string | null }> = async (_root, { templateName }, context) => {
+  const found = (await listTemplates(context)).find(({ name }) => name === templateName);
+  const shown = JSON.stringify((templateName ?? '').slice(0, 64));
+  if (!found) throw toGraphqlError(new CoreError('TEMPLATE_NOT_FOUND', `There is no template named ${shown}.`));
+  await callCore(context, SERVICE, 'DeleteTemplate', { id: found.id });
+  return null;
+};
+
+/** Part of Mesh's `additionalResolvers`. */
+export const templateResolvers = {
+  Query: {
+    podTemplate: ((_root, { id }, context) => orNull(readTemplate(id, context).then(presentTemplate))) satisfies Resolver<{ id: string }>,
+    podTemplates: (async (_root, { input }, context) => (input?.isRunpod ? [] : (await listTemplates(context)).map(presentTemplate))
+    ) satisfies Resolver<{ input?: { isRunpod?: boolean | null } | null }>,
+  },
+  Mutation: { saveTemplate, deleteTemplate },
+  User: {
+    podTemplates: (async (_root, _args, context) => (await listTemplates(context)).map(presentTemplate)) satisfies Resolver,
+  },
+};
