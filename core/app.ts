@@ -8,6 +8,7 @@ import { AuditServiceService } from '../proto/gen/slipway/v1/audit_service.ts';
 import { EndpointServiceService } from '../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceService } from '../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceService } from '../proto/gen/slipway/v1/machine_service.ts';
+import { PodServiceService } from '../proto/gen/slipway/v1/pod_service.ts';
 import { RegistryAuthServiceService } from '../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceService } from '../proto/gen/slipway/v1/usage_service.ts';
@@ -15,7 +16,7 @@ import { VolumeServiceService } from '../proto/gen/slipway/v1/volume_service.ts'
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
-import { sealRegistryCredentials } from './dispatch/registry-credentials.ts';
+import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
 import type { EndpointContext } from './endpoints/context.ts';
 import { JobEvents } from './jobs/job-events.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
@@ -28,6 +29,7 @@ import { requestInterceptor } from './rpc/interceptors.ts';
 import { createJobHandlers } from './rpc/job-handlers.ts';
 import { keyHandlers } from './rpc/key-handlers.ts';
 import { machineHandlers } from './rpc/machine-handlers.ts';
+import { podHandlers } from './rpc/pod-handlers.ts';
 import { addReflection } from './rpc/reflection.ts';
 import { registryAuthHandlers } from './rpc/registry-auth-handlers.ts';
 import { RpcServer } from './rpc/server.ts';
@@ -49,6 +51,9 @@ import { EndpointStore } from './store/endpoint-store.ts';
 import { MachineStore } from './store/machine-store.ts';
 import { migrate } from './store/migrate.ts';
 import { RegistryAuthStore } from './store/registry-auth-store.ts';
+import { PodReportStore } from './store/pod-report-store.ts';
+import { PodStore } from './store/pod-store.ts';
+import { PodViewStore } from './store/pod-view-store.ts';
 import { PriceStore } from './store/price-store.ts';
 import { ScaleStore } from './store/scale-store.ts';
 import { TemplateStore } from './store/template-store.ts';
@@ -79,12 +84,15 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
     templates: new TemplateStore(database), machines: new MachineStore(database), workers: new WorkerStore(database),
     scales: new ScaleStore(database),
     catalog: new CatalogStore(database), prices: new PriceStore(database), usage: new UsageStore(database),
+    pods: new PodStore(database), podViews: new PodViewStore(database), podReports: new PodReportStore(database),
     volumes: new VolumeStore(database), registryAuths: new RegistryAuthStore(database),
     audit: new AuditStore(database),
   };
   const slots = buildSlots();
   const engine = buildJobEngine({ database, events, slots: slots.pool, sealer, ...seams, logger, config });
-  const dispatch = buildDispatch(slots, engine.attempts, { ...stores, events, replicaAddress, ...seams, logger });
+  const dispatch = buildDispatch(slots, engine.attempts, {
+    ...stores, events, replicaAddress, ...seams, logger, openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
+  });
   const context: EndpointContext = {
     ...stores, sealer, random: seams.random, deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => events.emit('desired', machineIds),
@@ -121,6 +129,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock: seams.clock, logger })],
       [CatalogServiceService, catalogHandlers(access, stores, logger)],
       [UsageServiceService, usageHandlers(access, { ...stores, clock: seams.clock }, logger)],
+      [PodServiceService, podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock: seams.clock }, logger)],
       [AgentServiceService, agentHandlers(access, dispatch.sessions, logger)],
     ],
   });

@@ -1,4 +1,5 @@
 /** Builds dispatch and scaling of a replica: slots, sessions, claims on their way to workers, and the workers there should be. */
+import type { OpenCredentials } from './dispatch/agent-messages.ts';
 import { AttemptAudit } from './dispatch/attempt-audit.ts';
 import { DesiredLoop } from './dispatch/desired-loop.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
@@ -26,6 +27,7 @@ export interface DispatchOptions {
   workers: WorkerStore;
   scales: ScaleStore;
   events: JobEvents;
+  openCredentials: OpenCredentials;
   /** Where other replicas reach this one. */
   replicaAddress(): string;
   clock: Clock;
@@ -53,7 +55,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, scales, events, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, scales, events, openCredentials, replicaAddress, clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -66,7 +68,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     onDesired: (machineIds) => events.emit('desired', machineIds), ...seams,
   });
   const reports = new WorkerReports({ workers, onChanged: (endpointIds) => scaling.wake(endpointIds), ...seams });
-  const desired = new DesiredLoop({ table, workers, events, ...seams });
+  const desired = new DesiredLoop({ table, workers, events, openCredentials, ...seams });
   const audit = new AttemptAudit({ table, pool, workers, attempts, arriving, ...seams });
   const logs = new WorkerLogs(table, clock);
   const drainOne = async (workerId: string, machineId: string): Promise<void> => {

@@ -97,11 +97,12 @@ class BuiltAgent implements Agent {
   }
 
   #buildStarter(): WorkerStarter {
-    const { dataDir, name, locations, hostEnv } = this.#config;
+    const { dataDir, volumesDir, name, locations, hostEnv } = this.#config;
     return new WorkerStarter({
       executor: new ProcessExecutor(this.#clock),
       archive: this.#archive,
       scratchFolder: join(dataDir, 'scratch'),
+      volumesFolder: volumesDir,
       machineName: name,
       locations,
       hostEnv,

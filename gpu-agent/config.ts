@@ -1,6 +1,6 @@
 /** The agent's configuration, from its environment. The only file of the agent that knows variable names. */
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
 import type { StopPolicy } from './attempts/stop-policy.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
@@ -14,6 +14,8 @@ export interface AgentConfig {
   key: string;
   /** Folder for results that wait, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
   dataDir: string;
+  /** Folder of network volumes, one directory each; shared by the machines of a data centre. SLIPWAY_VOLUMES_DIR, default `<dataDir>/volumes`. */
+  volumesDir: string;
   /** Name for people. SLIPWAY_AGENT_NAME, default the host's name. */
   name: string;
   /** Country code and data-centre id. SLIPWAY_AGENT_LOCATIONS, separated by commas, default none. */
@@ -50,10 +52,12 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
   const reader = new EnvReader(env);
   const coreAddresses = reader.list('SLIPWAY_CORE_ADDRESS', []);
   if (coreAddresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS is not set');
+  const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
   const config: AgentConfig = {
     coreAddresses,
     key: reader.text('SLIPWAY_AGENT_KEY'),
-    dataDir: resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent')),
+    dataDir,
+    volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
     name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
     virtualGpus: readVirtualGpus(reader),

@@ -1,7 +1,7 @@
 /** Attempts, workers and machines between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
 import { DesiredState, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  AttemptOutcome as OutcomeMessage, AttemptRef, Assignment, DesiredWorker, WorkerReport,
+  AttemptOutcome as OutcomeMessage, AttemptRef, Assignment, DesiredWorker, RegistryCredentials, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { S3Config } from '../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
@@ -23,6 +23,11 @@ const REASON_LENGTH_MAX = 4_096;
 /** Most attempts a worker may ask for at once. */
 const CAPACITY_MAX = 10_000;
 const INIT_TIMEOUT_SECONDS = 420;
+/** Where a network volume appears in a worker (compat.md 3.7). */
+const WORKER_VOLUME_PATH = '/runpod-volume';
+
+/** Opens the secrets of a registry auth; undefined when they do not open. */
+export type OpenCredentials = (registryAuthId: string, sealed: Buffer) => RegistryCredentials | undefined;
 
 const STATES: Record<WorkerState, State | undefined> = {
   [WorkerState.UNSPECIFIED]: undefined,
@@ -110,9 +115,13 @@ export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
   return row.desired === 'RUN' ? DesiredState.RUN : DesiredState.DRAIN;
 }
 
-/** A worker for its agent. */
-export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow): DesiredWorker {
+/** A worker for its agent. `open` opens the registry credentials. */
+export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, open: OpenCredentials): DesiredWorker {
   const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
+  // A template with a command runs as a process; its image name is then only text for people.
+  const imageName = spec.startCommand.length > 0 ? '' : spec.imageName;
+  const { networkVolumeId, registryAuthId, credentialsSealed } = spec;
+  const isPulled = imageName !== '' && registryAuthId !== null && credentialsSealed !== null;
   return {
     workerId: row.id,
     endpointId: row.endpointId,
@@ -120,8 +129,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow): De
     spec: {
       startCommand: spec.startCommand,
       workingDirectory: spec.workingDirectory,
-      // A template with a command runs as a process; its image name is then only text for people.
-      imageName: spec.startCommand.length > 0 ? '' : spec.imageName,
+      imageName,
       entrypoint: spec.entrypoint,
       env: { ...spec.templateEnv, ...spec.endpointEnv },
       gpuUuids: spec.gpuUuids,
@@ -129,8 +137,8 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow): De
       version: spec.version,
       initTimeoutSeconds: INIT_TIMEOUT_SECONDS,
       gpuTypeId: gpu ? sameCard(gpu.name) : '',
-      volumes: [],
-      registryCredentials: undefined,
+      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH }],
+      registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
     },
   };
 }

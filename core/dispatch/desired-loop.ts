@@ -10,6 +10,7 @@ import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
 import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
 import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
+import type { OpenCredentials } from './agent-messages.ts';
 import type { Session } from './session.ts';
 import type { SessionTable } from './session-table.ts';
 
@@ -20,6 +21,7 @@ export interface DesiredLoopOptions {
   table: SessionTable;
   workers: WorkerStore;
   events: JobEvents;
+  openCredentials: OpenCredentials;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -87,7 +89,7 @@ export class DesiredLoop implements Service {
       const spec = specs.get(row.id);
       const known = before?.messages.get(row.id);
       // A worker without both was deleted between the two reads: the next pass leaves it out.
-      if (spec) messages.set(row.id, desiredToMessage(row, spec));
+      if (spec) messages.set(row.id, desiredToMessage(row, spec, this.#options.openCredentials));
       else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row) });
     }
     this.#sent.set(session, { picture, messages });

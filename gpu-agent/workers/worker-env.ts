@@ -20,6 +20,8 @@ export interface WorkerEnvFacts {
   gpus: readonly WorkerGpu[];
   /** The account's name for its GPU. */
   gpuTypeId: string;
+  /** Directory of its network volume; undefined: it has none. */
+  volumePath: string | undefined;
   /** Seconds it may take to ask for work. */
   initTimeoutSeconds: number;
   /** Processors of the host. */
@@ -74,6 +76,7 @@ function identity(facts: WorkerEnvFacts): Record<string, string> {
     RUNPOD_POD_HOSTNAME: `${facts.workerId}-${facts.machineName}`,
     RUNPOD_ENDPOINT_ID: facts.endpointId,
     RUNPOD_AI_API_KEY: facts.token,
+    ...(facts.volumePath === undefined ? {} : { RUNPOD_VOLUME_PATH: facts.volumePath }),
   };
 }
 

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import { openVolumes } from '../volumes/open-volumes.ts';
 import type { Executor, WorkerExit } from './executor.ts';
 import type { LogArchive } from './log-archive.ts';
 import { buildWorkerEnv } from './worker-env.ts';
@@ -15,6 +16,8 @@ export interface StarterOptions {
   archive: LogArchive;
   /** Parent of the workers' own folders. */
   scratchFolder: string;
+  /** Parent of the network volumes' directories. */
+  volumesFolder: string;
   machineName: string;
   locations: readonly string[];
   hostEnv: Readonly<Record<string, string>>;
@@ -37,12 +40,13 @@ export class WorkerStarter {
     await mkdir(this.#scratch(worker), { recursive: true });
     if (worker.spec.imageName !== '' && worker.spec.startCommand.length === 0) throw new Error('this agent runs commands, not images');
     if (worker.spec.startCommand.length === 0) throw new Error('the template has no start command');
+    const volumePath = await openVolumes(this.#options.volumesFolder, worker.spec.volumes);
     if (worker.verdict) return { code: undefined, signal: undefined, failure: 'it was not wanted any more' };
     worker.running = executor.start({
       workerId: worker.id,
       command: worker.spec.startCommand,
       workingDirectory: worker.spec.workingDirectory || this.#scratch(worker),
-      env: this.#env(worker),
+      env: this.#env(worker, volumePath),
       onOutput: (bytes) => worker.log.write(bytes),
     });
     logger.info({ workerId: worker.id, endpointId: worker.endpointId, version: worker.spec.version }, 'worker started');
@@ -62,7 +66,7 @@ export class WorkerStarter {
     return join(this.#options.scratchFolder, worker.id);
   }
 
-  #env(worker: Worker): Record<string, string> {
+  #env(worker: Worker, volumePath: string | undefined): Record<string, string> {
     const { machineName, locations, hostEnv, gpus, bridgeUrl } = this.#options;
     return buildWorkerEnv({
       workerId: worker.id,
@@ -75,6 +79,7 @@ export class WorkerStarter {
       hostEnv,
       gpus: gpus().filter((gpu) => worker.spec.gpuUuids.includes(gpu.uuid)),
       gpuTypeId: worker.spec.gpuTypeId,
+      volumePath,
       initTimeoutSeconds: worker.spec.initTimeoutSeconds || 420,
       cpuCount: availableParallelism(),
     });

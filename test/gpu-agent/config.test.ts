@@ -11,6 +11,8 @@ t.test('defaults', async (t) => {
     logLevel: 'info', hostEnv: {},
   });
   t.match(config.dataDir, /\.slipway\/agent$/);
+  t.equal(config.volumesDir, `${config.dataDir}/volumes`);
+  t.equal(readAgentConfig({ ...required, SLIPWAY_VOLUMES_DIR: '/mnt/volumes' }).volumesDir, '/mnt/volumes');
   t.ok(config.name.length > 0);
 });
 

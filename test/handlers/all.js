@@ -15,12 +15,15 @@
  * exit      end the process with `code`, unless the file `unless` exists: then return {"survived": true}
  * big       return a text of `length` characters
  * size      return the number of characters of `pad`
+ * env       return the environment variables called `names`
+ * files     write `write` (texts by name) into the worker's network volume, then return all of its files
  * s3        return what it was given as s3Config, id and secret only as their SHA-256
  *
  * With `note`, the line "<process id>" is appended to that file before anything else.
  */
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { progress, start } from 'slipway/worker';
 
@@ -63,6 +66,11 @@ function leave(input) {
   process.exit(input.code ?? 1);
 }
 
+function files(folder, texts) {
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+}
+
 const digest = (text) => createHash('sha256').update(text).digest('hex');
 
 const MODES = {
@@ -84,6 +92,8 @@ const MODES = {
   exit: leave,
   big: (input) => 'x'.repeat(input.length),
   size: (input) => ({ size: input.pad.length }),
+  env: ({ names }) => Object.fromEntries(names.map((name) => [name, process.env[name] ?? null])),
+  files: (input) => files(process.env.RUNPOD_VOLUME_PATH, input.write ?? {}),
   s3: (_input, { s3Config }) => ({ ...s3Config, accessId: digest(s3Config.accessId), accessSecret: digest(s3Config.accessSecret) }),
 };
 

@@ -115,7 +115,7 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   });
 
   return {
-    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, createTemplate, createVolume, createEndpoint,
-    updateEndpoint, submit, wait, get, ready,
+    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, createTemplate,
+    createVolume, createEndpoint, updateEndpoint, submit, wait, get, ready,
   };
 }

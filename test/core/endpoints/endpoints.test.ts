@@ -92,7 +92,8 @@ t.test('updates touch what the mask names', async (t) => {
   t.same(after, { ...before, workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT }, 'and nothing else');
   const versions: [Partial<Endpoint>, number][] = [
     [{ name: 'b' }, 0], [{ env: { A: '1' } }, 0], [{ env: { A: '2' } }, 1], [{ gpuIds: ['ADA_24'] }, 2], [{ gpuCount: 2 }, 3],
-    [{ templateId: await core.createTemplate() }, 4], [{ networkVolumeIds: [await core.createVolume('EU-CZ-1')] }, 5], [{ retryLimit: 0 }, 5], [{ webhookSecret: '' }, 5],
+    [{ templateId: await core.createTemplate() }, 4], 
+    [{ networkVolumeIds: [await core.createVolume('EU-CZ-1')] }, 5], [{ retryLimit: 0 }, 5], [{ webhookSecret: '' }, 5],
   ];
   for (const [fields, version] of versions) t.equal((await core.updateEndpoint(id, fields)).endpoint!.version, version, JSON.stringify(fields));
   t.equal(await sealed(), null);

@@ -7,7 +7,9 @@ const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
   id, name: id, connected: true, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0, ...given,
 });
-const wish = (given: Partial<PlacementWish> = {}): PlacementWish => ({ gpuIds: [], gpuCount: 0, locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given });
+const wish = (given: Partial<PlacementWish> = {}): PlacementWish => ({
+  gpuIds: [], gpuCount: 0, locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given,
+});
 const L4 = wish({ gpuIds: ['NVIDIA L4'], gpuCount: 1 });
 
 const PLACED: [what: string, machines: PlacementMachine[], wish: PlacementWish, machineId: string, gpuUuids: string[]][] = [

@@ -4,7 +4,8 @@ import type { WorkerEnvFacts } from '../../../gpu-agent/workers/worker-env.ts';
 
 const build = (over: Partial<WorkerEnvFacts> = {}): Record<string, string> => buildWorkerEnv({
   workerId: 'worker00000001', endpointId: 'ep', token: 'tok', bridgeUrl: 'http://127.0.0.1:9000', machineName: 'box', locations: ['CZ', 'EU-CZ-1'],
-  userEnv: {}, hostEnv: { PATH: '/bin' }, gpus: [], gpuTypeId: '', initTimeoutSeconds: 420, cpuCount: 4, ...over,
+  userEnv: {}, hostEnv: { PATH: '/bin' }, gpus: [], gpuTypeId: '', initTimeoutSeconds: 420, cpuCount: 4,
+  volumePath: undefined, ...over,
 });
 const gpu = (uuid: string, virtual = false) => ({ uuid, name: 'NVIDIA L4', virtual });
 
@@ -21,6 +22,11 @@ t.test('who it is', async (t) => {
     RUNPOD_POD_ID: 'worker00000001', RUNPOD_ENDPOINT_ID: 'ep', RUNPOD_AI_API_KEY: 'tok', RUNPOD_POD_HOSTNAME: 'worker00000001-box', RUNPOD_DC_ID: 'CZ',
     RUNPOD_CPU_COUNT: '4', RUNPOD_INIT_TIMEOUT: '420', PYTHONUNBUFFERED: '1', PATH: '/bin',
   });
+});
+
+t.test('its network volume', async (t) => {
+  t.equal(build({ volumePath: '/data/v1', userEnv: { RUNPOD_VOLUME_PATH: '/elsewhere' } }).RUNPOD_VOLUME_PATH, '/data/v1', 'which no template can move');
+  t.equal(build().RUNPOD_VOLUME_PATH, undefined);
 });
 
 t.test('GPUs', async (t) => {
