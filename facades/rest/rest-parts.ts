@@ -5,9 +5,10 @@ import type {
   RawRequestDefaultExpression, RawServerDefault,
 } from 'fastify';
 import { Type } from 'typebox';
-import type { TSchema, TUnsafe } from 'typebox';
+import type { TArray, TSchema, TUnsafe } from 'typebox';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
+import type { Reason } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
 import { isId } from '../plugins/authenticate.ts';
@@ -19,7 +20,7 @@ export type RestApp = FastifyInstance<
 
 /** Parts handed to every REST route. */
 export interface RestParts {
-  core: Pick<CoreClient, 'endpoints' | 'templates'>;
+  core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage'>;
   config: FacadeConfig;
   logger: Logger;
   /** 401 before the body is read. */
@@ -30,10 +31,10 @@ export interface RestParts {
 
 /** Body of every error (compat.md 3.10). */
 export const RestError = Type.Object({
-  message: Type.String(),
-  error: Type.String(),
-  status: Type.Integer(),
-  code: Type.String(),
+  message: Type.String({ description: 'What to do about it, for a person.' }),
+  error: Type.String({ description: 'The same text: some clients read it here.' }),
+  status: Type.Integer({ description: 'HTTP status.' }),
+  code: Type.String({ description: 'Lower-case word for programs, for instance name_taken.' }),
 }, { $id: 'Error' });
 
 /** A reference to a shape that was added to the app by its $id. */
@@ -41,15 +42,31 @@ export function ref<Shape>(id: string): TUnsafe<Shape> {
   return Type.Unsafe<Shape>({ $ref: `${id}#` });
 }
 
-/** Documented error answers. */
-export function errors(...statuses: number[]): Record<number, TSchema> {
-  const documented = (status: number): TSchema => Type.Unsafe({ $ref: 'Error#', description: ERROR_TEXT[status] });
-  return Object.fromEntries([400, 401, ...statuses].map((status) => [status, documented(status)]));
+/** A documented answer of one shape. */
+export function answer<Shape>(id: string): TUnsafe<Shape> {
+  return Type.Unsafe<Shape>({ $ref: `${id}#`, description: 'As it is now.' });
 }
 
+/** A documented answer of a bare list. */
+export function answers<Shape>(id: string): TArray<TUnsafe<Shape>> {
+  return Type.Array(ref<Shape>(id), { description: 'All that fit; empty when there are none.' });
+}
+
+/** Documented error answers; 404 where the path names something. */
+export function errors(...statuses: number[]): Record<number, TSchema> {
+  const documented = (status: number): TSchema => Type.Unsafe({ $ref: 'Error#', description: ERROR_TEXT[status] });
+  return Object.fromEntries([400, 401, ...statuses, 429, 503].map((status) => [status, documented(status)]));
+}
+
+/** What a path can name, and how its absence is told. */
+const THINGS = {
+  endpoint: 'ENDPOINT_NOT_FOUND', template: 'TEMPLATE_NOT_FOUND', pod: 'NOT_FOUND', 'network volume': 'NOT_FOUND',
+  'container registry auth': 'NOT_FOUND',
+} satisfies Record<string, Reason>;
+
 /** An id of a path; anything that cannot be one does not exist and never reaches core. */
-export function idOf(text: string, reason: 'ENDPOINT_NOT_FOUND' | 'TEMPLATE_NOT_FOUND'): string {
-  if (!isId(text)) throw new CoreError(reason, `There is no such ${reason === 'ENDPOINT_NOT_FOUND' ? 'endpoint' : 'template'}.`);
+export function idOf(text: string, thing: keyof typeof THINGS): string {
+  if (!isId(text)) throw new CoreError(THINGS[thing], `There is no such ${thing}.`);
   return text;
 }
 
@@ -57,4 +74,6 @@ const ERROR_TEXT: Record<number, string> = {
   400: 'The request is malformed, or cannot be done as things stand.',
   401: 'The API key is wrong or lacks permission.',
   404: 'There is no such thing in the account.',
+  429: 'Too many requests at once; try again after Retry-After.',
+  503: 'A part of the service is restarting; try again after Retry-After.',
 };

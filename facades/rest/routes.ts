@@ -1,4 +1,4 @@
-/** The REST surface under /v1: endpoints and templates (compat.md 3.2), and the description of both. */
+/** The REST surface under /v1 (compat.md 3.2): all operations, and the description of them. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -7,22 +7,46 @@ import type { CoreClient } from '../core-client/core-client.ts';
 import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors, restErrorShape } from '../plugins/error-handler.ts';
+import { BillingRecord, VolumeBillingRecord } from './billing/billing-schemas.ts';
+import { endpointBilling } from './billing/endpoint-billing.ts';
+import { podBilling } from './billing/pod-billing.ts';
+import { volumeBilling } from './billing/volume-billing.ts';
+import { docsPage } from './docs/docs-page.ts';
+import { describeRoutes, openapi } from './docs/openapi.ts';
 import { createEndpoint } from './endpoints/create-endpoint.ts';
-import { createTemplate } from './templates/create-template.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
-import { deleteTemplate } from './templates/delete-template.ts';
 import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from './endpoints/endpoint-schemas.ts';
 import { getEndpoint } from './endpoints/get-endpoint.ts';
-import { getTemplate } from './templates/get-template.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
-import { listTemplates } from './templates/list-templates.ts';
-import { describeRoutes, openapi } from './docs/openapi.ts';
+import { updateEndpoint } from './endpoints/update-endpoint.ts';
+import { actOnPod } from './pods/act-on-pod.ts';
+import { createPod } from './pods/create-pod.ts';
+import { deletePod } from './pods/delete-pod.ts';
+import { getPod } from './pods/get-pod.ts';
+import { listPods } from './pods/list-pods.ts';
+import { PodCreateInput, PodUpdateInput } from './pods/pod-inputs.ts';
+import { PodRecord } from './pods/pod-record.ts';
+import { updatePod } from './pods/update-pod.ts';
 import { readJson, REST_BODY_BYTES_MAX } from './read-json.ts';
+import { createRegistryAuth } from './registry-auths/create-registry-auth.ts';
+import { deleteRegistryAuth } from './registry-auths/delete-registry-auth.ts';
+import { getRegistryAuth } from './registry-auths/get-registry-auth.ts';
+import { listRegistryAuths } from './registry-auths/list-registry-auths.ts';
+import { RegistryAuthCreateInput, RegistryAuthRecord } from './registry-auths/registry-auth-schemas.ts';
 import { RestError } from './rest-parts.ts';
 import type { RestApp, RestParts } from './rest-parts.ts';
+import { createTemplate } from './templates/create-template.ts';
+import { deleteTemplate } from './templates/delete-template.ts';
+import { getTemplate } from './templates/get-template.ts';
+import { listTemplates } from './templates/list-templates.ts';
 import { TemplateCreateInput, TemplateRecord, TemplateUpdateInput } from './templates/template-schemas.ts';
-import { updateEndpoint } from './endpoints/update-endpoint.ts';
 import { updateTemplate } from './templates/update-template.ts';
+import { createVolume } from './volumes/create-volume.ts';
+import { deleteVolume } from './volumes/delete-volume.ts';
+import { getVolume } from './volumes/get-volume.ts';
+import { listVolumes } from './volumes/list-volumes.ts';
+import { updateVolume } from './volumes/update-volume.ts';
+import { NetworkVolumeCreateInput, NetworkVolumeRecord, NetworkVolumeUpdateInput } from './volumes/volume-schemas.ts';
 
 /** What the surface needs. */
 export interface RestSurface {
@@ -33,11 +57,17 @@ export interface RestSurface {
 }
 
 const SHAPES = [
-  RestError, TemplateRecord, TemplateCreateInput, TemplateUpdateInput, EndpointRecord, EndpointCreateInput, EndpointUpdateInput,
+  RestError, TemplateRecord, TemplateCreateInput, TemplateUpdateInput, NetworkVolumeRecord, NetworkVolumeCreateInput,
+  NetworkVolumeUpdateInput, RegistryAuthRecord, RegistryAuthCreateInput, PodRecord, PodCreateInput, PodUpdateInput, EndpointRecord,
+  EndpointCreateInput, EndpointUpdateInput, BillingRecord, VolumeBillingRecord,
 ];
 const ROUTES = [
+  createPod, listPods, getPod, updatePod, actOnPod, deletePod,
   createEndpoint, listEndpoints, getEndpoint, updateEndpoint, deleteEndpoint,
+  createVolume, listVolumes, getVolume, updateVolume, deleteVolume,
   createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate,
+  createRegistryAuth, listRegistryAuths, getRegistryAuth, deleteRegistryAuth,
+  podBilling, endpointBilling, volumeBilling,
 ];
 
 /** Adds the REST routes. */
@@ -47,6 +77,7 @@ export async function restRoutes(plain: FastifyInstance, { core, config, logger,
   await describeRoutes(app);
   for (const shape of SHAPES) app.addSchema(shape);
   openapi(app);
+  await docsPage(app);
   const parts: RestParts = { core, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson };
   for (const add of ROUTES) add(app, parts);
 }

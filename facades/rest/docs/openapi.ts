@@ -3,8 +3,16 @@ import swagger from '@fastify/swagger';
 import { Type } from 'typebox';
 import type { RestApp } from '../rest-parts.ts';
 
-/** The resource groups of spec.md 1. Groups without an operation are named all the same, as clients expect them. */
-const TAGS = ['docs', 'pods', 'endpoints', 'network volumes', 'templates', 'container registry auths', 'billing'];
+/** The resource groups of spec.md 1. */
+const TAGS = [
+  { name: 'docs', description: 'This description.' },
+  { name: 'pods', description: 'Long-running processes or containers, one machine each. Workers of endpoints can be read here too.' },
+  { name: 'endpoints', description: 'What runs your handler: a template, a choice of GPUs and scaling settings.' },
+  { name: 'network volumes', description: 'Directories that outlive workers and pods.' },
+  { name: 'templates', description: 'What workers and pods run.' },
+  { name: 'container registry auths', description: 'Credentials for private container registries. Never shown again.' },
+  { name: 'billing', description: 'What was used, and what it costs by the operator\'s price table.' },
+];
 
 /** Watches the routes that are added to the app from now on. */
 export async function describeRoutes(app: RestApp): Promise<void> {
@@ -16,8 +24,8 @@ export async function describeRoutes(app: RestApp): Promise<void> {
         description: 'Manages serverless endpoints and what belongs to them. Jobs are submitted under /v2/{endpointId}.',
       },
       servers: [{ url: '/v1', description: 'This service' }],
-      tags: TAGS.map((name) => ({ name })),
-      components: { securitySchemes: { ApiKey: { type: 'http', scheme: 'bearer' } } },
+      tags: TAGS,
+      components: { securitySchemes: { ApiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } } },
       security: [{ ApiKey: [] }],
     },
     refResolver: {

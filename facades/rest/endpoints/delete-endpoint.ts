@@ -21,7 +21,7 @@ export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts):
   );
   app.delete('/v1/endpoints/:endpointId', { schema, onRequest: gate }, async (request, reply) => {
     const { apiKey } = request.caller;
-    const id = idOf(request.params.endpointId, 'ENDPOINT_NOT_FOUND');
+    const id = idOf(request.params.endpointId, 'endpoint');
     if (config.restDeleteAutoZero) await setToZero(apiKey, id);
     await remove(apiKey, id).catch((error: unknown) => {
       throw explain(error, id);

@@ -1,15 +1,24 @@
 /** Contract endpoint to public record. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import type { EndpointRecord } from './endpoint-schemas.ts';
+import { presentPod } from '../pods/present-pod.ts';
 import { presentTemplate } from '../templates/present-template.ts';
+import type { EndpointRecord } from './endpoint-schemas.ts';
 
-/** The public record; with its template when one is given. */
-export function presentEndpoint(endpoint: Endpoint | undefined, accountId: string, template?: Template): EndpointRecord {
+/** What is shown with an endpoint when it is asked for. */
+export interface EndpointCompany {
+  template?: Template | undefined;
+  workers?: readonly Pod[] | undefined;
+}
+
+/** The public record. */
+export function presentEndpoint(endpoint: Endpoint | undefined, accountId: string, company: EndpointCompany = {}): EndpointRecord {
   if (endpoint === undefined) throw new CoreError('INTERNAL', 'core answered without an endpoint');
   const [networkVolumeId] = endpoint.networkVolumeIds;
+  const { template, workers } = company;
   return {
     id: endpoint.id,
     name: endpoint.name,
@@ -34,5 +43,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     scalerValue: endpoint.scalerValue,
     workersMin: endpoint.workersMin,
     workersMax: endpoint.workersMax,
+    workersStandby: endpoint.workersMin,
+    ...(workers === undefined ? {} : { workers: workers.map((worker) => presentPod(worker, accountId)) }),
   };
 }

@@ -11,7 +11,7 @@ export function deleteTemplate(app: RestApp, { core, gate }: RestParts): void {
     params: TemplatePath, response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
   };
   app.delete('/v1/templates/:templateId', { schema, onRequest: gate }, async (request, reply) => {
-    const id = idOf(request.params.templateId, 'TEMPLATE_NOT_FOUND');
+    const id = idOf(request.params.templateId, 'template');
     await core.templates.call((client) => client.deleteTemplate, { id }, { apiKey: request.caller.apiKey, repeatable: false });
     return reply.code(204).send(null);
   });

@@ -4,6 +4,14 @@ import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
 import type { TemplateCreateInput, TemplateUpdateInput } from './template-schemas.ts';
 
+/** What this surface promises for templates of pods (compat.md 3.6); endpoints use neither. */
+const POD_DEFAULTS = { volumeInGb: 20, ports: ['8888/http', '22/tcp'] };
+
+/** The fields of a new template. */
+export function newTemplateFields(input: TemplateCreateInput): Partial<Template> {
+  return templateFields(input.isServerless === true ? input : { ...POD_DEFAULTS, ...input }).changes;
+}
+
 /** The fields that a body names. */
 export function templateFields(input: TemplateCreateInput | TemplateUpdateInput): FieldChanges<Template> {
   const fields = noChanges<Template>();

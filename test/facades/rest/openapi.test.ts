@@ -1,4 +1,5 @@
 /** The REST description (spec.md 4.1 and 9, compat.md 3.1), read as clients do: over HTTP and without a key, core or no core. */
+import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildFacade } from '../../../facades/app.ts';
@@ -42,14 +43,70 @@ t.test('bearer everywhere but here', async (t) => {
   t.same(description.paths['/openapi.json']?.['get']?.security, []);
 });
 
-t.test('the operations of this build, and no queue route', async (t) => {
-  const operations = Object.entries(description.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
-  const of = (group: string, id: string): string[] => [
-    `post /${group}`, `get /${group}`, `get /${group}/{${id}}`, `patch /${group}/{${id}}`, `post /${group}/{${id}}/update`, `delete /${group}/{${id}}`,
-  ];
-  t.same(operations.sort(), ['get /openapi.json', ...of('endpoints', 'endpointId'), ...of('templates', 'templateId')].sort());
-  const ids = Object.values(description.paths).flatMap((methods) => Object.values(methods)).map(({ operationId }) => operationId);
-  t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
+/** compat.md 3.2: operation, id, status of success. */
+const OPERATIONS = `
+get /openapi.json GetOpenAPI 200
+get /docs GetDocs 200
+post /pods CreatePod 201
+get /pods ListPods 200
+get /pods/{podId} GetPod 200
+patch /pods/{podId} UpdatePod 200
+post /pods/{podId}/update UpdatePodByPost 200
+delete /pods/{podId} DeletePod 204
+post /pods/{podId}/start StartPod 200
+post /pods/{podId}/stop StopPod 200
+post /pods/{podId}/reset ResetPod 200
+post /pods/{podId}/restart RestartPod 200
+post /endpoints CreateEndpoint 200
+get /endpoints ListEndpoints 200
+get /endpoints/{endpointId} GetEndpoint 200
+patch /endpoints/{endpointId} UpdateEndpoint 200
+post /endpoints/{endpointId}/update UpdateEndpointByPost 200
+delete /endpoints/{endpointId} DeleteEndpoint 204
+post /templates CreateTemplate 200
+get /templates ListTemplates 200
+get /templates/{templateId} GetTemplate 200
+patch /templates/{templateId} UpdateTemplate 200
+post /templates/{templateId}/update UpdateTemplateByPost 200
+delete /templates/{templateId} DeleteTemplate 204
+post /networkvolumes CreateNetworkVolume 200
+get /networkvolumes ListNetworkVolumes 200
+get /networkvolumes/{networkVolumeId} GetNetworkVolume 200
+patch /networkvolumes/{networkVolumeId} UpdateNetworkVolume 200
+post /networkvolumes/{networkVolumeId}/update UpdateNetworkVolumeByPost 200
+delete /networkvolumes/{networkVolumeId} DeleteNetworkVolume 204
+post /containerregistryauth CreateContainerRegistryAuth 200
+get /containerregistryauth ListContainerRegistryAuths 200
+get /containerregistryauth/{containerRegistryAuthId} GetContainerRegistryAuth 200
+delete /containerregistryauth/{containerRegistryAuthId} DeleteContainerRegistryAuth 204
+get /billing/pods PodBilling 200
+get /billing/endpoints EndpointBilling 200
+get /billing/networkvolumes NetworkVolumeBilling 200
+`.trim().split('\n').sort();
+
+t.test('every operation of compat.md 3.2 with its id and status, and no queue route', async (t) => {
+  const operations = Object.entries(description.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => {
+    const success = Object.keys(operation.responses).find((status) => status.startsWith('2'));
+    return `${method} ${path} ${operation.operationId} ${success}`;
+  }));
+  t.same(operations.sort(), OPERATIONS);
+  t.equal(new Set(OPERATIONS.map((line) => line.split(' ')[2])).size, OPERATIONS.length, 'operation ids are unique');
+});
+
+t.test('every operation that needs a key says what else it answers', async (t) => {
+  for (const [path, methods] of Object.entries(description.paths)) {
+    for (const [method, { tags, responses }] of Object.entries(methods)) {
+      t.equal(tags.length, 1, `${method} ${path} has one tag`);
+      if (tags[0] === 'docs') continue;
+      const wanted = ['400', '401', ...(path.includes('{') ? ['404'] : []), '429', '503'];
+      t.same(wanted.filter((status) => !(status in responses)), [], `${method} ${path}`);
+    }
+  }
+});
+
+t.test('a validator of OpenAPI 3.0 finds nothing', async (t) => {
+  const { valid, errors } = await new Validator().validate({ ...structuredClone(description) });
+  t.ok(valid, JSON.stringify(errors));
 });
 
 t.test('every reference leads somewhere', async (t) => {

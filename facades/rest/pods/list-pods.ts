@@ -1,0 +1,25 @@
+/** GET /v1/pods: a bare array, oldest first (compat.md 3.2 and 3.3). */
+import { readQuery } from '../read-query.ts';
+import { answers, errors } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
+import { podCompany } from './pod-company.ts';
+import { fits, PodsQuery } from './pod-query.ts';
+import type { PodRecord } from './pod-record.ts';
+import { presentPod } from './present-pod.ts';
+
+/** Adds the route. */
+export function listPods(app: RestApp, { core, gate }: RestParts): void {
+  const schema = {
+    operationId: 'ListPods', tags: ['pods'], summary: 'List pods',
+    querystring: PodsQuery, response: { 200: answers<PodRecord>('Pod'), ...errors(404) },
+  };
+  app.get('/v1/pods', { schema, onRequest: gate, preValidation: readQuery(PodsQuery) }, async (request) => {
+    const { caller: { apiKey, accountId }, query } = request;
+    const which = { includeWorkers: query.includeWorkers === true, endpointId: query.endpointId ?? '' };
+    const [{ pods }, companyOf] = await Promise.all([
+      core.pods.call((client) => client.listPods, which, { apiKey, repeatable: true }),
+      podCompany(core, apiKey, query),
+    ]);
+    return pods.filter((pod) => fits(pod, query)).map((pod) => presentPod(pod, accountId, companyOf(pod)));
+  });
+}

@@ -1,0 +1,46 @@
+/** Public pod settings to contract fields. */
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { change, noChanges } from '../mask-fields.ts';
+import type { FieldChanges } from '../mask-fields.ts';
+import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
+
+/** Ports of a pod that has neither its own nor a template's (compat.md 3.5). */
+const DEFAULT_PORTS = ['8888/http', '22/tcp'];
+
+/** The fields of a new pod. */
+export function newPodFields(input: PodCreateInput): Partial<Pod> {
+  const fields = podFields(input);
+  change(fields, 'templateId', input.templateId);
+  change(fields, 'networkVolumeId', input.networkVolumeId);
+  change(fields, 'computeType', input.computeType);
+  change(fields, 'gpuIds', input.gpuTypeIds);
+  change(fields, 'gpuCount', input.gpuCount);
+  change(fields, 'locations', places(input));
+  change(fields, 'allowedCudaVersions', input.allowedCudaVersions);
+  change(fields, 'interruptible', input.interruptible);
+  if (!input.templateId) change(fields, 'ports', input.ports ?? DEFAULT_PORTS);
+  return fields.changes;
+}
+
+/** The fields that a body names. */
+export function podFields(input: PodUpdateInput): FieldChanges<Pod> {
+  const fields = noChanges<Pod>();
+  change(fields, 'name', input.name);
+  change(fields, 'imageName', input.imageName);
+  change(fields, 'startCommand', input.dockerStartCmd);
+  change(fields, 'entrypoint', input.dockerEntrypoint);
+  change(fields, 'env', input.env);
+  change(fields, 'workingDirectory', input.workingDirectory);
+  change(fields, 'containerDiskGb', input.containerDiskInGb);
+  change(fields, 'volumeGb', input.volumeInGb);
+  change(fields, 'volumeMountPath', input.volumeMountPath);
+  change(fields, 'ports', input.ports);
+  change(fields, 'registryAuthId', input.containerRegistryAuthId);
+  change(fields, 'locked', input.locked);
+  return fields;
+}
+
+/** The contract has one list of places of which any will do, so the more exact one counts. */
+function places({ dataCenterIds = [], countryCodes = [] }: PodCreateInput): string[] {
+  return dataCenterIds.length > 0 ? dataCenterIds : countryCodes;
+}

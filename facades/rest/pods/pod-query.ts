@@ -1,0 +1,58 @@
+/** Queries of the reads of pods (compat.md 3.3): what to add and what to leave out. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { oneOf } from '../one-of.ts';
+
+const include = (description: string) => Type.Optional(Type.Boolean({ description: `${description} Default false.` }));
+const only = (description: string) => Type.Optional(Type.String({ maxLength: 4_096, description: `Only ${description}.` }));
+const anyOf = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ maxLength: 191 }), { maxItems: 100, description: `Only ${description}, any of them.` }));
+
+/** Query of GET /pods/{podId}. */
+export const PodQuery = Type.Object({
+  includeMachine: include('Add its machine.'),
+  includeNetworkVolume: include('Add its network volume.'),
+  includeSavingsPlans: include('Add savings plans, of which there are none.'),
+  includeTemplate: include('Add its template.'),
+  includeWorkers: include('A worker can be read whether this is set or not.'),
+});
+export type PodQuery = Static<typeof PodQuery>;
+
+/** Query of GET /pods. */
+export const PodsQuery = Type.Object({
+  ...PodQuery.properties,
+  includeWorkers: include('Add the workers of endpoints.'),
+  computeType: Type.Optional(oneOf(['GPU', 'CPU'], 'Only pods with a GPU, or without.')),
+  cpuFlavorId: anyOf('these CPU flavours; no pod has one'),
+  dataCenterId: anyOf('these data centres'),
+  desiredStatus: Type.Optional(oneOf(['RUNNING', 'EXITED', 'TERMINATED'], 'Only pods that shall be so.')),
+  endpointId: only('the workers of this endpoint'),
+  gpuTypeId: anyOf('these GPU types'),
+  id: only('this pod'),
+  imageName: only('pods of this image'),
+  name: only('pods of this name'),
+  networkVolumeId: only('pods with this network volume'),
+  templateId: only('pods of this template'),
+});
+export type PodsQuery = Static<typeof PodsQuery>;
+
+/** Whether a pod is what a query asks for. */
+export function fits(pod: Pod, query: PodsQuery): boolean {
+  const texts: [wanted: string | undefined, is: string][] = [
+    [query.id, pod.id], [query.name, pod.name], [query.imageName, pod.imageName], [query.templateId, pod.templateId],
+    [query.networkVolumeId, pod.networkVolumeId], [query.endpointId, pod.endpointId],
+    [query.computeType, pod.computeType === 'CPU' ? 'CPU' : 'GPU'], [query.desiredStatus, desiredStatusOf(pod)],
+  ];
+  const lists: [wanted: readonly string[] | undefined, are: readonly string[]][] = [
+    [query.cpuFlavorId, []], [query.gpuTypeId, [pod.gpuTypeId]], [query.dataCenterId, pod.machine?.locations ?? []],
+  ];
+  return texts.every(([wanted, is]) => wanted === undefined || wanted === is)
+    && lists.every(([wanted, are]) => wanted === undefined || wanted.some((one) => are.includes(one)));
+}
+
+/** What a pod shall do, in the public word. */
+export function desiredStatusOf(pod: Pod): 'RUNNING' | 'EXITED' {
+  return pod.desiredStatus === PodStatus.EXITED ? 'EXITED' : 'RUNNING';
+}

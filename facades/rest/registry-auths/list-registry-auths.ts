@@ -1,0 +1,18 @@
+/** GET /v1/containerregistryauth: a bare array, oldest first (compat.md 3.2). */
+import { answers, errors } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
+import { presentRegistryAuth } from './present-registry-auth.ts';
+import type { RegistryAuthRecord } from './registry-auth-schemas.ts';
+
+/** Adds the route. */
+export function listRegistryAuths(app: RestApp, { core, gate }: RestParts): void {
+  const schema = {
+    operationId: 'ListContainerRegistryAuths', tags: ['container registry auths'], summary: 'List credentials for container registries',
+    response: { 200: answers<RegistryAuthRecord>('ContainerRegistryAuth'), ...errors() },
+  };
+  app.get('/v1/containerregistryauth', { schema, onRequest: gate }, async (request) => {
+    const options = { apiKey: request.caller.apiKey, repeatable: true };
+    const { registryAuths } = await core.registryAuths.call((client) => client.listRegistryAuths, {}, options);
+    return registryAuths.map(presentRegistryAuth);
+  });
+}

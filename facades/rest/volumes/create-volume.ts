@@ -1,0 +1,21 @@
+/** POST /v1/networkvolumes (compat.md 3.7). */
+import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import { answer, errors, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
+import { presentVolume } from './present-volume.ts';
+import type { NetworkVolumeCreateInput, NetworkVolumeRecord } from './volume-schemas.ts';
+
+/** Adds the route. */
+export function createVolume(app: RestApp, { core, gate, readJson }: RestParts): void {
+  const schema = {
+    operationId: 'CreateNetworkVolume', tags: ['network volumes'], summary: 'Create a network volume',
+    body: ref<NetworkVolumeCreateInput>('NetworkVolumeCreateInput'), response: { 200: answer<NetworkVolumeRecord>('NetworkVolume'), ...errors() },
+  };
+  app.post('/v1/networkvolumes', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
+    const { name, size, dataCenterId } = request.body;
+    const networkVolume = NetworkVolume.fromPartial({ name, sizeGb: size, dataCenterId });
+    const options = { apiKey: request.caller.apiKey, repeatable: false };
+    const response = await core.volumes.call((client) => client.createNetworkVolume, { networkVolume }, options);
+    return presentVolume(response.networkVolume);
+  });
+}

@@ -1,0 +1,18 @@
+/** GET /v1/networkvolumes: a bare array, oldest first (compat.md 3.2). */
+import { answers, errors } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
+import { presentVolume } from './present-volume.ts';
+import type { NetworkVolumeRecord } from './volume-schemas.ts';
+
+/** Adds the route. */
+export function listVolumes(app: RestApp, { core, gate }: RestParts): void {
+  const schema = {
+    operationId: 'ListNetworkVolumes', tags: ['network volumes'], summary: 'List network volumes',
+    response: { 200: answers<NetworkVolumeRecord>('NetworkVolume'), ...errors() },
+  };
+  app.get('/v1/networkvolumes', { schema, onRequest: gate }, async (request) => {
+    const options = { apiKey: request.caller.apiKey, repeatable: true };
+    const { networkVolumes } = await core.volumes.call((client) => client.listNetworkVolumes, {}, options);
+    return networkVolumes.map(presentVolume);
+  });
+}

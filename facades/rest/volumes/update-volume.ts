@@ -1,0 +1,38 @@
+/** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update: what is left out stays as it is; the size only grows (compat.md 3.7). */
+import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import { change, noChanges } from '../mask-fields.ts';
+import { answer, errors, idOf, ref } from '../rest-parts.ts';
+import type { RestApp, RestParts } from '../rest-parts.ts';
+import { presentVolume } from './present-volume.ts';
+import { NetworkVolumePath } from './volume-schemas.ts';
+import type { NetworkVolumeRecord, NetworkVolumeUpdateInput } from './volume-schemas.ts';
+
+/** Adds both routes. */
+export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts): void {
+  for (const { method, url, operationId } of FORMS) {
+    const schema = {
+      operationId, tags: ['network volumes'], summary: 'Change a network volume',
+      params: NetworkVolumePath, body: ref<NetworkVolumeUpdateInput>('NetworkVolumeUpdateInput'),
+      response: { 200: answer<NetworkVolumeRecord>('NetworkVolume'), ...errors(404) },
+    };
+    app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
+      const id = idOf(request.params.networkVolumeId, 'network volume');
+      const fields = noChanges<NetworkVolume>();
+      change(fields, 'name', request.body.name);
+      change(fields, 'sizeGb', request.body.size);
+      const { changes, mask } = fields;
+      const options = { apiKey: request.caller.apiKey, repeatable: true };
+      // Nothing to change is not a fault here: the volume is answered as it is.
+      const update = { networkVolume: NetworkVolume.fromPartial({ ...changes, id }), updateMask: mask };
+      const { networkVolume } = mask.length === 0
+        ? await core.volumes.call((client) => client.getNetworkVolume, { id }, options)
+        : await core.volumes.call((client) => client.updateNetworkVolume, update, options);
+      return presentVolume(networkVolume);
+    } });
+  }
+}
+
+const FORMS = [
+  { method: 'PATCH', url: '/v1/networkvolumes/:networkVolumeId', operationId: 'UpdateNetworkVolume' },
+  { method: 'POST', url: '/v1/networkvolumes/:networkVolumeId/update', operationId: 'UpdateNetworkVolumeByPost' },
+] as const;
