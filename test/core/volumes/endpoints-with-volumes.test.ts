@@ -31,7 +31,8 @@ t.test('an endpoint names volumes of its account, one for each data centre', asy
     [['nosuch'], /network_volume_ids: there is no network volume "nosuch" in this account/], [[a, foreign], new RegExp(`no network volume "${foreign}"`)],
     [[a, c], new RegExp(`${a} and ${c} are both in EU-1; name at most one`)], [[a, a], new RegExp(`${a} and ${a} are both`)],
   ] as const) {
-    for (const act of [() => core.createEndpoint({ networkVolumeIds: [...networkVolumeIds] }), () => core.updateEndpoint(id, { networkVolumeIds: [...networkVolumeIds] })]) {
+    const fields = { networkVolumeIds: [...networkVolumeIds] };
+    for (const act of [() => core.createEndpoint(fields), () => core.updateEndpoint(id, fields)]) {
       const reason = await reasonOf(act());
       t.match(reason, /^INVALID_REQUEST: network_volume_ids: /);
       t.match(reason, why);
