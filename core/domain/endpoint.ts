@@ -93,10 +93,7 @@ export function checkEndpoint(settings: EndpointSettings): void {
   }
   checkTexts('locations', settings.locations);
   checkTexts('network_volume_ids', settings.networkVolumeIds);
-  checkTexts('allowed_cuda_versions', settings.allowedCudaVersions);
-  for (const version of settings.allowedCudaVersions) {
-    if (!/^\d{1,3}\.\d{1,3}$/.test(version)) throw invalid(`allowed_cuda_versions: ${JSON.stringify(version)} is not a version like 12.8`);
-  }
+  checkCudaVersions(settings.allowedCudaVersions);
   checkEnv(settings.env);
 }
 
@@ -138,6 +135,14 @@ export function checkEnv(env: Record<string, string>): void {
 export function checkTexts(field: string, texts: readonly string[]): void {
   if (texts.length > LIST_LENGTH_MAX) throw invalid(`${field} has ${texts.length} entries, but may have ${LIST_LENGTH_MAX}`);
   for (const text of texts) checkName(field, text);
+}
+
+/** Versions like 12.8. */
+export function checkCudaVersions(versions: readonly string[]): void {
+  checkTexts('allowed_cuda_versions', versions);
+  for (const version of versions) {
+    if (!/^\d{1,3}\.\d{1,3}$/.test(version)) throw invalid(`allowed_cuda_versions: ${JSON.stringify(version)} is not a version like 12.8`);
+  }
 }
 
 /** PostgreSQL stores no NUL, and a lone surrogate is no text. */

@@ -39,35 +39,44 @@ const COMMAND_PARTS_MAX = 1_000;
 const DISK_GB_MAX = 65_536;
 const README_LENGTH_MAX = 1_000_000;
 
+/** What to run, as templates and pods have it. */
+export type Program = Pick<TemplateSettings, 'imageName' | 'startCommand' | 'entrypoint' | 'env' | 'workingDirectory' | 'containerDiskGb'
+  | 'volumeGb' | 'volumeMountPath' | 'ports'>;
+
 /** Fails with INVALID_REQUEST, naming the field, at the first fault. */
 export function checkTemplate(template: TemplateSettings): void {
   checkName('name', template.name);
-  checkText('image_name', template.imageName);
-  for (const [field, parts] of [['start_command', template.startCommand], ['entrypoint', template.entrypoint]] as const) {
-    if (parts.length > COMMAND_PARTS_MAX) throw invalid(`${field} has ${parts.length} parts, but may have ${COMMAND_PARTS_MAX}`);
-    for (const part of parts) checkText(field, part);
-  }
   if (template.imageName === '' && template.startCommand.length === 0) {
     throw invalid('a template needs image_name or start_command: what should its workers run?');
   }
-  if (template.startCommand[0] === '') throw invalid('start_command names no program');
-  checkEnv(template.env);
-  checkText('working_directory', template.workingDirectory);
-  checkText('volume_mount_path', template.volumeMountPath);
-  checkDisk('container_disk_gb', template.containerDiskGb);
-  checkDisk('volume_gb', template.volumeGb);
-  checkTexts('ports', template.ports);
-  for (const port of template.ports) {
-    const number = /^(\d{1,5})\/(http|tcp|udp)$/.exec(port)?.[1];
-    if (number === undefined || Number(number) < 1 || Number(number) > 65_535) {
-      throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http or 22/tcp`);
-    }
-  }
+  checkProgram(template);
   if (!['NVIDIA', 'AMD', 'CPU'].includes(template.category)) {
     throw invalid(`category is ${JSON.stringify(template.category)}, but must be NVIDIA, AMD or CPU`);
   }
   if (template.readme.length > README_LENGTH_MAX) throw invalid(`readme is longer than ${README_LENGTH_MAX} characters`);
   checkText('readme', template.readme);
+}
+
+/** Fails with INVALID_REQUEST, naming the field, at the first fault. */
+export function checkProgram(program: Program): void {
+  checkText('image_name', program.imageName);
+  for (const [field, parts] of [['start_command', program.startCommand], ['entrypoint', program.entrypoint]] as const) {
+    if (parts.length > COMMAND_PARTS_MAX) throw invalid(`${field} has ${parts.length} parts, but may have ${COMMAND_PARTS_MAX}`);
+    for (const part of parts) checkText(field, part);
+  }
+  if (program.startCommand[0] === '') throw invalid('start_command names no program');
+  checkEnv(program.env);
+  checkText('working_directory', program.workingDirectory);
+  checkText('volume_mount_path', program.volumeMountPath);
+  checkDisk('container_disk_gb', program.containerDiskGb);
+  checkDisk('volume_gb', program.volumeGb);
+  checkTexts('ports', program.ports);
+  for (const port of program.ports) {
+    const number = /^(\d{1,5})\/(http|tcp|udp)$/.exec(port)?.[1];
+    if (number === undefined || Number(number) < 1 || Number(number) > 65_535) {
+      throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http or 22/tcp`);
+    }
+  }
 }
 
 /** Whether going from one set of settings to another needs new workers. */

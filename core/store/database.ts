@@ -2,6 +2,7 @@
  * Connections to PostgreSQL. Two pools: `sql` for everything, `hot` for the statements of the job engine, whose plans must never depend
  * on statistics: a plan made while the job table was empty would scan a million rows until the next analyze.
  */
+import { sql as drizzleSql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
@@ -13,6 +14,19 @@ const TYPES = { bigint: { to: 20, from: [20], parse: Number, serialize: String }
 
 /** A postgres.js client. Because drizzle shares the general one, instants arrive as text on it: convert them in SQL. */
 export type Sql = postgres.Sql<{ bigint: number }>;
+
+/**
+ * Runs one statement, in a transaction or not: a postgres.js client is one, and `statementOf` makes one of a drizzle transaction, so that
+ * what is written as plain SQL can be part of it.
+ */
+export type Statement = <Rows extends object[]>(template: TemplateStringsArray, ...parameters: (string | number)[]) => PromiseLike<Rows>;
+
+/** See Statement. */
+export function statementOf(tx: Pick<Database['db'], 'execute'>): Statement {
+  return async <Rows extends object[]>(template: TemplateStringsArray, ...parameters: (string | number)[]) => (
+    await tx.execute(drizzleSql(template, ...parameters)) as unknown as Rows
+  );
+}
 
 /** How to connect. */
 export interface DatabaseOptions {

@@ -2,7 +2,10 @@
 import type { PlacementMachine } from '../domain/placement.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS } from '../domain/lease.ts';
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
+
+/** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
+const PLACEMENT_LOCK = 5_947_213_006;
 
 /** What an agent says about its machine. */
 export interface MachineFacts {
@@ -98,15 +101,21 @@ export class MachineStore {
 
   /** All machines with what workers and pods use of them, as of now. For people: nothing may be placed by it. */
   async view(): Promise<PlacementMachine[]> {
-    return this.placementView(this.#database.sql, '');
+    return this.#view(this.#database.sql, '');
   }
 
   /**
-   * All machines as placement sees them for a worker of this endpoint; no endpoint: for a pod. Workers and pods use GPUs and slots alike.
-   * `sql` is the transaction that holds the placement lock.
+   * All machines as placement sees them for a worker of this endpoint; no endpoint: for a pod. Takes the placement lock, which is kept until
+   * the transaction of `statement` ends.
    */
-  async placementView(sql: Database['sql'], endpointId: string): Promise<PlacementMachine[]> {
-    const rows = await sql<(MachineRow & { used_uuids: string[]; cpu_used: number; siblings: number })[]>`
+  async placementView(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
+    await statement`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
+    return this.#view(statement, endpointId);
+  }
+
+  /** Workers and pods use GPUs and slots alike. */
+  async #view(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
+    const rows = await statement<(MachineRow & { used_uuids: string[]; cpu_used: number; siblings: number })[]>`
       SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
         coalesce((SELECT array_agg(uuid) FROM (
           SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL

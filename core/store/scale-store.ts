@@ -5,8 +5,6 @@ import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS } from '../domain/worker.t
 import type { Database, Sql } from './database.ts';
 import { MachineStore } from './machine-store.ts';
 
-/** Key of the advisory lock under which workers are placed: two placements at once could give the same GPU twice. */
-const PLACEMENT_LOCK = 5_947_213_006;
 /** Queued jobs are counted no further than this. */
 const QUEUED_COUNTED_MAX = 100_000;
 
@@ -135,10 +133,7 @@ export class ScaleStore {
 
   #actions(sql: Sql, endpoint: ScaleEndpoint): Omit<ScaleTurn, 'endpoint' | 'sample'> {
     return {
-      machines: async () => {
-        await sql`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
-        return this.#machines.placementView(sql, endpoint.id);
-      },
+      machines: () => this.#machines.placementView(sql, endpoint.id),
       add: async (worker) => {
         await sql`
           INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, failures)

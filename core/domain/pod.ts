@@ -1,0 +1,145 @@
+/** A pod: its fields, their defaults and bounds, and what a change of them means for one that runs. */
+import { checkCudaVersions, checkName, checkText, checkTexts, invalid } from './endpoint.ts';
+import { DomainError } from './errors.ts';
+import { checkGpuIds } from './gpu-pools.ts';
+import { place } from './placement.ts';
+import type { PlacementMachine } from './placement.ts';
+import { checkProgram } from './template.ts';
+import type { Program, Template } from './template.ts';
+
+/** What its owner chooses. The contract says what each field means. */
+export interface PodSettings extends Program {
+  name: string;
+  templateId: string;
+  registryAuthId: string | null;
+  networkVolumeId: string | null;
+  gpuIds: string[];
+  gpuCount: number;
+  computeType: 'GPU' | 'CPU';
+  locations: string[];
+  allowedCudaVersions: string[];
+  locked: boolean;
+  interruptible: boolean;
+}
+
+/** What it shall do. */
+export type PodDesired = 'RUNNING' | 'EXITED';
+/** What its agent observed. */
+export type PodState = 'STARTING' | 'RUNNING' | 'EXITED' | 'FAILED';
+
+/** A stored pod. */
+export interface Pod extends PodSettings {
+  id: string;
+  accountId: string;
+  /** For its whole life: its files are there. */
+  machineId: string;
+  /** None while it is EXITED. */
+  gpuUuids: string[];
+  gpuTypeId: string;
+  desired: PodDesired;
+  run: number;
+  disk: number;
+  state: PodState;
+  statusText: string;
+  exitCode: number | null;
+  createdAt: Date;
+  lastStartedAt: Date;
+  stateChangedAt: Date;
+}
+
+/** What a creation asks for; empty values take the template's or the default. */
+export type PodWish = Omit<PodSettings, 'computeType'> & { computeType: string };
+
+const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
+const GPUS_MAX = 64;
+/** Public API clients look for this sentence (compat.md 4.3). */
+const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
+
+/** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. */
+export function podSettings(wish: PodWish, template: Template | undefined, accountId: string): PodSettings {
+  const computeType = wish.computeType === '' ? 'GPU' : wish.computeType;
+  if (computeType !== 'GPU' && computeType !== 'CPU') throw invalid(`compute_type is ${JSON.stringify(computeType.slice(0, 64))}, but must be GPU or CPU`);
+  // Nobody may use another account's credentials, not even by way of a public template.
+  const templateAuthId = template?.accountId === accountId ? template.registryAuthId : null;
+  const pick = (own: string[], templates: string[] | undefined): string[] => (own.length > 0 ? own : templates ?? []);
+  const settings: PodSettings = {
+    ...wish,
+    computeType,
+    name: wish.name || POD_DEFAULTS.name,
+    imageName: wish.imageName || (template?.imageName ?? ''),
+    startCommand: pick(wish.startCommand, template?.startCommand),
+    entrypoint: pick(wish.entrypoint, template?.entrypoint),
+    env: { ...template?.env, ...wish.env },
+    workingDirectory: wish.workingDirectory || (template?.workingDirectory ?? ''),
+    containerDiskGb: wish.containerDiskGb || (template?.containerDiskGb ?? POD_DEFAULTS.containerDiskGb),
+    volumeGb: wish.volumeGb || (template?.volumeGb ?? POD_DEFAULTS.volumeGb),
+    volumeMountPath: wish.volumeMountPath || (template?.volumeMountPath ?? POD_DEFAULTS.volumeMountPath),
+    ports: pick(wish.ports, template?.ports),
+    registryAuthId: wish.registryAuthId ?? templateAuthId,
+    gpuCount: wish.gpuCount === 0 && computeType === 'GPU' ? 1 : wish.gpuCount,
+  };
+  checkPod(settings);
+  return settings;
+}
+
+/** Fails with INVALID_REQUEST, naming the field, at the first fault. */
+export function checkPod(pod: PodSettings): void {
+  checkName('name', pod.name);
+  if (pod.imageName === '' && pod.startCommand.length === 0) {
+    throw invalid('a pod needs template_id, image_name or start_command: what should it run?');
+  }
+  checkProgram(pod);
+  checkText('registry_auth_id', pod.registryAuthId ?? '');
+  checkText('network_volume_id', pod.networkVolumeId ?? '');
+  if (!Number.isInteger(pod.gpuCount) || pod.gpuCount < 0 || pod.gpuCount > GPUS_MAX) {
+    throw invalid(`gpu_count is ${pod.gpuCount}, but must be a whole number from 0 to ${GPUS_MAX}`);
+  }
+  if (pod.computeType === 'CPU' && (pod.gpuCount > 0 || pod.gpuIds.length > 0)) {
+    throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
+  }
+  checkGpuIds(pod.gpuIds);
+  checkTexts('locations', pod.locations);
+  checkCudaVersions(pod.allowedCudaVersions);
+}
+
+/** Where it goes: the machine and its GPUs. NO_CAPACITY: no machine has room; the text says what each one said. */
+export function placePod(
+  pod: PodSettings, machines: readonly PlacementMachine[], dataCenterIds: readonly string[],
+): { machineId: string; gpuUuids: string[] } {
+  const placement = place(machines, { ...pod, dataCenterIds });
+  if ('refusal' in placement) throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} ${placement.refusal}`);
+  return placement;
+}
+
+/** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */
+export function replacePod(pod: Pod, machines: readonly PlacementMachine[]): { machineId: string; gpuUuids: string[] } {
+  const own = machines.filter((machine) => machine.id === pod.machineId);
+  if (own.length === 0) throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} Its machine has not been seen for a day, and its files are there.`);
+  return placePod(pod, own, []);
+}
+
+/** Whether a change of settings needs a fresh start with an empty disk. */
+export function resetsPod(before: PodSettings, change: Partial<PodSettings>): boolean {
+  const { name: _name, locked: _locked, ...rest } = change;
+  const fields = Object.keys(rest) as (keyof typeof rest)[];
+  return fields.some((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(rest[field])));
+}
+
+/** Fails with POD_FIXED while the pod is locked. */
+export function checkUnlocked(pod: Pod): void {
+  if (pod.locked) throw new DomainError('POD_FIXED', `The pod ${pod.id} is locked; set locked to false first.`);
+}
+
+/** The refusal of a pod that is not in the caller's account, whether it exists elsewhere or not. */
+export function podNotFound(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no pod ${JSON.stringify(id.slice(0, 64))} in this account.`);
+}
+
+/** The refusal to change a worker by way of pods. */
+export function podIsWorker(id: string, endpointId: string): DomainError {
+  return new DomainError('POD_FIXED', `${id} is a worker of the endpoint ${endpointId} and follows it; change the endpoint instead.`);
+}
+
+function sorted(value: unknown): unknown {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value).sort() : value;
+}

@@ -1,0 +1,27 @@
+/** Places and starts a pod. */
+import type { Actor } from '../domain/access.ts';
+import { invalid } from '../domain/endpoint.ts';
+import { placePod, podSettings } from '../domain/pod.ts';
+import type { PodWish } from '../domain/pod.ts';
+import type { PodView } from '../store/pod-view-store.ts';
+import type { PodContext } from './context.ts';
+import { getPod } from './get-pod.ts';
+
+const ID_LENGTH = 14;
+
+/**
+ * Answers the pod with its machine; `fields` are those that the caller set. INVALID_REQUEST: a field is out of range or names nothing.
+ * NO_CAPACITY: no machine has room.
+ */
+export async function createPod(context: PodContext, actor: Actor, wish: PodWish, fields: readonly string[]): Promise<PodView> {
+  const { pods, templates, random, onDesired } = context;
+  const { accountId } = actor;
+  const template = wish.templateId === '' ? undefined : await templates.usable(wish.templateId, accountId);
+  if (wish.templateId !== '' && !template) {
+    throw invalid(`template_id: there is no template ${JSON.stringify(wish.templateId.slice(0, 64))} in this account`);
+  }
+  const settings = podSettings(wish, template, accountId);
+  const made = await pods.create(random.id(ID_LENGTH), actor, settings, fields, (machines, places) => placePod(settings, machines, places));
+  onDesired([made.machineId]);
+  return getPod(context, accountId, made.id, []);
+}

@@ -1,0 +1,21 @@
+/** Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk. */
+import type { Actor } from '../domain/access.ts';
+import { checkPod, checkUnlocked, resetsPod } from '../domain/pod.ts';
+import type { PodSettings } from '../domain/pod.ts';
+import type { PodView } from '../store/pod-view-store.ts';
+import { changePod } from './change-pod.ts';
+import type { PodChanges } from './change-pod.ts';
+
+/** What to change. Absent fields stay as they are. */
+export type PodUpdate = Partial<PodSettings>;
+
+/** `fields` are those that the caller named. POD_FIXED: it is locked and not unlocked by this. INVALID_REQUEST: out of range. */
+export async function updatePod(context: PodChanges, actor: Actor, id: string, update: PodUpdate, fields: readonly string[]): Promise<PodView> {
+  return changePod(context, actor, id, (pod) => {
+    const onlyLocks = Object.keys(update).every((field) => field === 'locked');
+    if (update.locked !== false && !onlyLocks) checkUnlocked(pod);
+    checkPod({ ...pod, ...update });
+    const reset = pod.desired === 'RUNNING' && resetsPod(pod, update);
+    return { action: 'UpdatePod', fields, settings: update, ...(reset && { run: 'anew', emptyDisk: true }) };
+  });
+}

@@ -1,0 +1,66 @@
+/** PodService: decode, call a use case, encode. */
+import type { PodServiceServer } from '../../proto/gen/slipway/v1/pod_service.ts';
+import type { Access } from '../access/access.ts';
+import { invalid } from '../domain/endpoint.ts';
+import type { PodContext } from '../pods/context.ts';
+import { createPod } from '../pods/create-pod.ts';
+import { deletePod } from '../pods/delete-pod.ts';
+import { getPod } from '../pods/get-pod.ts';
+import { listPods } from '../pods/list-pods.ts';
+import { resetPod } from '../pods/reset-pod.ts';
+import { restartPod } from '../pods/restart-pod.ts';
+import { startPod } from '../pods/start-pod.ts';
+import { stopPod } from '../pods/stop-pod.ts';
+import { updatePod } from '../pods/update-pod.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { ownAccount } from './own-account.ts';
+import { podToMessage, podUpdateFromMessage, podWishFromMessage } from './pod-messages.ts';
+import { readLog, tailBytesOf } from './read-log.ts';
+import type { LogParts } from './read-log.ts';
+import { unary } from './unary.ts';
+
+/** Handlers of the service. */
+export function podHandlers(access: Access, context: PodContext, logParts: LogParts, logger: Logger): PodServiceServer {
+  type Verb = typeof startPod;
+  /** A call that names a pod and answers it as it is afterwards. */
+  const changing = (verb: Verb) => unary(logger, async ({ id }: { id: string }, apiKey) => (
+    { pod: podToMessage(await verb(context, await ownAccount(access, apiKey, true), id)) }
+  ));
+  return {
+    createPod: unary(logger, async (request, apiKey) => {
+      const actor = await ownAccount(access, apiKey, true);
+      const { wish, fields } = podWishFromMessage(request.pod);
+      return { pod: podToMessage(await createPod(context, actor, wish, fields)) };
+    }),
+    getPod: unary(logger, async ({ id }, apiKey) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      return { pod: podToMessage(await getPod(context, accountId, id, caller.endpointIds)) };
+    }),
+    listPods: unary(logger, async (selection, apiKey) => {
+      const { endpointId } = selection;
+      const { accountId, caller } = endpointId === ''
+        ? await ownAccount(access, apiKey, false) : await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      return { pods: (await listPods(context, accountId, selection, caller.endpointIds)).map(podToMessage) };
+    }),
+    updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {
+      if (!pod) throw invalid('pod is required');
+      const actor = await ownAccount(access, apiKey, true);
+      const fields = updateMask ?? [];
+      return { pod: podToMessage(await updatePod(context, actor, pod.id, podUpdateFromMessage(pod, fields), fields)) };
+    }),
+    startPod: changing(startPod),
+    stopPod: changing(stopPod),
+    resetPod: changing(resetPod),
+    restartPod: changing(restartPod),
+    deletePod: unary(logger, async ({ id }, apiKey) => {
+      await deletePod(context, await ownAccount(access, apiKey, true), id);
+      return {};
+    }),
+    getPodLog: unary(logger, async (request, apiKey, metadata) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const tailBytes = tailBytesOf(request.tailBytes);
+      const { id, machineId } = await getPod(context, accountId, request.id, caller.endpointIds);
+      return readLog(logParts, { kind: 'pod', id, machineId, tailBytes }, apiKey, metadata);
+    }),
+  };
+}

@@ -1,0 +1,81 @@
+/** Pods between the contract and the domain. */
+import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
+import type { Pod as PodMessage } from '../../proto/gen/slipway/v1/pod.ts';
+import { invalid, snake } from '../domain/endpoint.ts';
+import type { PodWish } from '../domain/pod.ts';
+import type { PodUpdate } from '../pods/update-pod.ts';
+import type { PodView } from '../store/pod-view-store.ts';
+
+/** A pod for its owner. */
+export function podToMessage(pod: PodView): PodMessage {
+  const { machine, desired, state, registryAuthId, networkVolumeId, createdAt, lastStartedAt, stateChangedAt } = pod;
+  const { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib } = machine;
+  return {
+    ...wishOf(pod), id: pod.id, registryAuthId: registryAuthId ?? '', networkVolumeId: networkVolumeId ?? '',
+    desiredStatus: PodStatus[desired],
+    state: PodState[state],
+    statusText: pod.statusText,
+    machine: { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib },
+    gpuUuids: pod.gpuUuids,
+    gpuTypeId: pod.gpuTypeId,
+    endpointId: pod.endpointId,
+    version: pod.version,
+    costPerHour: pod.costPerHour,
+    createTime: createdAt,
+    lastStartTime: lastStartedAt,
+    stateChangeTime: stateChangedAt,
+  };
+}
+
+/** What a creation asks for, and the names of the fields that it sets. */
+export function podWishFromMessage(pod: PodMessage | undefined): { wish: PodWish; fields: string[] } {
+  if (!pod) throw invalid('pod is required');
+  const chosen = wishOf(pod);
+  const wish = { ...chosen, registryAuthId: chosen.registryAuthId || null, networkVolumeId: chosen.networkVolumeId || null };
+  const isSet = (value: unknown): boolean => (
+    value !== null && typeof value === 'object' ? Object.keys(value).length > 0 : value !== null && value !== '' && value !== 0 && value !== false
+  );
+  return { wish, fields: Object.entries(wish).filter(([, value]) => isSet(value)).map(([field]) => snake(field)) };
+}
+
+/** How each field that may be named in an update mask gets its new value. */
+const CHANGES: Record<string, (pod: PodMessage) => PodUpdate> = {
+  name: ({ name }) => ({ name }),
+  locked: ({ locked }) => ({ locked }),
+  container_disk_gb: ({ containerDiskGb }) => ({ containerDiskGb }),
+  registry_auth_id: ({ registryAuthId }) => ({ registryAuthId: registryAuthId || null }),
+  entrypoint: ({ entrypoint }) => ({ entrypoint }),
+  start_command: ({ startCommand }) => ({ startCommand }),
+  env: ({ env }) => ({ env }),
+  image_name: ({ imageName }) => ({ imageName }),
+  ports: ({ ports }) => ({ ports }),
+  volume_gb: ({ volumeGb }) => ({ volumeGb }),
+  volume_mount_path: ({ volumeMountPath }) => ({ volumeMountPath }),
+  working_directory: ({ workingDirectory }) => ({ workingDirectory }),
+};
+
+/** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
+export function podUpdateFromMessage(pod: PodMessage, mask: readonly string[]): PodUpdate {
+  if (mask.length === 0) throw invalid('update_mask is empty: name the fields to change');
+  const update: PodUpdate = {};
+  for (const path of mask) {
+    const change = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
+    if (!change) {
+      throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}`);
+    }
+    Object.assign(update, change(pod));
+  }
+  return update;
+}
+
+/** Only what an owner chooses, of a message or of a pod. */
+function wishOf<Chosen extends Pick<PodMessage, keyof PodWish> | PodWish>(pod: Chosen): Pick<Chosen, keyof PodWish> {
+  const {
+    name, templateId, imageName, startCommand, entrypoint, env, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
+    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, locked, interruptible,
+  } = pod;
+  return {
+    name, templateId, imageName, startCommand, entrypoint, env, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
+    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, locked, interruptible,
+  };
+}

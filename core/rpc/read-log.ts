@@ -1,0 +1,64 @@
+/** Logs of workers and pods: from the replica that holds the machine's session, which may be another one. */
+import { Metadata, credentials } from '@grpc/grpc-js';
+import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
+import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
+import { CHANNEL_OPTIONS, WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { fromGrpcError } from '../../proto/wire/reason.ts';
+import type { WorkerLogs } from '../dispatch/worker-logs.ts';
+import { invalid } from '../domain/endpoint.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { MachineStore } from '../store/machine-store.ts';
+
+const TAIL_BYTES_DEFAULT = 65_536;
+/** Marks a call that another replica passed on: it is not passed on again. */
+const FORWARDED_KEY = 'x-slipway-forwarded';
+const FORWARD_MS_MAX = 15_000;
+
+/** What reading needs. */
+export interface LogParts {
+  machines: MachineStore;
+  logs: WorkerLogs;
+  clock: Clock;
+}
+
+/** Whose log. */
+export interface LogWish {
+  kind: 'worker' | 'pod';
+  id: string;
+  machineId: string;
+  tailBytes: number;
+}
+
+/** How many bytes to read; 0 = the default. INVALID_REQUEST: out of range. */
+export function tailBytesOf(tailBytes: number): number {
+  if (tailBytes === 0) return TAIL_BYTES_DEFAULT;
+  if (tailBytes >= 1 && tailBytes <= WORKER_LOG_BYTES_MAX) return tailBytes;
+  throw invalid(`tail_bytes is ${tailBytes}, but must be from 1 to ${WORKER_LOG_BYTES_MAX}`);
+}
+
+/** Call it once the caller may see the log; the caller's own key opens it at another replica as it does here. UNAVAILABLE: no session. */
+export async function readLog({ machines, logs, clock }: LogParts, wish: LogWish, apiKey: string, metadata: Metadata): Promise<{ log: Buffer }> {
+  if (logs.reaches(wish.machineId)) return { log: await logs.read(wish.machineId, wish.id, wish.tailBytes) };
+  const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(wish.machineId);
+  if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${wish.kind} is not connected.`);
+  return forward(address, wish, apiKey, clock);
+}
+
+function forward(address: string, { kind, id, tailBytes }: LogWish, apiKey: string, clock: Clock): Promise<{ log: Buffer }> {
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${apiKey}`);
+  metadata.set(FORWARDED_KEY, '1');
+  const options = { deadline: clock.nowMs() + FORWARD_MS_MAX };
+  const Client = kind === 'pod' ? PodServiceClient : MachineServiceClient;
+  const client = new Client(address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  return new Promise<{ log: Buffer }>((resolve, reject) => {
+    const done = (error: unknown, response: { log: Buffer }): void => {
+      if (!error) return resolve(response);
+      const { reason, message } = fromGrpcError(error);
+      reject(new DomainError(reason, message));
+    };
+    if (client instanceof PodServiceClient) client.getPodLog({ id, tailBytes }, metadata, options, done);
+    else client.getWorkerLog({ workerId: id, tailBytes }, metadata, options, done);
+  }).finally(() => client.close());
+}

@@ -1,0 +1,85 @@
+/** What agents are told about their pods, and what they observe of them. */
+import type { PodDesired, PodState } from '../domain/pod.ts';
+import type { Database } from './database.ts';
+
+/** One pod as its agent sees it. */
+export interface PodFacts {
+  podId: string;
+  /** The run it is about. */
+  run: number;
+  state: PodState;
+  reason: string;
+  exitCode: number | null;
+}
+
+/** A pod that a machine has. */
+export interface DesiredPodRow {
+  id: string;
+  machineId: string;
+  desired: PodDesired;
+  run: number;
+  disk: number;
+}
+
+/** How to start a pod, as its row says now. */
+export interface PodSpecRow {
+  id: string;
+  run: number;
+  startCommand: string[];
+  workingDirectory: string;
+  imageName: string;
+  entrypoint: string[];
+  env: Record<string, string>;
+  /** SSH key of the account; empty: none. */
+  publicKey: string;
+  gpuUuids: string[];
+  gpuTypeId: string;
+  networkVolumeId: string | null;
+  volumeMountPath: string;
+  registryAuthId: string | null;
+  /** Sealed; null: none. */
+  credentialsSealed: Buffer | null;
+}
+
+/** See the file's first line. */
+export class PodReportStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone. */
+  async report(machineId: string, facts: readonly PodFacts[]): Promise<void> {
+    await this.#database.sql`
+      UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code,
+        state_changed_at = CASE WHEN p.state = r.state THEN p.state_changed_at ELSE now() END
+      FROM unnest(${facts.map((f) => f.podId)}::text[], ${facts.map((f) => f.run)}::int[], ${facts.map((f) => f.state)}::text[],
+        ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[]) AS r (id, run, state, reason, exit_code)
+      WHERE p.id = r.id AND p.machine_id = ${machineId} AND p.run = r.run
+        AND (p.state, p.status_text, p.exit_code) IS DISTINCT FROM (r.state, r.reason, r.exit_code)`;
+  }
+
+  /** Notes that an agent came back without some of its machine's pods: their processes are gone, and are started again if they shall run. */
+  async missing(machineId: string, listedIds: readonly string[]): Promise<void> {
+    await this.#database.sql`
+      UPDATE pod SET state = CASE desired WHEN 'RUNNING' THEN 'STARTING' ELSE 'EXITED' END, status_text = '', exit_code = NULL, state_changed_at = now()
+      WHERE machine_id = ${machineId} AND id <> ALL(${[...listedIds]}) AND state <> CASE desired WHEN 'RUNNING' THEN 'STARTING' ELSE 'EXITED' END`;
+  }
+
+  /** All pods of these machines. */
+  async desiredOf(machineIds: readonly string[]): Promise<DesiredPodRow[]> {
+    return this.#database.sql<DesiredPodRow[]>`
+      SELECT id, machine_id AS "machineId", desired, run, disk FROM pod WHERE machine_id = ANY(${[...machineIds]}) ORDER BY created_at, id`;
+  }
+
+  /** How to start these pods. */
+  async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
+    return this.#database.sql<PodSpecRow[]>`
+      SELECT p.id, p.run, p.start_command AS "startCommand", p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint,
+        p.env, a.public_key AS "publicKey", p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.network_volume_id AS "networkVolumeId",
+        p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
+      FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
+      WHERE p.id = ANY(${[...podIds]})`;
+  }
+}

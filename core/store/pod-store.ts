@@ -1,0 +1,136 @@
+/** Pods: what their owners want of them. What agents observe is written in pod-report-store. */
+import { and, eq, sql } from 'drizzle-orm';
+import { networkVolume } from '../../drizzle/schema/network-volume.ts';
+import { pod } from '../../drizzle/schema/pod.ts';
+import type { Actor } from '../domain/access.ts';
+import { invalid } from '../domain/endpoint.ts';
+import { sameCard } from '../domain/gpu-pools.ts';
+import type { PlacementMachine } from '../domain/placement.ts';
+import type { Pod, PodSettings } from '../domain/pod.ts';
+import { recordChange } from './audit-store.ts';
+import { statementOf } from './database.ts';
+import type { Database } from './database.ts';
+import { MachineStore } from './machine-store.ts';
+import { holdRegistryAuth } from './registry-auth-store.ts';
+
+/** A place that was chosen. */
+export interface PodPlace {
+  machineId: string;
+  gpuUuids: string[];
+}
+
+/** What to do with a pod. */
+export interface PodChange {
+  /** Name of the rpc, for the audit trail. */
+  action: string;
+  /** Names of the fields that the caller set. */
+  fields: readonly string[];
+  settings?: Partial<PodSettings>;
+  /** Let it run anew, or let it stand still. Absent: neither. */
+  run?: 'anew' | 'not';
+  /** Give it an empty disk. */
+  emptyDisk?: boolean;
+}
+
+type Transaction = Pick<Database['db'], 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
+
+/** See the file's first line. */
+export class PodStore {
+  readonly #database: Database;
+  readonly #machines: MachineStore;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#machines = new MachineStore(database);
+  }
+
+  /**
+   * Creates a pod where `choose` says; it gets the machines under the placement lock, and the data centre of the pod's network volume if it
+   * has one. INVALID_REQUEST: registry credentials or volume are not in the account.
+   */
+  async create(
+    id: string, actor: Actor, settings: PodSettings, fields: readonly string[],
+    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[]) => PodPlace,
+  ): Promise<Pod> {
+    return this.#database.db.transaction(async (tx) => {
+      const { accountId } = actor;
+      await holdRegistryAuth(tx, accountId, settings.registryAuthId);
+      const dataCenterIds = await holdVolume(tx, accountId, settings.networkVolumeId);
+      const machines = await this.#machines.placementView(statementOf(tx), '');
+      const placed = placeOf(machines, choose(machines, dataCenterIds));
+      const [row] = await tx.insert(pod).values({ ...settings, ...placed, id, accountId }).returning();
+      await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
+      return podFromRow(row!);
+    });
+  }
+
+  /**
+   * Changes a pod under its lock: `decide` sees it as it stands; undefined: nothing is to be done. One that stands still and shall run gets
+   * the GPUs that `choose` says. Undefined: there is no such pod in this account.
+   */
+  async change(
+    id: string, actor: Actor, decide: (current: Pod) => PodChange | undefined,
+    choose: (current: Pod, machines: readonly PlacementMachine[]) => PodPlace,
+  ): Promise<Pod | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const current = await locked(tx, id, actor.accountId);
+      const change = current && decide(current);
+      if (!current || !change) return current;
+      const { action, fields, settings = {}, run, emptyDisk } = change;
+      if (settings.registryAuthId !== undefined) await holdRegistryAuth(tx, actor.accountId, settings.registryAuthId);
+      const set = { ...settings, ...(emptyDisk && { disk: current.disk + 1 }) };
+      if (run === 'not') Object.assign(set, { desired: 'EXITED', gpuUuids: [] });
+      if (run === 'anew') Object.assign(set, freshRun(current));
+      if (run === 'anew' && current.desired === 'EXITED') {
+        const machines = await this.#machines.placementView(statementOf(tx), '');
+        // Usage is metered by a trigger that fires when `desired` is set: it is set only where it changes.
+        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, choose(current, machines)));
+      }
+      const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
+      await recordChange(tx, { ...actor, action, subjectId: id, fields });
+      return podFromRow(row!);
+    });
+  }
+
+  /** Deletes a pod. Answers its machine; undefined: there is no such pod in this account. */
+  async remove(id: string, actor: Actor): Promise<string | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx.delete(pod).where(and(eq(pod.id, id), eq(pod.accountId, actor.accountId))).returning({ machineId: pod.machineId });
+      if (row) await recordChange(tx, { ...actor, action: 'DeletePod', subjectId: id, fields: [] });
+      return row?.machineId;
+    });
+  }
+}
+
+/** A stored pod. */
+export function podFromRow(row: typeof pod.$inferSelect): Pod {
+  return {
+    ...row,
+    computeType: row.computeType as Pod['computeType'], desired: row.desired as Pod['desired'], state: row.state as Pod['state'],
+  };
+}
+
+/** A new run, as nobody has observed it yet. */
+function freshRun(current: Pod) {
+  return { run: current.run + 1, state: 'STARTING', statusText: '', exitCode: null, lastStartedAt: sql`now()`, stateChangedAt: sql`now()` };
+}
+
+/** Where it is, with the name of its GPUs. */
+function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids }: PodPlace) {
+  const gpu = machines.find((machine) => machine.id === machineId)?.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
+  return { machineId, gpuUuids, gpuTypeId: gpu ? sameCard(gpu.name) : '' };
+}
+
+/** Locks a network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account. */
+async function holdVolume(tx: Transaction, accountId: string, id: string | null): Promise<string[]> {
+  if (id === null) return [];
+  const [row] = await tx.select({ place: networkVolume.dataCenterId }).from(networkVolume)
+    .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId))).for('share');
+  if (!row) throw invalid(`network_volume_id: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
+  return [row.place];
+}
+
+async function locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {
+  const [row] = await tx.select().from(pod).where(and(eq(pod.id, id), eq(pod.accountId, accountId))).for('update');
+  return row && podFromRow(row);
+}

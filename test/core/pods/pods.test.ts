@@ -1,0 +1,287 @@
+/** Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted. */
+import t from 'tap';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+// One server for the whole file.
+await createDatabase(t);
+
+const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
+const gpu = (uuid: string, name = 'NVIDIA L4') => ({ uuid, name, memoryMib: 24_576, migProfile: '' });
+
+const create = async (core: CoreReplicas, fields: Partial<Pod>, key = core.key): Promise<Pod> =>
+  (await call(core.clients.pods, 'createPod', { pod: Pod.fromPartial(fields) }, key)).pod!;
+const get = async (core: CoreReplicas, id: string, key = core.key): Promise<Pod> => (await call(core.clients.pods, 'getPod', { id }, key)).pod!;
+const list = async (core: CoreReplicas, request: { includeWorkers?: boolean; endpointId?: string } = {}, key = core.key): Promise<Pod[]> =>
+  (await call(core.clients.pods, 'listPods', { includeWorkers: false, endpointId: '', ...request }, key)).pods;
+const act = async (core: CoreReplicas, verb: 'startPod' | 'stopPod' | 'resetPod' | 'restartPod', id: string, key = core.key): Promise<Pod> =>
+  (await call(core.clients.pods, verb, { id }, key)).pod!;
+const update = async (core: CoreReplicas, id: string, fields: Partial<Pod>): Promise<Pod> => (await call(core.clients.pods, 'updatePod', {
+  pod: Pod.fromPartial({ ...fields, id }),
+  updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
+}, core.key)).pod!;
+const remove = (core: CoreReplicas, id: string, key = core.key) => call(core.clients.pods, 'deletePod', { id }, key);
+const row = async (core: CoreReplicas, id: string) => (await core.sql`SELECT * FROM pod WHERE id = ${id}`)[0]!;
+
+t.test('defaults, and the machine it is on', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ gpus: [gpu('GPU-1')], locations: ['CZ', 'EU-CZ-1'] });
+  await call(core.clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA L4', usdPerHour: 0.5 }] }, core.rootKey);
+  const pod = await create(core, { startCommand: ['sleep', '9'] });
+  t.match(pod, {
+    id: /^[a-z0-9]{14}$/, name: 'my pod', templateId: '', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace', gpuCount: 1,
+    computeType: 'GPU', desiredStatus: PodStatus.RUNNING, state: PodState.STARTING, statusText: '', gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4',
+    endpointId: '', costPerHour: 0.5, locked: false, registryAuthId: '', networkVolumeId: '',
+    machine: { id: agent.machineId, locations: ['CZ', 'EU-CZ-1'], gpus: [{ uuid: 'GPU-1' }] },
+  });
+  t.ok(pod.createTime instanceof Date && pod.lastStartTime instanceof Date && pod.stateChangeTime instanceof Date);
+  t.same(await get(core, pod.id), pod);
+  t.same(await list(core), [pod]);
+  await call(core.clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA L4', usdPerHour: 9 }] }, core.rootKey);
+  t.equal((await get(core, pod.id)).costPerHour, 0.5, 'the price it began with');
+  t.equal((await act(core, 'stopPod', pod.id)).costPerHour, 9, 'what a start would cost now');
+});
+
+t.test('a template gives what the request leaves out', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const templateId = await core.createTemplate({
+    imageName: 'i', startCommand: ['a', 'b'], entrypoint: ['e'], env: { A: '1', B: '1' }, workingDirectory: '/tmp', containerDiskGb: 7, volumeGb: 0,
+    volumeMountPath: '/v', ports: ['1/tcp'],
+  });
+  t.match(await create(core, { templateId, computeType: 'CPU' }), {
+    name: 'my pod', templateId, imageName: 'i', startCommand: ['a', 'b'], entrypoint: ['e'], env: { A: '1', B: '1' }, workingDirectory: '/tmp',
+    containerDiskGb: 7, volumeGb: 0, volumeMountPath: '/v', ports: ['1/tcp'], gpuCount: 0,
+  });
+  t.match(await create(core, { templateId, computeType: 'CPU', name: 'n', startCommand: ['c'], env: { B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'] }), {
+    name: 'n', imageName: 'i', startCommand: ['c'], env: { A: '1', B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'],
+  });
+  const stranger = await core.newKey(KeyScope.ALL, [], await core.newAccount());
+  const theirs = await core.createTemplate({}, stranger);
+  t.match(await reasonOf(create(core, { templateId: theirs })), /^INVALID_REQUEST: template_id: there is no template/);
+  const shared = await core.createTemplate({ public: true }, stranger);
+  t.equal((await create(core, { templateId: shared, computeType: 'CPU' })).templateId, shared);
+});
+
+const BAD: [fields: Partial<Pod>, why: RegExp][] = [
+  [{}, /template_id, image_name or start_command/],
+  [{ startCommand: [''] }, /names no program/], [{ ...CPU, name: 'x'.repeat(192) }, /name has 192/], [{ ...CPU, name: 'a\0' }, /cannot be stored/],
+  [{ ...CPU, gpuCount: 1 }, /takes no gpu_ids/], [{ ...CPU, gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/], [{ ...CPU, computeType: 'TPU' }, /GPU or CPU/],
+  [{ imageName: 'i', gpuCount: -1 }, /gpu_count is -1/], [{ imageName: 'i', gpuCount: 65 }, /gpu_count is 65/],
+  [{ imageName: 'i', gpuIds: ['AMPERE_99'] }, /"AMPERE_99" is not known/], [{ ...CPU, containerDiskGb: -1 }, /container_disk_gb is -1/],
+  [{ ...CPU, volumeGb: 70_000 }, /volume_gb/], [{ ...CPU, ports: ['x'] }, /ports/], [{ ...CPU, env: { 'a b': '' } }, /not a name for a variable/],
+  [{ ...CPU, locations: [''] }, /locations/], [{ ...CPU, allowedCudaVersions: ['x'] }, /not a version/],
+  [{ ...CPU, templateId: 'nosuch' }, /no template "nosuch"/], [{ ...CPU, registryAuthId: 'nosuch' }, /registry_auth_id/],
+  [{ ...CPU, networkVolumeId: 'nosuch' }, /network_volume_id/], [{ ...CPU, registryAuthId: '\0' }, /cannot be stored/],
+];
+
+t.test('bad fields change nothing', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent({ gpus: [gpu('GPU-1')] });
+  for (const [fields, why] of BAD) {
+    const reason = await reasonOf(create(core, fields));
+    t.match(reason, /^INVALID_REQUEST: /, JSON.stringify(fields));
+    t.match(reason, why);
+  }
+  t.match(await reasonOf(call(core.clients.pods, 'createPod', { pod: undefined }, core.key)), /pod is required/);
+  t.equal((await core.sql`SELECT FROM pod`).length + (await core.sql`SELECT FROM usage_span`).length, 0);
+});
+
+t.test('no capacity says what each machine said', async (t) => {
+  const core = await startReplicas(t);
+  const text = /^NO_CAPACITY: There are no longer any instances available with the requested specifications\. /;
+  const nobody = await reasonOf(create(core, CPU));
+  t.match(nobody, text);
+  t.match(nobody, /no machine has joined/);
+  const agent = await core.joinAgent({ gpus: [gpu('GPU-1'), gpu('GPU-2')], cpuSlots: 1 });
+  const first = await create(core, { imageName: 'i', gpuCount: 2 });
+  t.same(first.gpuUuids, ['GPU-1', 'GPU-2']);
+  await create(core, CPU);
+  t.match(await reasonOf(create(core, { imageName: 'i' })), new RegExp(`${agent.machineId}: 1 of one type are needed and 0 of the GPUs asked for are free`));
+  t.match(await reasonOf(create(core, CPU)), /all of its 1 slots/);
+  t.match(await reasonOf(create(core, { imageName: 'i', locations: ['DE'] })), /it is in no location, not in DE/);
+  await act(core, 'stopPod', first.id);
+  const second = await create(core, { imageName: 'i' });
+  t.match(await reasonOf(act(core, 'startPod', first.id)), text, 'its GPUs were taken meanwhile');
+  t.match(await get(core, first.id), { desiredStatus: PodStatus.EXITED, gpuUuids: [] }, 'and it stands still as before');
+  await remove(core, second.id);
+  t.match(await act(core, 'startPod', first.id), { desiredStatus: PodStatus.RUNNING, gpuUuids: ['GPU-1', 'GPU-2'] });
+  const away = await core.joinAgent({ gpus: [gpu('GPU-3')] });
+  const third = await create(core, { imageName: 'i' });
+  await act(core, 'stopPod', third.id);
+  away.drop();
+  await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${away.machineId}`;
+  t.match(await reasonOf(act(core, 'startPod', third.id)), /its agent is not connected/);
+  t.match(await get(core, third.id), { statusText: 'Its machine is not connected at the moment.' });
+});
+
+t.test('GPUs and slots go to a worker or a pod, never to both', async (t) => {
+  const core = await startReplicas(t, 2);
+  const agent = await core.joinAgent({ gpus: [gpu('GPU-1'), gpu('GPU-2')], cpuSlots: 1 });
+  const pod = await create(core, { imageName: 'i' });
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 2 });
+  await core.ready(endpointId, 1);
+  await waitFor('the second worker to be refused', async () =>
+    (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${endpointId} AND throttled = 1`).length === 1);
+  t.same(agent.desired.flatMap((worker) => worker.spec!.gpuUuids), ['GPU-1', 'GPU-2'].filter((uuid) => !pod.gpuUuids.includes(uuid)));
+  t.match(await reasonOf(create(core, { imageName: 'i' })), /^NO_CAPACITY/, 'and no second pod either');
+  await act(core, 'stopPod', pod.id);
+  await core.ready(endpointId, 2);
+  t.match(await reasonOf(act(core, 'startPod', pod.id)), /^NO_CAPACITY/);
+  await create(core, CPU);
+  const cpuEndpoint = await core.createEndpoint();
+  await waitFor('the slot to be taken', async () =>
+    (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${cpuEndpoint} AND throttled = 1`).length === 1);
+});
+
+t.test('pods that are made at the same moment never share a GPU', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent({ gpus: ['a', 'b', 'c'].map((uuid) => gpu(uuid)) });
+  const made = await Promise.allSettled(Array.from({ length: 6 }, () => create(core, { imageName: 'i' })));
+  const uuids = made.flatMap((result) => (result.status === 'fulfilled' ? result.value.gpuUuids : []));
+  t.same(uuids.sort(), ['a', 'b', 'c']);
+});
+
+t.test('verbs', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const { id, lastStartTime } = await create(core, CPU);
+  const runs = async () => { const { run, disk, desired } = await row(core, id); return [run, disk, desired]; };
+  await act(core, 'startPod', id);
+  t.same(await runs(), [1, 1, 'RUNNING'], 'starting a running pod changes nothing');
+  t.match(await act(core, 'restartPod', id), { state: PodState.STARTING });
+  t.same(await runs(), [2, 1, 'RUNNING']);
+  await act(core, 'resetPod', id);
+  t.same(await runs(), [3, 2, 'RUNNING']);
+  t.match(await act(core, 'stopPod', id), { desiredStatus: PodStatus.EXITED, gpuUuids: [] });
+  await act(core, 'stopPod', id);
+  t.same(await runs(), [3, 2, 'EXITED']);
+  const again = await act(core, 'startPod', id);
+  t.same(await runs(), [4, 2, 'RUNNING']);
+  t.ok(again.lastStartTime! > lastStartTime!);
+  await act(core, 'stopPod', id);
+  t.match(await act(core, 'resetPod', id), { desiredStatus: PodStatus.RUNNING }, 'a reset starts it anew too');
+  t.same(await runs(), [5, 3, 'RUNNING']);
+  await remove(core, id);
+  t.match(await reasonOf(get(core, id)), /^NOT_FOUND: There is no pod/);
+  const audit = await core.sql<{ action: string }[]>`SELECT action, fields, key_id FROM audit_event WHERE subject_id = ${id} ORDER BY id`;
+  t.same(audit.map((event) => event.action), ['CreatePod', 'RestartPod', 'ResetPod', 'StopPod', 'StartPod', 'StopPod', 'ResetPod', 'DeletePod']);
+  t.match(audit[0], { fields: ['start_command', 'compute_type'], key_id: /^./ });
+});
+
+t.test('updates', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const { id } = await create(core, { ...CPU, env: { A: '1' } });
+  const runs = async () => { const { run, disk } = await row(core, id); return [run, disk]; };
+  t.match(await update(core, id, { name: 'n' }), { name: 'n' });
+  await update(core, id, { env: { A: '1' } });
+  t.same(await runs(), [1, 1], 'nothing that matters changed');
+  t.match(await update(core, id, { env: { A: '2' }, containerDiskGb: 5, ports: ['1/tcp'] }), { env: { A: '2' }, containerDiskGb: 5, ports: ['1/tcp'], name: 'n' });
+  t.same(await runs(), [2, 2]);
+  await act(core, 'stopPod', id);
+  t.match(await update(core, id, { startCommand: ['true'], workingDirectory: '/tmp', volumeGb: 1, volumeMountPath: '/v', imageName: 'x', entrypoint: ['e'] }),
+    { startCommand: ['true'], desiredStatus: PodStatus.EXITED });
+  t.same(await runs(), [2, 2], 'one that stands still keeps its files and goes on standing');
+  t.match(await reasonOf(update(core, id, {})), /update_mask is empty/);
+  t.match(await reasonOf(update(core, id, { gpuCount: 2 })), /"gpu_count" cannot be changed; allowed are name, /);
+  t.match(await reasonOf(update(core, id, { name: '' })), /name has 0/);
+  t.match(await reasonOf(update(core, id, { startCommand: [], imageName: '' })), /what should it run/);
+  t.match(await reasonOf(update(core, id, { registryAuthId: 'nosuch' })), /registry_auth_id/);
+  t.match(await reasonOf(update(core, 'nosuch', { name: 'x' })), /^NOT_FOUND/);
+});
+
+t.test('a locked pod', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const { id } = await create(core, { ...CPU, locked: true });
+  for (const refused of [
+    () => act(core, 'stopPod', id), () => act(core, 'resetPod', id), () => update(core, id, { name: 'x' }), () => update(core, id, { name: 'x', locked: true }),
+  ]) {
+    t.match(await reasonOf(refused()), /^POD_FIXED: .*set locked to false first/);
+  }
+  await act(core, 'restartPod', id);
+  t.match(await update(core, id, { locked: true }), { locked: true });
+  t.match(await update(core, id, { locked: false, name: 'y' }), { locked: false, name: 'y' });
+  t.equal((await row(core, id)).disk, 1);
+  await act(core, 'stopPod', id);
+});
+
+t.test('workers are shown as pods and cannot be changed', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ gpus: [gpu('GPU-1')], onLogRequest: () => Buffer.from('hello') });
+  const templateId = await core.createTemplate({ env: { SECRET: 's' }, imageName: 'i' });
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], templateId, env: { MORE: 's' }, name: 'my endpoint' });
+  const other = await core.createEndpoint({ workersMin: 1 });
+  await core.ready(endpointId);
+  await core.ready(other);
+  const pod = await create(core, CPU);
+  const id = agent.desired.find((worker) => worker.endpointId === endpointId)!.workerId;
+  const shown = await get(core, id);
+  t.match(shown, {
+    id, name: 'my endpoint', endpointId, templateId, imageName: 'i', gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4', gpuCount: 1, version: 0,
+    desiredStatus: PodStatus.RUNNING, state: PodState.RUNNING, machine: { id: agent.machineId },
+  });
+  t.same(shown.env, {}, 'without secrets');
+  t.same((await list(core)).map((found) => found.id), [pod.id]);
+  t.equal((await list(core, { includeWorkers: true })).length, 3);
+  t.same((await list(core, { endpointId })).map((found) => found.id), [id]);
+  t.match(await reasonOf(list(core, { endpointId: 'nosuch' })), /^ENDPOINT_NOT_FOUND/);
+  const limited = await core.newKey(KeyScope.ALL, [other]);
+  t.same((await list(core, { includeWorkers: true }, limited)).map((found) => found.endpointId).sort(), ['', other]);
+  t.match(await reasonOf(get(core, id, limited)), /^NOT_FOUND/);
+  t.match(await reasonOf(list(core, { endpointId }, limited)), /^UNAUTHORIZED/);
+  for (const refused of [() => act(core, 'stopPod', id), () => act(core, 'startPod', id), () => update(core, id, { name: 'x' }), () => remove(core, id)]) {
+    t.match(await reasonOf(refused()), new RegExp(`^POD_FIXED: ${id} is a worker of the endpoint ${endpointId}`));
+  }
+  t.equal(String((await call(core.clients.pods, 'getPodLog', { id, tailBytes: 0 }, core.key)).log), 'hello');
+  agent.send({ workers: [{ workerId: id, endpointId, state: WorkerState.UNHEALTHY, reason: 'it fell' }] });
+  await waitFor('its end', async () => (await get(core, id)).state === PodState.FAILED);
+  t.match(await get(core, id), { statusText: 'it fell' });
+});
+
+t.test('other accounts and lesser keys', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  const { id } = await create(core, CPU);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const [worker] = agent.desired;
+  const stranger = await core.newKey(KeyScope.ALL, [], await core.newAccount());
+  t.same(await list(core, { includeWorkers: true }, stranger), []);
+  for (const theirs of [id, worker!.workerId]) {
+    for (const refused of [
+      () => get(core, theirs, stranger), () => act(core, 'stopPod', theirs, stranger), () => remove(core, theirs, stranger),
+      () => call(core.clients.pods, 'getPodLog', { id: theirs, tailBytes: 0 }, stranger),
+    ]) t.match(await reasonOf(refused()), /^NOT_FOUND/);
+  }
+  const reader = await core.newKey(KeyScope.READ_ONLY);
+  t.equal((await get(core, id, reader)).id, id);
+  for (const refused of [
+    () => act(core, 'stopPod', id, reader), () => create(core, CPU, reader), () => remove(core, id, reader), () => get(core, id, core.agentKey),
+    () => get(core, id, core.rootKey),
+  ]) {
+    t.match(await reasonOf(refused()), /^UNAUTHORIZED/);
+  }
+  t.match(await row(core, id), { desired: 'RUNNING', run: 1 });
+  t.match(await reasonOf(call(core.clients.pods, 'getPodLog', { id, tailBytes: -1 }, core.key)), /tail_bytes is -1/);
+});
+
+t.test('a network volume says where the pod goes', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent({ locations: ['EU-1'] });
+  await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES
+    ('there', ${core.accountId}, 'v', 1, 'EU-2'), ('strange', ${await core.newAccount()}, 'v', 1, 'EU-1')`;
+  t.match(await reasonOf(create(core, { ...CPU, networkVolumeId: 'there' })), /^NO_CAPACITY: .*the network volumes are in EU-2/);
+  t.match(await reasonOf(create(core, { ...CPU, networkVolumeId: 'strange' })), /^INVALID_REQUEST: network_volume_id/);
+  const second = await core.joinAgent({ locations: ['EU-2'] });
+  t.match(await create(core, { ...CPU, networkVolumeId: 'there' }), { networkVolumeId: 'there', machine: { id: second.machineId } });
+});
