@@ -147,10 +147,10 @@ export function buildCore(config: CoreConfig, { logger }: { logger: Logger }): C
   const health = new Health({ ping: () => database.sql`SELECT 1`, ...seams, logger });
   const parts = buildParts(database, config, logger, () => config.advertise || server.address);
   const { server, jobCalls } = buildServer(parts, health, config, logger);
-  const { table, loop, scaling, reports, desired, audit } = parts.dispatch;
+  const { table, loop, scaling, reports, pods, desired, audit } = parts.dispatch;
   // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
   const services = [
-    ...parts.engine.services, reports, desired, audit, scaling, table, loop, server, endEarly(table), jobCalls, endEarly(loop), health,
+    ...parts.engine.services, reports, pods, desired, audit, scaling, table, loop, server, endEarly(table), jobCalls, endEarly(loop), health,
   ];
   const starting = new AbortController();
   let stopping: Promise<void> | undefined;

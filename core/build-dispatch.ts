@@ -4,6 +4,7 @@ import { AttemptAudit } from './dispatch/attempt-audit.ts';
 import { DesiredLoop } from './dispatch/desired-loop.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
 import { LeaseKeeper } from './dispatch/lease-keeper.ts';
+import { PodReports } from './dispatch/pod-reports.ts';
 import { returnOrphans } from './dispatch/return-orphans.ts';
 import { SessionTable } from './dispatch/session-table.ts';
 import type { SessionContext } from './dispatch/session.ts';
@@ -18,6 +19,7 @@ import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { ScaleLoop } from './scaling/scale-loop.ts';
 import type { MachineStore } from './store/machine-store.ts';
+import type { PodReportStore } from './store/pod-report-store.ts';
 import type { ScaleStore } from './store/scale-store.ts';
 import type { WorkerStore } from './store/worker-store.ts';
 
@@ -26,6 +28,7 @@ export interface DispatchOptions {
   machines: MachineStore;
   workers: WorkerStore;
   scales: ScaleStore;
+  podReports: PodReportStore;
   events: JobEvents;
   openCredentials: OpenCredentials;
   /** Where other replicas reach this one. */
@@ -55,7 +58,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, scales, events, openCredentials, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, scales, podReports, events, openCredentials, replicaAddress, clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -68,8 +71,9 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     onDesired: (machineIds) => events.emit('desired', machineIds), ...seams,
   });
   const reports = new WorkerReports({ workers, onChanged: (endpointIds) => scaling.wake(endpointIds), ...seams });
-  const desired = new DesiredLoop({ table, workers, events, openCredentials, ...seams });
+  const desired = new DesiredLoop({ table, workers, podReports, events, openCredentials, ...seams });
   const audit = new AttemptAudit({ table, pool, workers, attempts, arriving, ...seams });
+  const pods = new PodReports({ podReports, ...seams });
   const logs = new WorkerLogs(table, clock);
   const drainOne = async (workerId: string, machineId: string): Promise<void> => {
     const endpointId = await scales.drainOne(workerId, machineId);
@@ -77,7 +81,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.wake([endpointId]);
   };
   const sessions: SessionContext = {
-    table, pool, machines, workers, attempts, reports, desired, arriving, replicaAddress, ...seams,
+    table, pool, machines, workers, attempts, reports, pods, desired, arriving, replicaAddress, ...seams,
     leases: new LeaseKeeper(machines),
     onLogReply: (reply) => logs.answer(reply),
     onRefresh: (workerId, machineId) => {
@@ -85,6 +89,6 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
       table.own(drainOne(workerId, machineId).catch(onFailure));
     },
   };
-  return { sessions, table, loop, scaling, reports, desired, audit, logs };
+  return { sessions, table, loop, scaling, reports, pods, desired, audit, logs };
 }
 

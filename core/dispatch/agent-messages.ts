@@ -18,7 +18,7 @@ import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;
 const CPU_SLOTS_MAX = 10_000;
-/** Longest reason of a worker that is stored, in characters (agent_service.proto: 4 KiB). */
+/** Longest reason of a worker or pod that is stored, in characters (agent_service.proto: 4 KiB). */
 const REASON_LENGTH_MAX = 4_096;
 /** Most attempts a worker may ask for at once. */
 const CAPACITY_MAX = 10_000;
@@ -99,7 +99,7 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     workerId: report.workerId,
     state,
     capacity: Math.min(Math.max(report.capacity, 0), CAPACITY_MAX),
-    reason: storable(report.reason).slice(-REASON_LENGTH_MAX),
+    reason: reasonOf(report.reason),
     exitCode: report.exitCode ?? null,
     sdkVersion: storable(report.sdkVersion).slice(0, 64),
   };
@@ -141,6 +141,11 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
     },
   };
+}
+
+/** Why a worker or pod ended, as it is stored: the end of it, where the last lines are. */
+export function reasonOf(text: string): string {
+  return storable(text).slice(-REASON_LENGTH_MAX);
 }
 
 /** What a worker wrote may hold anything; PostgreSQL stores no NUL. */

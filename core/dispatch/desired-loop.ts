@@ -1,16 +1,18 @@
 /**
- * Tells agents which workers their machines should have: the full set, whenever it differs from what was sent last. Woken by changes; every
+ * Tells agents which workers and pods their machines should have: the full set, whenever it differs from what was sent last. Woken by changes; every
  * two seconds it compares by itself.
  */
 import type { JobEvents } from '../jobs/job-events.ts';
-import type { DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
+import type { DesiredPodRow, PodReportStore } from '../store/pod-report-store.ts';
 import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
 import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
+import { desiredPods, podPicture } from './desired-pods.ts';
 import type { Session } from './session.ts';
 import type { SessionTable } from './session-table.ts';
 
@@ -20,6 +22,7 @@ const PERIOD_MS = 2_000;
 export interface DesiredLoopOptions {
   table: SessionTable;
   workers: WorkerStore;
+  podReports: PodReportStore;
   events: JobEvents;
   openCredentials: OpenCredentials;
   clock: Clock;
@@ -32,6 +35,7 @@ interface Sent {
   picture: string;
   /** How each worker was to be started; that never changes for one worker. */
   messages: Map<string, DesiredWorker>;
+  pods: Map<string, DesiredPod>;
 }
 
 /** See the file's first lines. */
@@ -70,18 +74,21 @@ export class DesiredLoop implements Service {
 
   async #push(sessions: readonly Session[]): Promise<void> {
     if (sessions.length === 0) return;
-    const rows = await this.#options.workers.desiredOf(sessions.map((session) => session.machineId));
-    const byMachine = Map.groupBy(rows, (row) => row.machineId);
+    const machineIds = sessions.map((session) => session.machineId);
+    const workers = Map.groupBy(await this.#options.workers.desiredOf(machineIds), (row) => row.machineId);
+    const pods = Map.groupBy(await this.#options.podReports.desiredOf(machineIds), (row) => row.machineId);
     for (const session of sessions) {
       // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it from the agent.
-      if (session.isOpen) await this.#pushOne(session, byMachine.get(session.machineId) ?? []);
+      const { machineId } = session;
+      if (session.isOpen) await this.#pushOne(session, workers.get(machineId) ?? [], pods.get(machineId) ?? []);
     }
   }
 
-  async #pushOne(session: Session, rows: readonly DesiredWorkerRow[]): Promise<void> {
-    const picture = rows.map((row) => `${row.id}=${row.desired}`).join();
+  async #pushOne(session: Session, rows: readonly DesiredWorkerRow[], podRows: readonly DesiredPodRow[]): Promise<void> {
+    const picture = `${rows.map((row) => `${row.id}=${row.desired}`).join()};${podPicture(podRows)}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
+    const pods = await desiredPods(this.#options.podReports, podRows, before?.pods, this.#options.openCredentials);
     const fresh = rows.filter((row) => !before?.messages.has(row.id)).map((row) => row.id);
     const specs = new Map((fresh.length === 0 ? [] : await this.#options.workers.specsOf(fresh)).map((spec) => [spec.id, spec]));
     const messages = new Map<string, DesiredWorker>();
@@ -92,7 +99,7 @@ export class DesiredLoop implements Service {
       if (spec) messages.set(row.id, desiredToMessage(row, spec, this.#options.openCredentials));
       else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row) });
     }
-    this.#sent.set(session, { picture, messages });
-    session.desire(rows, [...messages.values()]);
+    this.#sent.set(session, { picture, messages, pods });
+    session.desire(rows, [...messages.values()], [...pods.values()]);
   }
 }

@@ -4,7 +4,7 @@
  * hold: capacity bounds assignments, its own sending bounds the acknowledgements.
  */
 import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Assignment, AttemptRef, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Assignment, AttemptRef, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
 import type { AttemptKey } from '../jobs/slots.ts';
 import { attemptId } from './slot-pool.ts';
@@ -50,9 +50,9 @@ export class SessionOutbox {
     this.#schedule();
   }
 
-  /** The full set of workers; of several only the latest leaves. */
-  desired(workers: DesiredWorker[]): void {
-    this.#first.desired = { workers, pods: [] };
+  /** The full set of workers and pods; of several only the latest leaves. */
+  desired(workers: DesiredWorker[], pods: DesiredPod[]): void {
+    this.#first.desired = { workers, pods };
     this.#schedule();
   }
 

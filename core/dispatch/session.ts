@@ -2,7 +2,7 @@
  * One connection of an agent, from its hello to its end. Any failure in any part ends all of it, and the agent comes back with a new
  * session and the full picture. What an agent sends is handled in the order in which it arrived.
  */
-import type { Hello, SessionRequest, WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredPod, DesiredWorker, Hello, SessionRequest, WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
@@ -14,6 +14,7 @@ import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
 import type { DesiredLoop } from './desired-loop.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
+import type { PodReports } from './pod-reports.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
 import type { OutgoingStream } from './session-outbox.ts';
@@ -41,6 +42,7 @@ export interface SessionContext {
   attempts: AttemptCalls;
   leases: LeaseKeeper;
   reports: WorkerReports;
+  pods: PodReports;
   desired: DesiredLoop;
   /** Attempts whose outcome has arrived and is not written yet. */
   arriving: Set<string>;
@@ -146,10 +148,10 @@ export class Session implements AssignmentSink {
     this.#outbox.stop(refOf({ ...key, workerId: this.#context.pool.workerOf(key) ?? '' }), reason);
   }
 
-  /** Sends the full set of desired workers. */
-  desire(rows: readonly DesiredWorkerRow[], message: Parameters<SessionOutbox['desired']>[0]): void {
+  /** Sends the full set of desired workers and pods. */
+  desire(rows: readonly DesiredWorkerRow[], workers: DesiredWorker[], pods: DesiredPod[]): void {
     if (this.#state !== 'open') return;
-    this.#outbox.desired(message);
+    this.#outbox.desired(workers, pods);
     this.#workers?.desire(rows);
   }
 
@@ -169,7 +171,7 @@ export class Session implements AssignmentSink {
   }
 
   async #join(hello: Hello | undefined): Promise<void> {
-    const { table, machines, workers, attempts, leases, desired, logger, replicaAddress } = this.#context;
+    const { table, machines, workers, pods, attempts, leases, desired, logger, replicaAddress } = this.#context;
     const machine = machineFromMessage(hello?.machine);
     this.#machineId = machine.id;
     // From here on an earlier session on this replica claims nothing more, and one elsewhere is fenced by the row.
@@ -186,6 +188,7 @@ export class Session implements AssignmentSink {
       attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
     )));
     await workers.endUnlisted(machine.id, hello!.workers.map((report) => report.workerId));
+    await pods.begin(machine.id, hello!.pods);
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down');
     this.#open(hello!, held, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
@@ -208,6 +211,7 @@ export class Session implements AssignmentSink {
     this.#inbox.chunks(message.chunks);
     this.#inbox.progress(message.progress);
     this.#inbox.outcomes(message.outcomes);
+    this.#context.pods.changed(this.#machineId, message.pods);
     for (const reply of message.logReplies) this.#context.onLogReply(reply);
   }
 

@@ -22,9 +22,7 @@ export interface DesiredPodRow {
 }
 
 /** How to start a pod, as its row says now. */
-export interface PodSpecRow {
-  id: string;
-  run: number;
+export interface PodSpecRow extends DesiredPodRow {
   startCommand: string[];
   workingDirectory: string;
   imageName: string;
@@ -76,7 +74,7 @@ export class PodReportStore {
   /** How to start these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
     return this.#database.sql<PodSpecRow[]>`
-      SELECT p.id, p.run, p.start_command AS "startCommand", p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint,
+      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand", p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint,
         p.env, a.public_key AS "publicKey", p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.network_volume_id AS "networkVolumeId",
         p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id

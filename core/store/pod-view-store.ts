@@ -67,7 +67,10 @@ export class PodViewStore {
   async #workers(where: SQL | undefined): Promise<PodView[]> {
     const cost = sql<number>`coalesce((SELECT u.usd_per_hour FROM usage_span u
       WHERE u.kind = 'WORKER' AND u.subject_id = ${worker.id} AND u.ended_at IS NULL), 0)`;
-    const rows = await this.#database.db.select({ worker, endpoint, template, machine, cost })
+    // Of the endpoint's volumes the one in the data centre of its machine.
+    const networkVolumeId = sql<string | null>`(SELECT v.id FROM network_volume v
+      WHERE v.id = ANY(${endpoint.networkVolumeIds}) AND v.data_center_id = ANY(${machine.locations}) LIMIT 1)`;
+    const rows = await this.#database.db.select({ worker, endpoint, template, machine, networkVolumeId, cost })
       .from(worker).innerJoin(endpoint, eq(endpoint.id, worker.endpointId)).innerJoin(template, eq(template.id, endpoint.templateId))
       .innerJoin(machine, eq(machine.id, worker.machineId)).where(where).orderBy(asc(worker.createdAt), asc(worker.id));
     return rows.map((row) => ({ ...workerAsPod(row), machine: row.machine, costPerHour: row.cost }));
@@ -76,16 +79,17 @@ export class PodViewStore {
 
 /** How a worker looks as a pod. */
 function workerAsPod(row: {
-  worker: typeof worker.$inferSelect; endpoint: typeof endpoint.$inferSelect; template: typeof template.$inferSelect; machine: typeof machine.$inferSelect;
+  worker: typeof worker.$inferSelect; endpoint: typeof endpoint.$inferSelect; template: typeof template.$inferSelect;
+  machine: typeof machine.$inferSelect; networkVolumeId: string | null;
 }): Omit<PodView, 'machine' | 'costPerHour'> {
-  const { name, gpuIds, locations, allowedCudaVersions, networkVolumeIds, accountId } = row.endpoint;
+  const { name, gpuIds, locations, allowedCudaVersions, accountId } = row.endpoint;
   const { imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports, registryAuthId } = row.template;
   const { id, machineId, gpuUuids, reason, exitCode, version, createdAt, endedAt } = row.worker;
   const gpu = row.machine.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
   return {
     id, accountId, name, machineId, gpuUuids, version, endpointId: row.endpoint.id, env: {},
     templateId: row.template.id, imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-    registryAuthId, networkVolumeId: networkVolumeIds[0] ?? null, gpuIds, gpuCount: gpuUuids.length,
+    registryAuthId, networkVolumeId: row.networkVolumeId, gpuIds, gpuCount: gpuUuids.length,
     computeType: row.endpoint.computeType as Pod['computeType'], locations, allowedCudaVersions, locked: false, interruptible: false,
     gpuTypeId: gpu ? sameCard(gpu.name) : '', desired: row.worker.desired === 'RUN' ? 'RUNNING' : 'EXITED',
     state: SHOWN_AS[row.worker.state as WorkerState], statusText: reason, exitCode, run: 1, disk: 1,

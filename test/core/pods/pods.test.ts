@@ -61,7 +61,8 @@ t.test('a template gives what the request leaves out', async (t) => {
     name: 'my pod', templateId, imageName: 'i', startCommand: ['a', 'b'], entrypoint: ['e'], env: { A: '1', B: '1' }, workingDirectory: '/tmp',
     containerDiskGb: 7, volumeGb: 0, volumeMountPath: '/v', ports: ['1/tcp'], gpuCount: 0,
   });
-  t.match(await create(core, { templateId, computeType: 'CPU', name: 'n', startCommand: ['c'], env: { B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'] }), {
+  const more = { name: 'n', startCommand: ['c'], env: { B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'] };
+  t.match(await create(core, { templateId, computeType: 'CPU', ...more }), {
     name: 'n', imageName: 'i', startCommand: ['c'], env: { A: '1', B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'],
   });
   const stranger = await core.newKey(KeyScope.ALL, [], await core.newAccount());
@@ -185,7 +186,8 @@ t.test('updates', async (t) => {
   t.match(await update(core, id, { name: 'n' }), { name: 'n' });
   await update(core, id, { env: { A: '1' } });
   t.same(await runs(), [1, 1], 'nothing that matters changed');
-  t.match(await update(core, id, { env: { A: '2' }, containerDiskGb: 5, ports: ['1/tcp'] }), { env: { A: '2' }, containerDiskGb: 5, ports: ['1/tcp'], name: 'n' });
+  const wider = { env: { A: '2' }, containerDiskGb: 5, ports: ['1/tcp'] };
+  t.match(await update(core, id, wider), { ...wider, name: 'n' });
   t.same(await runs(), [2, 2]);
   await act(core, 'stopPod', id);
   t.match(await update(core, id, { startCommand: ['true'], workingDirectory: '/tmp', volumeGb: 1, volumeMountPath: '/v', imageName: 'x', entrypoint: ['e'] }),

@@ -37,8 +37,8 @@ t.test('spans are cut into periods of UTC', async (t) => {
   const clients = grpcClients((await core.startReplica()).address);
   t.teardown(() => clients.close());
   await addSpan(core, { subject: 'a', from: '2026-03-31T22:30', to: '2026-04-01T01:00', price: 2, disk: 5 });
-  const rows = async (bucket: UsageBucket, more: Partial<ListUsageRequest> = {}) =>
-    (await usage({ ...core, clients }, { bucket, ...more })).map((record) => [record.startTime!.toISOString().slice(0, 16), record.billedMs / 60_000, record.amountUsd]);
+  const rows = async (bucket: UsageBucket, more: Partial<ListUsageRequest> = {}) => (await usage({ ...core, clients }, { bucket, ...more }))
+    .map((record) => [record.startTime!.toISOString().slice(0, 16), record.billedMs / 60_000, record.amountUsd]);
   t.same(await rows(UsageBucket.HOUR), [['2026-03-31T22:00', 30, 1], ['2026-03-31T23:00', 60, 2], ['2026-04-01T00:00', 60, 2]], 'none of no length');
   t.same(await rows(UsageBucket.DAY), [['2026-03-31T00:00', 90, 3], ['2026-04-01T00:00', 60, 2]]);
   t.same(await rows(UsageBucket.UNSPECIFIED), await rows(UsageBucket.DAY), 'a day unless it is said');

@@ -1,0 +1,57 @@
+/** Pods between the agent contract and the domain. */
+import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
+import type { PodState as State } from '../domain/pod.ts';
+import type { DesiredPodRow, PodFacts, PodSpecRow } from '../store/pod-report-store.ts';
+import { reasonOf } from './agent-messages.ts';
+import type { OpenCredentials } from './agent-messages.ts';
+
+/** Where a network volume appears in a pod that names no place (compat.md 3.7). */
+const POD_VOLUME_PATH = '/workspace';
+
+const STATES: Record<PodState, State | undefined> = {
+  [PodState.UNSPECIFIED]: undefined,
+  [PodState.STARTING]: 'STARTING',
+  [PodState.RUNNING]: 'RUNNING',
+  [PodState.EXITED]: 'EXITED',
+  [PodState.FAILED]: 'FAILED',
+};
+
+/** A pod that stands still, for its agent: it needs to know no more than that. */
+export function stillPod({ id, run, disk }: DesiredPodRow): DesiredPod {
+  return { podId: id, running: false, run, disk, spec: undefined };
+}
+
+/** A pod for its agent, as its row says now. `open` opens the registry credentials. */
+export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
+  if (row.desired === 'EXITED') return stillPod(row);
+  const { registryAuthId, credentialsSealed, networkVolumeId } = row;
+  // A pod with a command runs as a process; its image name is then only text for people.
+  const imageName = row.startCommand.length > 0 ? '' : row.imageName;
+  const isPulled = imageName !== '' && registryAuthId !== null && credentialsSealed !== null;
+  return {
+    podId: row.id,
+    running: true,
+    run: row.run,
+    disk: row.disk,
+    spec: {
+      startCommand: row.startCommand,
+      workingDirectory: row.workingDirectory,
+      imageName,
+      entrypoint: row.entrypoint,
+      env: { ...(row.publicKey === '' ? {} : { PUBLIC_KEY: row.publicKey }), ...row.env },
+      gpuUuids: row.gpuUuids,
+      gpuTypeId: row.gpuTypeId,
+      volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH }],
+      registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
+      // These are for workers only.
+      concurrency: 0, version: 0, initTimeoutSeconds: 0,
+    },
+  };
+}
+
+/** What a report says; undefined when its state is none. */
+export function podFactsFromReport(report: PodReport): PodFacts | undefined {
+  const state = STATES[report.state];
+  return state && { podId: report.podId, run: report.run, state, reason: reasonOf(report.reason), exitCode: report.exitCode ?? null };
+}
