@@ -1,0 +1,73 @@
+/** What every command works with. */
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { CliConfig } from './config.ts';
+import { CoreCalls } from './core-calls.ts';
+import { UsageError } from './failures.ts';
+import type { Output } from './output/output.ts';
+import { chooseTarget } from './target.ts';
+import type { Target, TargetOptions } from './target.ts';
+
+/** Parts handed to the command line. */
+export interface CliParts {
+  config: CliConfig;
+  output: Output;
+  clock: Clock;
+  random: Random;
+  /** Aborts with an InterruptedError when a signal arrives. */
+  stopping: AbortSignal;
+  stdin: AsyncIterable<Buffer>;
+}
+
+/** See the file's first line. Everything is opened when it is first asked for. */
+export class Cli {
+  readonly config: CliConfig;
+  readonly output: Output;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly stopping: AbortSignal;
+  readonly stdin: AsyncIterable<Buffer>;
+  /** Exit code of a command that did what it was told. */
+  exitCode = 0;
+  #options: TargetOptions = {};
+  #target: Target | undefined;
+  #core: CoreCalls | undefined;
+
+  constructor({ config, output, clock, random, stopping, stdin }: CliParts) {
+    this.config = config;
+    this.output = output;
+    this.clock = clock;
+    this.random = random;
+    this.stopping = stopping;
+    this.stdin = stdin;
+  }
+
+  /** Takes over the options that every command has. */
+  setOptions({ json = false, ...options }: TargetOptions & { json?: boolean }): void {
+    this.output.json = json;
+    this.#options = options;
+  }
+
+  /** Where the command goes; throws UsageError. */
+  get target(): Target {
+    this.#target ??= chooseTarget(this.config, this.#options);
+    return this.#target;
+  }
+
+  /** Options of the target as they were given. */
+  get targetOptions(): Readonly<TargetOptions> {
+    return this.#options;
+  }
+
+  /** Calls of core with the user's key; throws UsageError without one. */
+  get core(): CoreCalls {
+    const { address, apiKey, keySource, keyHint } = this.target;
+    if (apiKey === undefined) throw new UsageError(keyHint);
+    this.#core ??= new CoreCalls({ address, apiKey, keySource, clock: this.clock, stopping: this.stopping });
+    return this.#core;
+  }
+
+  /** Closes what was opened. */
+  close(): void {
+    this.#core?.close();
+  }
+}

@@ -1,0 +1,115 @@
+/** `slipway endpoints`. */
+import type { Command } from 'commander';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { GetHealthResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { UsageError } from '../failures.ts';
+import { templateIdOf } from '../templates/find-template.ts';
+import { endpointChanges, endpointOptions, fixedEndpointOptions } from './endpoint-options.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
+import { endpointIdOf } from './find-endpoint.ts';
+import { endpointColumns, endpointFields, presentEndpoint } from './present-endpoint.ts';
+
+/** Adds the commands. An endpoint is named by its id or its name. */
+export function addEndpoints(program: Command, cli: Cli): void {
+  const endpoints = addCommand(program, {
+    usage: 'endpoints', description: 'Create, show, change and delete endpoints.',
+    examples: ['endpoints list', 'endpoints create --template ocr --workers-max 5', 'endpoints update ocr --workers-min 1'],
+  });
+  addCommand(endpoints, { usage: 'list', description: 'List the endpoints.', examples: ['endpoints list', 'endpoints list --json'] })
+    .action(() => listEndpoints(cli));
+  addCommand(endpoints, {
+    usage: 'get [endpoint]', description: 'Show an endpoint, by id or name.',
+    examples: ['endpoints get ocr', 'endpoints get cvedjim4ix3lzj --json'],
+  }).action((named: string | undefined) => getEndpoint(cli, named));
+  addCommand(endpoints, {
+    usage: 'health [endpoint]', description: 'Count the jobs and workers of an endpoint.',
+    examples: ['endpoints health', 'endpoints health ocr --json'],
+  }).action((named: string | undefined) => showHealth(cli, named));
+  fixedEndpointOptions(endpointOptions(addCommand(endpoints, {
+    usage: 'create', description: 'Create an endpoint from a template.',
+    examples: [
+      'endpoints create --template ocr',
+      'endpoints create --template llm --name chat --gpu "NVIDIA L4" --gpu AMPERE_24 --workers-min 1 --env MODEL=small',
+    ],
+  }).requiredOption('--template <template>', 'template that its workers run, by id or name')))
+    .action((options: EndpointOptions) => createEndpoint(cli, options));
+  endpointOptions(addCommand(endpoints, {
+    usage: 'update <endpoint>', description: 'Change what is named and nothing else. New workers replace the old ones when they must.',
+    examples: ['endpoints update ocr --workers-min 0 --workers-max 0', 'endpoints update ocr --env MODE=fast --execution-timeout 2m'],
+  }).option('--template <template>', 'template that its workers run, by id or name'))
+    .action((named: string, options: EndpointOptions) => updateEndpoint(cli, named, options));
+  addCommand(endpoints, {
+    usage: 'delete <endpoint>', description: 'Delete an endpoint with its jobs. Its worker counts must be 0.',
+    examples: ['endpoints update ocr --workers-min 0 --workers-max 0', 'endpoints delete ocr'],
+  }).action((named: string) => deleteEndpoint(cli, named));
+}
+
+async function listEndpoints(cli: Cli): Promise<void> {
+  const { endpoints } = await cli.core.endpoints.call((client) => client.listEndpoints, {});
+  const { output } = cli;
+  output.result(endpoints.map(presentEndpoint), () => {
+    const empty = 'There are no endpoints; "slipway endpoints create --help" shows how to make one.';
+    output.table(endpointColumns(output.nowMs()), endpoints, empty);
+  });
+}
+
+async function getEndpoint(cli: Cli, named: string | undefined): Promise<void> {
+  const id = await endpointIdOf(cli, named);
+  const { endpoint } = await cli.core.endpoints.call((client) => client.getEndpoint, { id });
+  show(cli, endpoint!);
+}
+
+async function showHealth(cli: Cli, named: string | undefined): Promise<void> {
+  const endpointId = await endpointIdOf(cli, named);
+  const { jobs, workers }: GetHealthResponse = await cli.core.jobs.call((client) => client.getHealth, { endpointId });
+  const { output } = cli;
+  const { inQueue, inProgress, completed, failed, retried } = jobs!;
+  const { idle, running, initializing, ready, throttled, unhealthy } = workers!;
+  // Field names of GET /v2/{endpoint_id}/health.
+  const document = {
+    jobs: { completed, failed, inProgress, inQueue, retried }, workers: { idle, initializing, ready, running, throttled, unhealthy },
+  };
+  output.result(document, () => output.fields([
+    ['jobs', `${inQueue} in queue, ${inProgress} in progress; ever: ${completed} completed, ${failed} failed, ${retried} retried`],
+    ['workers', `${running} running, ${idle} idle, ${initializing} initializing, ${throttled} throttled, ${unhealthy} unhealthy`],
+  ]));
+}
+
+async function createEndpoint(cli: Cli, options: EndpointOptions): Promise<void> {
+  const { fields } = endpointChanges(options, await templateIdOf(cli, options.template!));
+  const { workersMax, retryLimit } = options;
+  // The request id makes a repeated call of the transport harmless.
+  const request = { endpoint: Endpoint.fromPartial(fields), requestId: cli.random.uuid(), workersMax, retryLimit };
+  const { endpoint } = await cli.core.endpoints.call((client) => client.createEndpoint, request);
+  show(cli, endpoint!);
+}
+
+async function updateEndpoint(cli: Cli, named: string, options: EndpointOptions): Promise<void> {
+  const templateId = options.template === undefined ? undefined : await templateIdOf(cli, options.template);
+  const { fields, mask } = endpointChanges(options, templateId);
+  if (mask.length === 0) throw new UsageError('Name what shall change, for instance --workers-max 5.');
+  const id = await endpointIdOf(cli, named);
+  const request = { endpoint: Endpoint.fromPartial({ ...fields, id }), updateMask: mask };
+  const { endpoint } = await cli.core.endpoints.call((client) => client.updateEndpoint, request);
+  show(cli, endpoint!);
+}
+
+async function deleteEndpoint(cli: Cli, named: string): Promise<void> {
+  const id = await endpointIdOf(cli, named);
+  try {
+    await cli.core.endpoints.call((client) => client.deleteEndpoint, { id });
+  } catch (error) {
+    if (!(error instanceof CoreError) || error.reason !== 'WORKERS_NOT_ZERO') throw error;
+    const first = `slipway endpoints update ${id} --workers-min 0 --workers-max 0`;
+    const text = `workersMin and workersMax must both be 0 before an endpoint is deleted. First run:\n  ${first}`;
+    throw new CoreError(error.reason, text, { cause: error });
+  }
+  cli.output.result({ id, deleted: true }, () => cli.output.line(`Endpoint ${id} is deleted.`));
+}
+
+function show({ output }: Cli, endpoint: Endpoint): void {
+  output.result(presentEndpoint(endpoint), () => output.fields(endpointFields(endpoint, output.nowMs())));
+}

@@ -1,0 +1,48 @@
+/** Reads a worker's log bit by bit and cuts it into lines. */
+import { StringDecoder } from 'node:string_decoder';
+import type { Cli } from '../cli.ts';
+import { lastLines, newBytes } from './log-window.ts';
+
+/** Reads the last bytes of a log. */
+export type ReadLog = (tailBytes: number) => Promise<Buffer>;
+
+/** Bytes that are read at each look; an agent keeps 1 MiB of each log. */
+export const LOG_WINDOW_BYTES = 256 * 1024;
+
+/** The log of a worker. */
+export function workerLog(cli: Cli, workerId: string): ReadLog {
+  return async (tailBytes) => (await cli.core.machines.call((client) => client.getWorkerLog, { workerId, tailBytes })).log;
+}
+
+/** See the file's first line. */
+export class LogLines {
+  readonly #read: ReadLog;
+  readonly #decoder = new StringDecoder('utf8');
+  #seen: Buffer | undefined;
+  #rest = '';
+
+  /** `tail`: how many lines to begin with. */
+  readonly #tail: number;
+
+  constructor(read: ReadLog, tail: number) {
+    this.#read = read;
+    this.#tail = tail;
+  }
+
+  /** The lines that were written since the last look. */
+  async next(): Promise<string[]> {
+    const log = await this.#read(LOG_WINDOW_BYTES);
+    const fresh = this.#seen === undefined ? lastLines(log, this.#tail) : newBytes(this.#seen, log, LOG_WINDOW_BYTES);
+    this.#seen = Buffer.from(log);
+    const lines = (this.#rest + this.#decoder.write(fresh)).split('\n');
+    this.#rest = lines.pop()!;
+    return lines;
+  }
+
+  /** What stands after the last line end. */
+  rest(): string[] {
+    const rest = this.#rest + this.#decoder.end();
+    this.#rest = '';
+    return rest === '' ? [] : [rest];
+  }
+}

@@ -1,0 +1,101 @@
+/** `slipway workers` and `slipway logs`: what runs, why something does not, and what it wrote. */
+import type { Command } from 'commander';
+import { delay } from '../../../core/runtime/clock.ts';
+import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { wholeNumber } from '../option-values.ts';
+import { printableLog } from '../output/printable.ts';
+import { ago, nameOf } from '../output/words.ts';
+import { patiently } from '../patience.ts';
+import { LogLines, workerLog } from './worker-log.ts';
+import type { ReadLog } from './worker-log.ts';
+
+const LOOK_MS = 500;
+
+/** Options of every command that shows a log. */
+export interface LogTailOptions {
+  follow?: boolean;
+  tail: number;
+}
+
+/** Adds the commands. */
+export function addWorkers(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: 'workers [endpoint]', description: 'List the workers of an endpoint, or of all, with the reasons of those that crashed.',
+    examples: ['workers', 'workers ocr --json'],
+  }).action((named: string | undefined) => listWorkers(cli, named));
+  logOptions(addCommand(program, {
+    usage: 'logs <worker>', description: 'Show what a worker wrote. The log of a job: slipway jobs logs.',
+    examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd'],
+  })).action((workerId: string, options: LogTailOptions) => showLog(cli, workerLog(cli, workerId), options));
+}
+
+/** Adds the options of a command that shows a log. */
+export function logOptions(command: Command): Command {
+  return command
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('--tail <lines>', 'lines to begin with', wholeNumber(), 100);
+}
+
+/** Writes a log, and with `follow` what is added to it until the command is interrupted. */
+export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }: LogTailOptions): Promise<void> {
+  const lines = new LogLines(read, tail);
+  const { output } = cli;
+  const first = await lines.next();
+  if (!follow) {
+    const all = [...first, ...lines.rest()];
+    return output.result({ lines: all }, () => all.forEach((line) => output.line(printableLog(line))));
+  }
+  for (let next = first; ; next = await patiently(cli, () => lines.next())) {
+    for (const line of next) output.line(output.json ? JSON.stringify({ line }) : printableLog(line));
+    await delay(cli.clock, LOOK_MS, cli.stopping);
+  }
+}
+
+async function listWorkers(cli: Cli, named: string | undefined): Promise<void> {
+  const endpoints = await endpointsOf(cli, named);
+  const workers: Worker[] = [];
+  // One after the other: hundreds of endpoints must not become hundreds of calls at once.
+  for (const { id: endpointId } of endpoints) {
+    workers.push(...(await cli.core.machines.call((client) => client.listWorkers, { endpointId })).workers);
+  }
+  const { output } = cli;
+  output.result(workers.map(presentWorker), () => {
+    const names = new Map(endpoints.map(({ id, name }) => [id, name]));
+    output.table<Worker>([
+      { title: 'ID', text: ({ id }) => id },
+      { title: 'ENDPOINT', text: ({ endpointId }) => names.get(endpointId) ?? endpointId },
+      { title: 'MACHINE', text: ({ machineId }) => machineId },
+      { title: 'STATE', text: ({ state }) => nameOf(WorkerState, state) },
+      { title: 'JOBS', text: ({ held, capacity }) => `${held} of ${capacity}`, right: true },
+      { title: 'VERSION', text: ({ version }) => String(version), right: true },
+      { title: 'GPUS', text: ({ gpuUuids }) => gpuUuids.length === 0 ? '' : String(gpuUuids.length), right: true },
+      { title: 'SDK', text: ({ sdkVersion }) => sdkVersion },
+      { title: 'STARTED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
+    ], workers, 'There are no workers.');
+    for (const worker of workers) showReason(cli, worker);
+  });
+}
+
+async function endpointsOf(cli: Cli, named: string | undefined): Promise<Pick<Endpoint, 'id' | 'name'>[]> {
+  if (named !== undefined) {
+    const id = await endpointIdOf(cli, named);
+    return [{ id, name: named }];
+  }
+  return (await cli.core.endpoints.call((client) => client.listEndpoints, {})).endpoints;
+}
+
+function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): void {
+  if (reason === '') return;
+  const ended = exitCode === undefined ? '' : ` (exit code ${exitCode})`;
+  output.line(`\n${output.look('yellow', `${id} is ${nameOf(WorkerState, state)}${ended}`)}`);
+  for (const line of printableLog(reason).trimEnd().split('\n')) output.line(`  ${line}`);
+}
+
+function presentWorker({ state, createTime, ...worker }: Worker) {
+  return { ...worker, state: nameOf(WorkerState, state), createdAt: createTime?.toISOString() };
+}

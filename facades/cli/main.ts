@@ -1,0 +1,61 @@
+/** Runs one command line and answers its exit code. */
+import { CommanderError } from 'commander';
+import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { Cli } from './cli.ts';
+import { readCliConfig } from './config.ts';
+import { EXIT, InterruptedError, RefusedError, UnreachableError, UsageError } from './failures.ts';
+import { Output } from './output/output.ts';
+import { buildProgram } from './program.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** See the file's first line. `args` are those after the program's name. */
+export async function main(args: readonly string[]): Promise<number> {
+  const output = new Output(process.stdout, process.stderr, systemClock);
+  const stopping = new AbortController();
+  for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
+  ignoreClosedPipes();
+  const cli = new Cli({
+    config: readCliConfig(), output, clock: systemClock, random: systemRandom, stopping: stopping.signal, stdin: process.stdin,
+  });
+  const program = buildProgram(cli, { out: (text) => process.stdout.write(text), err: (text) => process.stderr.write(text) });
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return cli.exitCode;
+  } catch (error) {
+    return report(error, output);
+  } finally {
+    output.clearProgress();
+    cli.close();
+  }
+}
+
+/** Somebody who reads only the head of the output has seen enough; that is no fault. */
+function ignoreClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(EXIT.ok);
+    });
+  }
+}
+
+/** Says why a command failed and answers its exit code. */
+function report(error: unknown, output: Output): number {
+  if (error instanceof CommanderError) return reportUsage(error, output);
+  if (error instanceof InterruptedError) return error.exitCode;
+  if (error instanceof CoreError) output.error(`${error.reason}: ${error.message}`);
+  else if (error instanceof UsageError || error instanceof RefusedError || error instanceof UnreachableError) output.error(error.message);
+  else output.error(error instanceof Error ? error.stack ?? error.message : String(error));
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof UnreachableError ? EXIT.unreachable : EXIT.refused;
+}
+
+/** Help and the version were asked for and are shown; all else is a mistake of the user's. */
+function reportUsage(error: CommanderError, output: Output): number {
+  if (error.exitCode === 0) return EXIT.ok;
+  // A group without a command has shown its help.
+  if (error.code !== 'commander.help') output.error(`${error.message.replace(/^error: /, '')}\nThe option --help shows what is right.`);
+  return EXIT.usage;
+}

@@ -1,0 +1,58 @@
+/** Readers of option values. A value that cannot be meant is refused before anything is sent; what is allowed is core's to say. */
+import { InvalidArgumentError } from 'commander';
+import { UsageError } from './failures.ts';
+
+const INT32_MAX = 2 ** 31 - 1;
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A whole number within [min, max]. */
+export function wholeNumber(min = 0, max = INT32_MAX): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^-?\d{1,16}$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
+}
+
+/** A span with its unit, in milliseconds. */
+export function span(text: string): number {
+  const [, digits, unit] = /^(\d{1,12})(ms|s|m|min|h|d)$/.exec(text) ?? [];
+  if (digits === undefined) throw new InvalidArgumentError('It must be a number with a unit: 500ms, 90s, 10m, 2h or 1d.');
+  return Number(digits) * UNITS_MS[unit!]!;
+}
+
+/** One of some words, in upper or lower case, with - or _. */
+export function oneOf<Value>(words: Readonly<Record<string, Value>>): (text: string) => Value {
+  return (text) => {
+    const found = Object.entries(words).find(([word]) => word === text.toLowerCase().replaceAll('_', '-'));
+    if (!found) throw new InvalidArgumentError(`It must be one of ${Object.keys(words).join(', ')}.`);
+    return found[1];
+  };
+}
+
+/** Values of an option that may be given more than once; a single empty value makes an empty list. */
+export function collect(text: string, before: string[] | undefined): string[] {
+  return text === '' ? before ?? [] : [...before ?? [], text];
+}
+
+/** `NAME=value`, any number of times; a single empty value makes an empty set. */
+export function collectVariables(text: string, before: Record<string, string> | undefined): Record<string, string> {
+  if (text === '') return before ?? {};
+  const equals = text.indexOf('=');
+  // An error of commander would quote the text, which may be a secret.
+  if (equals < 1) throw new UsageError('A variable must be given as NAME=value.');
+  return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
+}
+
+/** US dollars; throws UsageError. */
+export function dollars(text: string): number {
+  if (/^\d{1,7}(\.\d{1,9})?$/.test(text)) return Number(text);
+  throw new UsageError('The price must be an amount in US dollars, for instance 0.45.');
+}
+
+/** A date, taken as UTC midnight, or an ISO 8601 time. */
+export function time(text: string): Date {
+  const date = new Date(text);
+  if (/^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(text) && !Number.isNaN(date.getTime())) return date;
+  throw new InvalidArgumentError('It must be a date as 2026-01-31 or a time as 2026-01-31T12:00:00Z.');
+}

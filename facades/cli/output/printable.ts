@@ -1,0 +1,14 @@
+/** Makes text from elsewhere safe for a terminal: names and logs must not move the cursor or hide what follows. */
+
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** Control characters become visible escapes, those in `kept` stay. */
+export function printable(text: string, kept = ''): string {
+  return text.replace(CONTROL, (character) =>
+    kept.includes(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Text of a log: line ends and tabs stay; colours, moves of the cursor and carriage returns go. */
+export function printableLog(text: string): string {
+  return printable(text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, '').replaceAll('\r', ''), '\n\t');
+}

@@ -1,0 +1,78 @@
+/** A pod for programs, with the names of GET /v1/pods/{podId}, and for people. */
+import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { Column, Field } from '../output/table.ts';
+import { ago, moment, nameOf, variables } from '../output/words.ts';
+
+/** The record for programs. `state` is in no answer of the REST API. Of a worker's environment nothing is shown, as there. */
+export function presentPod(pod: Pod) {
+  const isWorker = pod.endpointId !== '';
+  return {
+    id: pod.id,
+    name: pod.name,
+    image: pod.imageName,
+    desiredStatus: nameOf(PodStatus, pod.desiredStatus),
+    state: nameOf(PodState, pod.state),
+    lastStatusChange: pod.statusText,
+    lastStartedAt: pod.lastStartTime?.toISOString(),
+    machineId: pod.machine?.id ?? '',
+    endpointId: isWorker ? pod.endpointId : null,
+    templateId: pod.templateId || undefined,
+    gpu: pod.gpuTypeId === '' ? undefined : { id: pod.gpuTypeId, count: pod.gpuCount },
+    containerDiskInGb: pod.containerDiskGb,
+    volumeInGb: pod.volumeGb,
+    volumeMountPath: pod.volumeMountPath,
+    networkVolumeId: pod.networkVolumeId || undefined,
+    dockerEntrypoint: pod.entrypoint,
+    dockerStartCmd: pod.startCommand,
+    env: isWorker ? {} : pod.env,
+    ports: pod.ports,
+    locked: pod.locked,
+    costPerHr: pod.costPerHour,
+  };
+}
+
+/** Columns of the list. */
+export function podColumns(nowMs: number): Column<Pod>[] {
+  return [
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'NAME', text: ({ name }) => name },
+    { title: 'STATE', text: stateText },
+    { title: 'MACHINE', text: ({ machine }) => machine?.name ?? '' },
+    { title: 'GPUS', text: gpuText },
+    { title: 'ENDPOINT', text: ({ endpointId }) => endpointId },
+    { title: 'CREATED', text: ({ createTime }) => ago(createTime, nowMs) },
+  ];
+}
+
+/** Fields of one pod. */
+export function podFields(pod: Pod, nowMs: number): Field[] {
+  return [
+    ['id', pod.id],
+    ['name', pod.name],
+    ['state', stateText(pod)],
+    ['said', pod.statusText],
+    ['machine', pod.machine && `${pod.machine.name} (${pod.machine.id})`],
+    ['GPUs', gpuText(pod)],
+    ['endpoint', pod.endpointId],
+    ['template', pod.templateId],
+    ['image', pod.imageName],
+    ['command', pod.startCommand.join(' ')],
+    ['volume', pod.networkVolumeId],
+    ['ports', pod.ports.join(', ')],
+    ['env', pod.endpointId === '' ? variables(pod.env) : undefined],
+    ['cost', pod.costPerHour === 0 ? undefined : `${pod.costPerHour} USD an hour`],
+    ['started', moment(pod.lastStartTime, nowMs)],
+    ['created', moment(pod.createTime, nowMs)],
+  ];
+}
+
+function stateText({ desiredStatus, state, locked }: Pod): string {
+  const wanted = nameOf(PodStatus, desiredStatus);
+  const now = nameOf(PodState, state);
+  return `${now}${now === wanted ? '' : `, shall be ${wanted}`}${locked ? ', locked' : ''}`;
+}
+
+function gpuText({ gpuTypeId, gpuCount }: Pod): string {
+  return gpuTypeId === '' ? '' : `${gpuCount} × ${gpuTypeId}`;
+}

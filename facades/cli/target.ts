@@ -1,0 +1,82 @@
+/** Where a command goes and on whose behalf: options first, then the environment, then what `npm start` left on this machine. */
+import { relative, resolve } from 'node:path';
+import type { CliConfig } from './config.ts';
+import { UsageError } from './failures.ts';
+import { readLocalEnv, usualFiles } from './local-env.ts';
+import type { LocalFacts } from './local-env.ts';
+
+/** Options that every command takes. */
+export interface TargetOptions {
+  core?: string;
+  key?: string;
+  envFile?: string;
+}
+
+/** See the file's first line. */
+export interface Target {
+  /** host:port of core. */
+  address: string;
+  /** Undefined: none was found. */
+  apiKey: string | undefined;
+  /** Where it was found, for people. */
+  keySource: string;
+  /** Endpoint of commands that name none. */
+  endpointId: string | undefined;
+  /** Body of a job that works on that endpoint. */
+  exampleBody: string | undefined;
+  /** Says what to do when there is no key. */
+  keyHint: string;
+}
+
+/** Where core listens unless it is told otherwise. */
+const ADDRESS_DEFAULT = '127.0.0.1:50051';
+const ADDRESS = /^(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):(\d{1,5})$/;
+const PORT_MAX = 65_535;
+
+/** Chooses; throws UsageError. The key of local.env goes to the core of local.env and to no other. */
+export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
+  const facts = findFacts(config.workingDir, options.envFile);
+  const address = checkAddress(options.core ?? config.coreAddress ?? facts?.coreAddress ?? ADDRESS_DEFAULT);
+  const local = facts?.coreAddress === address ? facts : undefined;
+  const endpointId = config.endpointId ?? local?.endpointId;
+  return {
+    address,
+    apiKey: checkKey(options.key ?? config.apiKey ?? local?.apiKey),
+    keySource: sourceOf(config, options, local),
+    endpointId,
+    exampleBody: endpointId === local?.endpointId ? local?.exampleBody : undefined,
+    keyHint: keyHint(config.workingDir, address, facts),
+  };
+}
+
+function sourceOf(config: CliConfig, options: TargetOptions, local: LocalFacts | undefined): string {
+  if (options.key !== undefined) return 'of --key';
+  return config.apiKey === undefined ? `in ${local?.file}` : 'of SLIPWAY_API_KEY';
+}
+
+function findFacts(workingDir: string, named: string | undefined): LocalFacts | undefined {
+  if (named === undefined) return usualFiles(workingDir).map(readLocalEnv).find((facts) => facts !== undefined);
+  const facts = readLocalEnv(resolve(workingDir, named));
+  if (!facts) throw new UsageError(`${named} cannot be read. "npm start" writes local.env into its data folder while it runs.`);
+  return facts;
+}
+
+function checkAddress(address: string): string {
+  const port = Number(ADDRESS.exec(address)?.[1]);
+  if (port >= 1 && port <= PORT_MAX) return address;
+  throw new UsageError(`The address of core is ${JSON.stringify(address)}, but must be HOST:PORT, for instance ${ADDRESS_DEFAULT}.`);
+}
+
+/** A key travels in a header; what cannot is refused here, without a word of it. */
+function checkKey(key: string | undefined): string | undefined {
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UsageError('The API key is empty or holds a character that no key has; copy it again.');
+}
+
+function keyHint(workingDir: string, address: string, facts: LocalFacts | undefined): string {
+  const give = 'Give one with --key or SLIPWAY_API_KEY';
+  if (facts?.apiKey !== undefined) {
+    return `There is no API key for ${address}: the one in ${relative(workingDir, facts.file)} belongs to ${facts.coreAddress}. ${give}.`;
+  }
+  return `There is no API key. ${give}, or run "npm start" here: beside it every command works without.`;
+}
