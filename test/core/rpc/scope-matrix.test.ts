@@ -1,0 +1,265 @@
+/**
+ * Every rpc of the contract times every kind of key: who gets through, who is refused, and for whom a thing does not exist. Real core, real
+ * database. A new rpc fails this test until it has its row.
+ */
+import { randomBytes } from 'node:crypto';
+import t from 'tap';
+import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { GetJobRequest, PipelineResponse, ReadChunksRequest, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
+import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { allRpcs, anyRpc } from '../../helpers/any-rpc.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(240_000);
+const core = await startReplicas(t);
+const { clients, key } = core;
+const rpcs = await allRpcs();
+const any = anyRpc(core.replicas[0]!.address);
+t.teardown(() => any.close());
+
+// Jobs whose input says so are held, all others fail at once: only failed ones can be retried.
+const agent = await core.joinAgent({
+  cpuSlots: 10_000, capacity: 1_000, onLogRequest: () => Buffer.from('log'),
+  onAssignment: ({ input }) => (input?.toString() === '{"hold":true}' ? undefined : { kind: OutcomeKind.FAILED, error: 'as asked' }),
+});
+const templateId = await core.createTemplate();
+const served = await core.createEndpoint({ templateId });
+const elsewhere = await core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
+await core.ready(served);
+const workerId = agent.desired[0]!.workerId;
+await core.submit(served, { hold: true });
+const held = await waitFor('an attempt that goes on', () => agent.assignments[0]?.ref);
+const strangerId = await core.newAccount();
+
+/** A restricted key. */
+const restricted = async (management: Permission, jobs: Permission): Promise<string> => (await call(clients.keys, 'createKey', {
+  name: 'test', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions: { management, jobs },
+}, key)).secret;
+const revoked = await core.createKey(KeyScope.ALL);
+await call(clients.keys, 'revokeKey', { id: revoked.key!.id }, key);
+const { UNSPECIFIED: NONE, READ, READ_WRITE } = Permission;
+
+/** Keys that nothing is open to. */
+const USELESS: Record<string, string> = { 'no key': '', 'an unknown key': 'rpa_unknown', 'a revoked key': revoked.secret };
+
+/** The others, in the order of the columns below; some are about the endpoint that a call names. */
+const KEYS: [name: string, key: string | ((endpointId: string) => Promise<string>)][] = [
+  ['ALL', key],
+  ['READ_ONLY', await core.newKey(KeyScope.READ_ONLY)],
+  ['RESTRICTED to nothing', await restricted(NONE, NONE)],
+  ['RESTRICTED to reading management', await restricted(READ, NONE)],
+  ['RESTRICTED to management', await restricted(READ_WRITE, NONE)],
+  ['RESTRICTED to jobs', await restricted(NONE, READ_WRITE)],
+  ['ALL for this endpoint', (endpointId) => core.newKey(KeyScope.ALL, [endpointId || served])],
+  ['ALL for another endpoint', await core.newKey(KeyScope.ALL, [elsewhere])],
+  ['AGENT', core.agentKey],
+  ['root', core.rootKey],
+  ['another account\'s', await core.newKey(KeyScope.ALL, [], strangerId)],
+];
+
+const OK = 'OK';
+/** UNAUTHENTICATED. */
+const NO = 'NO';
+/** NOT_FOUND. */
+const GONE = 'GONE';
+
+/** What each kind of call answers to each of the keys. */
+const RULES = {
+  //                     ALL READ no  mR  mRW jRW one  other agent root stranger
+  'jobs: read':          [OK, OK, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
+  'jobs: change':        [OK, NO, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
+  'endpoint: read':      [OK, OK, NO, OK, OK, NO, OK, NO, NO, OK, GONE],
+  'endpoint: change':    [OK, NO, NO, NO, OK, NO, OK, NO, NO, OK, GONE],
+  // A key for some endpoints reads what is about the whole account, and changes nothing of it.
+  'thing: read':         [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, GONE],
+  'thing: change':       [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, GONE],
+  'account: read':       [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, OK],
+  'account: change':     [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, OK],
+  'everybody: read':     [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
+  'owner':               [OK, NO, NO, NO, NO, NO, NO, NO, NO, NO, OK],
+  'owner or operator':   [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, OK],
+  'keys: read':          [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, NO],
+  'keys: make':          [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
+  'keys: revoke':        [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
+  'operator':            [NO, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
+  'agents':              [NO, NO, NO, NO, NO, NO, NO, NO, OK, OK, NO],
+} satisfies Record<string, string[]>;
+
+/** A call: its request, and the endpoint it is about if it is about one. `callKey` is the key of calls that carry it themselves. */
+interface Asked { request: object; endpointId?: string }
+type Ask = (callKey: string) => Asked | Promise<Asked>;
+
+const name = (): string => `t-${randomBytes(6).toString('hex')}`;
+const plain = (request: object = {}): Ask => () => ({ request });
+const about = (endpointId: string, request: object): Asked => ({ request, endpointId });
+
+// Things of the account, made anew for every call that changes or removes one.
+const newEndpoint = () => core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
+const newVolume = () => core.createVolume('EU-1');
+const newAuth = async () => (await call(clients.registryAuths, 'createRegistryAuth', { name: name(), username: 'u', password: 'p' }, key)).registryAuth!.id;
+const POD = Pod.fromPartial({ startCommand: ['true'], computeType: 'CPU' });
+const newPod = async () => (await call(clients.pods, 'createPod', { pod: POD }, key)).pod!.id;
+const onNew = (make: () => Promise<string>, request: (id: string) => object = (id) => ({ id })): Ask => async () => ({ request: request(await make()) });
+const failedJob = async (): Promise<string> => {
+  const { id } = await core.submit(served);
+  await core.wait(served, id);
+  return id;
+};
+const onJob = (more: object = {}): Ask => async () => about(served, { endpointId: served, jobId: await failedJob(), ...more });
+const submission = (endpointId: string): SubmitJobRequest => SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
+const onPipeline = (pipelined: (jobId: string) => object): Ask => async (apiKey) =>
+  about(served, { calls: [{ callId: 1, apiKey, call: pipelined(await failedJob()) }] });
+const machine = () => Machine.fromPartial({ id: randomBytes(6).toString('hex'), name: 'm' });
+
+const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
+  ['AccessService/CreateAccount', 'operator', () => ({ request: { name: name() } })],
+  ['AccessService/CheckAccess', 'jobs: read', () => about(served, { endpointId: served, api: Api.JOBS })],
+  ['AccessService/CheckAccess', 'endpoint: change', () => about(served, { endpointId: served, api: Api.MANAGEMENT, write: true })],
+  ['AccessService/CheckAccess', 'everybody: read', plain({ api: Api.MANAGEMENT })],
+  ['AccessService/GetAccount', 'account: read', plain()],
+  ['AccessService/UpdateAccount', 'owner', plain({ publicKey: 'ssh' })],
+  ['KeyService/CreateKey', 'keys: make', plain({ name: 'k', scope: KeyScope.ALL, accountId: core.accountId })],
+  ['KeyService/ListKeys', 'keys: read', plain({ accountId: core.accountId })],
+  ['KeyService/RevokeKey', 'keys: revoke', onNew(async () => (await core.createKey(KeyScope.ALL)).key!.id)],
+
+  ['EndpointService/CreateEndpoint', 'account: change', async (apiKey) => {
+    const own = apiKey === KEYS.at(-1)![1] ? await core.createTemplate({}, apiKey) : templateId;
+    return { request: { endpoint: Endpoint.fromPartial({ templateId: own }) } };
+  }],
+  ['EndpointService/GetEndpoint', 'endpoint: read', () => about(served, { id: served })],
+  ['EndpointService/ListEndpoints', 'account: read', plain()],
+  ['EndpointService/UpdateEndpoint', 'endpoint: change', async () => {
+    const id = await newEndpoint();
+    return about(id, { endpoint: Endpoint.fromPartial({ id, name: 'n' }), updateMask: ['name'] });
+  }],
+  ['EndpointService/DeleteEndpoint', 'endpoint: change', async () => {
+    const id = await newEndpoint();
+    return about(id, { id });
+  }],
+
+  ['TemplateService/CreateTemplate', 'account: change', () => ({ request: { template: Template.fromPartial({ name: name(), startCommand: ['true'] }) } })],
+  ['TemplateService/GetTemplate', 'thing: read', plain({ id: templateId })],
+  ['TemplateService/ListTemplates', 'account: read', plain()],
+  ['TemplateService/UpdateTemplate', 'thing: change', onNew(core.createTemplate,
+    (id) => ({ template: Template.fromPartial({ id, readme: 'r' }), updateMask: ['readme'] }))],
+  ['TemplateService/DeleteTemplate', 'thing: change', onNew(core.createTemplate)],
+
+  ['VolumeService/CreateNetworkVolume', 'account: change',
+    plain({ networkVolume: NetworkVolume.fromPartial({ name: 'v', sizeGb: 1, dataCenterId: 'EU-1' }) })],
+  ['VolumeService/GetNetworkVolume', 'thing: read', onNew(newVolume)],
+  ['VolumeService/ListNetworkVolumes', 'account: read', plain()],
+  ['VolumeService/UpdateNetworkVolume', 'thing: change', onNew(newVolume,
+    (id) => ({ networkVolume: NetworkVolume.fromPartial({ id, name: 'n' }), updateMask: ['name'] }))],
+  ['VolumeService/DeleteNetworkVolume', 'thing: change', onNew(newVolume)],
+
+  ['RegistryAuthService/CreateRegistryAuth', 'account: change', () => ({ request: { name: name(), username: 'u', password: 'p' } })],
+  ['RegistryAuthService/GetRegistryAuth', 'thing: read', onNew(newAuth)],
+  ['RegistryAuthService/ListRegistryAuths', 'account: read', plain()],
+  ['RegistryAuthService/UpdateRegistryAuth', 'thing: change', onNew(newAuth, (id) => ({ id, username: 'u', password: 'q' }))],
+  ['RegistryAuthService/DeleteRegistryAuth', 'thing: change', onNew(newAuth)],
+
+  ['PodService/CreatePod', 'account: change', plain({ pod: POD })],
+  ['PodService/GetPod', 'thing: read', onNew(newPod)],
+  ['PodService/ListPods', 'account: read', plain()],
+  ['PodService/ListPods', 'endpoint: read', () => about(served, { endpointId: served })],
+  ['PodService/UpdatePod', 'thing: change', onNew(newPod, (id) => ({ pod: Pod.fromPartial({ id, name: 'n' }), updateMask: ['name'] }))],
+  ['PodService/StartPod', 'thing: change', onNew(newPod)],
+  ['PodService/StopPod', 'thing: change', onNew(newPod)],
+  ['PodService/ResetPod', 'thing: change', onNew(newPod)],
+  ['PodService/RestartPod', 'thing: change', onNew(newPod)],
+  ['PodService/DeletePod', 'thing: change', onNew(newPod)],
+  ['PodService/GetPodLog', 'thing: read', onNew(newPod)],
+
+  ['UsageService/ListUsage', 'account: read', plain({ kind: 1, bucket: 2 })],
+  ['UsageService/ListPrices', 'everybody: read', plain()],
+  ['UsageService/SetPrices', 'operator', plain({ prices: [{ item: 'CPU', usdPerHour: 1 }] })],
+  ['CatalogService/ListGpuTypes', 'everybody: read', plain()],
+  ['CatalogService/ListGpuPools', 'everybody: read', plain()],
+  ['CatalogService/ListDataCenters', 'everybody: read', plain()],
+  ['AuditService/ListAuditEvents', 'owner', plain()],
+  ['MachineService/ListMachines', 'owner or operator', plain()],
+  ['MachineService/ListWorkers', 'endpoint: read', () => about(served, { endpointId: served })],
+  ['MachineService/GetWorkerLog', 'endpoint: read', () => about(served, { workerId })],
+
+  ['JobService/SubmitJob', 'jobs: change', () => about(served, submission(served))],
+  ['JobService/GetJob', 'jobs: read', onJob()],
+  ['JobService/GetJob', 'jobs: change', onJob({ ttlMs: 60_000 })],
+  ['JobService/WaitJob', 'jobs: read', onJob()],
+  ['JobService/ReadChunks', 'jobs: read', onJob()],
+  ['JobService/CancelJob', 'jobs: change', onJob()],
+  ['JobService/RetryJob', 'jobs: change', onJob()],
+  ['JobService/PurgeQueue', 'jobs: change', () => about(served, { endpointId: served })],
+  ['JobService/ListJobs', 'jobs: read', () => about(served, { endpointId: served, limit: 1 })],
+  ['JobService/GetHealth', 'jobs: read', () => about(served, { endpointId: served })],
+  ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submit', value: submission(served) }))],
+  ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submitAndWait', value: submission(served) }))],
+  ['JobService/Pipeline', 'jobs: change', onPipeline((jobId) => ({ $case: 'cancel', value: { endpointId: served, jobId } }))],
+  ['JobService/Pipeline', 'jobs: read', onPipeline((jobId) => ({ $case: 'get', value: GetJobRequest.fromPartial({ endpointId: served, jobId }) }))],
+  ['JobService/Pipeline', 'jobs: read', onPipeline((jobId) => ({ $case: 'wait', value: { endpointId: served, jobId, waitMs: 1_000 } }))],
+  ['JobService/Pipeline', 'jobs: read', onPipeline((jobId) => ({ $case: 'chunks', value: ReadChunksRequest.fromPartial({ endpointId: served, jobId }) }))],
+
+  ['AgentService/Session', 'agents', () => ({ request: { hello: { machine: machine(), workers: [], attempts: [], pods: [] } } })],
+  ['AgentService/FetchInput', 'agents', plain({ ref: held })],
+  ['AgentService/ReportOutcome', 'agents', () => (
+    { request: { outcome: { ref: { ...held, attempt: 99 }, kind: OutcomeKind.FAILED, output: undefined, error: 'late' } } }
+  )],
+];
+
+t.test('every rpc has its row', async (t) => {
+  t.ok(rpcs.size > 50);
+  t.same([...new Set(ROWS.map(([rpc]) => rpc))].sort(), [...rpcs.keys()].sort());
+});
+
+for (const [index, [rpc, rule, ask]] of ROWS.entries()) {
+  t.test(`${rpc} (row ${index + 1}): ${rule}`, async (t) => {
+    for (const [who, secret] of Object.entries(USELESS)) t.equal(await answer(rpc, await ask(secret), secret), NO, who);
+    for (const [column, [who, given]] of KEYS.entries()) {
+      const wanted = RULES[rule][column]!;
+      const asked = await ask(typeof given === 'string' ? given : '');
+      const secret = typeof given === 'string' ? given : await given(asked.endpointId ?? '');
+      carry(asked.request, secret);
+      const before = await changes();
+      t.equal(await answer(rpc, asked, secret), wanted, who);
+      if (wanted !== OK) t.equal(await changes(), before, `${who}: nothing is changed`);
+    }
+  });
+}
+
+/** Puts a key into calls that carry it themselves. */
+function carry(request: object, apiKey: string): void {
+  if ('calls' in request) for (const pipelined of request.calls as { apiKey: string }[]) pipelined.apiKey = apiKey;
+}
+
+/** What a call answered: OK, NO, GONE, or the reason and the text of any other failure. */
+async function answer(rpc: string, { request }: Asked, secret: string): Promise<string> {
+  try {
+    const response = await any.call(rpcs.get(rpc)!, request, secret);
+    const reply = 'replies' in response ? (response as PipelineResponse).replies[0]!.reply : undefined;
+    return reply?.$case === 'error' ? kindOf(reply.value.reason, reply.value.message) : OK;
+  } catch (error) {
+    if (error instanceof CoreError) return kindOf(error.reason, error.message);
+    throw error;
+  }
+}
+
+function kindOf(reason: string, message: string): string {
+  if (reason === 'UNAUTHORIZED') return NO;
+  return /(^|_)NOT_FOUND$/.test(reason) ? GONE : `${reason}: ${message}`;
+}
+
+/** How many changes there were so far: those that are audited, and jobs. */
+async function changes(): Promise<string> {
+  const [row] = await core.sql`
+    SELECT (SELECT count(*) FROM audit_event) AS audited, (SELECT count(*) FROM job) AS jobs, (SELECT count(*) FROM price) AS prices,
+      (SELECT count(*) FROM machine) AS machines`;
+  return JSON.stringify(row);
+}
