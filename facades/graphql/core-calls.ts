@@ -28,8 +28,6 @@ export type Resolver<Args = unknown, Root = unknown> = (root: Root, args: Args, 
 
 /** Root fields of Mesh's client that only read start with one of these verbs; all others are mutations. */
 const READS = /^(Get|List)/;
-/** What clients look for when nothing has room for a pod (compat.md 4.3). */
-const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
 /** Makes a call of a service, for instance ('EndpointService', 'GetEndpoint'). Throws GraphQLError with the reason as its code. */
 export async function callCore<Response>(context: GraphqlContext, service: string, method: string, input: object): Promise<CoreMessage<Response>> {
@@ -57,9 +55,7 @@ export function toGraphqlError(error: unknown): GraphQLError {
   if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
   const { grpc } = (error as { extensions?: { grpc?: GrpcFailure } }).extensions ?? {};
   const known = publicError(fromGrpcError(grpc ? { ...grpc, metadata: metadataOf(grpc) } : error));
-  const reason = known.code.toUpperCase();
-  const text = reason === 'NO_CAPACITY' ? `${NO_CAPACITY_TEXT} ${known.text}` : known.text;
-  return new GraphQLError(text, { extensions: { code: 'RUNPOD', reason, status: known.status } });
+  return new GraphQLError(known.text, { extensions: { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status } });
 }
 
 /** A refusal of an input that has no meaning here. */

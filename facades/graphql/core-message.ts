@@ -1,6 +1,6 @@
 /** Messages of the contract as Mesh's transport hands them over: what is zero or empty is left out, and 64-bit numbers are objects. */
 
-/** A 64-bit number; its text is the number. */
+/** A signed 64-bit number in two halves. */
 export interface CoreLong {
   low: number;
   high: number;
@@ -25,7 +25,8 @@ type CoreValue<Value> =
 
 /** A number that may have been left out because it is 0. */
 export function numberOf(value: number | CoreLong | undefined): number {
-  return typeof value === 'object' ? Number(String(value)) : value ?? 0;
+  if (typeof value !== 'object') return value ?? 0;
+  return value.high * 2 ** 32 + (value.low >>> 0);
 }
 
 /** Wall clock in milliseconds; undefined when there is no such time. */

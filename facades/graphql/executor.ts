@@ -1,7 +1,7 @@
 /** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
 import { getMesh } from '@graphql-mesh/runtime';
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
-import { GraphQLError, parse, specifiedRules, validate } from 'graphql';
+import { GraphQLError, getOperationAST, parse, specifiedRules, validate } from 'graphql';
 import type { DocumentNode, ExecutionResult } from 'graphql';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Service } from '../../core/runtime/service.ts';
@@ -19,6 +19,14 @@ export interface GraphqlRequest {
 export interface GraphqlCaller {
   apiKey: string;
   accountId: string;
+}
+
+/** A document that can run. */
+export interface Prepared {
+  /** It changes nothing. */
+  reads: boolean;
+  /** Runs it. Failures of fields are part of the result. */
+  run(caller: GraphqlCaller): Promise<ExecutionResult>;
 }
 
 /** A document with syntax errors or one that does not fit the schema. */
@@ -61,14 +69,18 @@ export class GraphqlExecutor implements Service {
     mesh?.destroy();
   }
 
-  /** Parses, checks and runs a document. Throws InvalidDocument. Failures of fields are part of the result. */
-  async execute(request: GraphqlRequest, caller: GraphqlCaller): Promise<ExecutionResult> {
+  /** Parses and checks a document. Throws InvalidDocument. */
+  async prepare(request: GraphqlRequest): Promise<Prepared> {
     const mesh = await this.#load();
-    const { schema, execute, contextFactory } = mesh.getEnveloped({ ...caller, nowMs: this.#clock.nowMs(), reads: new Map() });
-    const document = this.#documents.get(request.query) ?? this.#check(request.query, schema);
-    return await execute({
-      schema, document, contextValue: await contextFactory(), variableValues: request.variables, operationName: request.operationName,
-    }) as ExecutionResult;
+    const document = this.#documents.get(request.query) ?? this.#check(request.query, mesh.schema);
+    const { variables: variableValues, operationName } = request;
+    return {
+      reads: getOperationAST(document, operationName)?.operation === 'query',
+      run: async (caller) => {
+        const { schema, execute, contextFactory } = mesh.getEnveloped({ ...caller, nowMs: this.#clock.nowMs(), reads: new Map() });
+        return await execute({ schema, document, contextValue: await contextFactory(), variableValues, operationName }) as ExecutionResult;
+      },
+    };
   }
 
   #check(query: string, schema: MeshInstance['schema']): DocumentNode {

@@ -11,9 +11,18 @@ import { isPlainObject, parseJson } from '../plugins/json-body.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { InvalidDocument } from './executor.ts';
 import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
+import { SharedReads } from './shared-reads.ts';
 
 /** Largest body in bytes: documents and settings, not payloads. */
 const BODY_BYTES_MAX = 1024 * 1024;
+
+/** What a client gets; equal readers get the same one. */
+interface Answer {
+  /** HTTP status. */
+  status: number;
+  /** JSON. */
+  body: Buffer;
+}
 
 /** Errors before a document runs. */
 export const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ message: text, extensions: { code: code.toUpperCase() } }], data: null });
@@ -22,14 +31,18 @@ export const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ m
 export async function graphqlRoutes(app: FastifyInstance, parts: { executor: GraphqlExecutor; gate: GateParts; logger: Logger }): Promise<void> {
   const { executor, gate, logger } = parts;
   handleErrors(app, graphqlErrorShape, logger);
+  const shared = new SharedReads<Answer>();
   app.post('/graphql', { onRequest: graphqlGate(gate, BODY_BYTES_MAX) }, async (request, reply) => {
     const { apiKey, accountId } = request.caller;
+    const asked = readRequest(request);
     try {
-      return answer(reply, await executor.execute(readRequest(request), { apiKey, accountId }), logger);
+      const { reads, run } = await executor.prepare(asked);
+      const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), logger);
+      return send(reply, await (reads ? shared.run(JSON.stringify([apiKey, asked]), answer) : answer()));
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
       const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
-      return send(reply, 400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) });
+      return send(reply, serialized(400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) }));
     }
   });
 }
@@ -45,12 +58,16 @@ function readRequest(request: FastifyRequest): GraphqlRequest {
   return { query, variables: variables ?? undefined, operationName: named ? operationName as string : undefined };
 }
 
-/** A missing permission is the request's failure (spec.md 5: 401); all others belong to their field. No `errors` on success. */
-function answer(reply: FastifyReply, result: ExecutionResult, logger: Logger): FastifyReply {
-  const errors = result.errors ?? [];
-  if (errors.length === 0) return send(reply, 200, { data: result.data });
+/**
+ * A missing permission is the request's failure (spec.md 5: 401), and so are variables and operation names that do not fit the document
+ * (400): nothing ran. All others belong to their field. No `errors` on success.
+ */
+function answerOf(result: ExecutionResult, logger: Logger): Answer {
+  const { data, errors = [] } = result;
+  if (errors.length === 0) return serialized(200, { data });
   const unauthorized = errors.some((error) => error.extensions['reason'] === 'UNAUTHORIZED');
-  return send(reply, unauthorized ? 401 : 200, { errors: errors.map((error) => presentError(error, logger)), data: result.data ?? null });
+  const status = unauthorized ? 401 : data === undefined ? 400 : 200;
+  return serialized(status, { errors: errors.map((error) => presentError(error, logger)), data: data ?? null });
 }
 
 function presentError(error: GraphQLError, logger: Logger): object {
@@ -63,6 +80,10 @@ function presentError(error: GraphQLError, logger: Logger): object {
   return { ...shown, message: 'Something went wrong. Please try again later or contact support.', extensions: { code: 'INTERNAL_SERVER_ERROR' } };
 }
 
-function send(reply: FastifyReply, status: number, body: object): FastifyReply {
-  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+function serialized(status: number, body: object): Answer {
+  return { status, body: Buffer.from(JSON.stringify(body)) };
+}
+
+function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }

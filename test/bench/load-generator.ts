@@ -7,6 +7,7 @@ export interface Load {
   /** `http://host:port/path`. */
   url: string;
   headers: Record<string, string>;
+  /** `{connection}` in it stands for the connection's number. */
   body: string;
   connections: number;
   seconds: number;
@@ -23,16 +24,16 @@ export interface LoadResult {
   answers: number;
 }
 
-function requestText(load: Load): Buffer {
+function requestText(load: Load, connection: number): Buffer {
+  const body = load.body.replaceAll('{connection}', String(connection));
   const { pathname, host } = new URL(load.url);
-  const headers = { host, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(load.body)), ...load.headers };
+  const headers = { host, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...load.headers };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return Buffer.from(`POST ${pathname} HTTP/1.1\r\n${lines}\r\n${load.body}`);
+  return Buffer.from(`POST ${pathname} HTTP/1.1\r\n${lines}\r\n${body}`);
 }
 
 async function run(load: Load): Promise<LoadResult> {
   const { hostname, port } = new URL(load.url);
-  const request = requestText(load);
   const expect = Buffer.from(load.expect);
   const times: number[] = [];
   let wrong: string | undefined;
@@ -40,7 +41,8 @@ async function run(load: Load): Promise<LoadResult> {
     times.push(ms);
     if (status !== 200 || !body.includes(expect)) wrong ??= `${status} ${body.toString().slice(0, 300)}`;
   };
-  const connections = Array.from({ length: load.connections }, () => new HttpConnection(hostname, Number(port), request, onAnswer));
+  const connections = Array.from({ length: load.connections }, (_, n) =>
+    new HttpConnection(hostname, Number(port), requestText(load, n), onAnswer));
   const startedAt = performance.now();
   for (const connection of connections) connection.start();
   setTimeout(() => { for (const connection of connections) connection.stop(); }, load.seconds * 1_000);

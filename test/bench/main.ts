@@ -4,6 +4,7 @@ import type { Bench } from './bench.ts';
 import { measureCeilings } from './ceilings.ts';
 import { Child } from './child.ts';
 import { startDatabase } from './database.ts';
+import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
 import { busyText, machineText, reached, table } from './figure.ts';
 import { HELP, readOptions } from './options.ts';
@@ -23,6 +24,7 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('runsync')) figures.push(...await measureRunsync(bench, 'session'), ...await measureRunsync(bench, 'agent'));
   if (wants('drain')) figures.push(...await measureDrain(bench, 'session'), ...await measureDrain(bench, 'agent'));
   if (wants('memory')) figures.push(...await measureMemory(bench));
+  if (wants('graphql')) figures.push(...await measureGraphql(bench));
   return { figures, ceilings };
 }
 

@@ -1,0 +1,35 @@
+/**
+ * Lets equal reads share one run. A read that arrives while an equal one is running waits for the next run, together with all others that
+ * arrive until then; so every answer comes from a run that began after its request was there, and is never older than the request.
+ */
+
+/** What runs for one key, and what comes after it. */
+interface Runs<Answer> {
+  current: Promise<Answer>;
+  /** Begins when the current one has ended. */
+  next: Promise<Answer> | undefined;
+}
+
+/** See the file's first lines. */
+export class SharedReads<Answer> {
+  readonly #runs = new Map<string, Runs<Answer>>();
+
+  /** Answers what `read` answers. `key` names everything that the answer depends on: who asks, and for what. */
+  run(key: string, read: () => Promise<Answer>): Promise<Answer> {
+    const runs = this.#runs.get(key);
+    if (!runs) return this.#begin(key, read);
+    runs.next ??= runs.current.then(() => this.#begin(key, read), () => this.#begin(key, read));
+    return runs.next;
+  }
+
+  #begin(key: string, read: () => Promise<Answer>): Promise<Answer> {
+    const current = read();
+    const runs: Runs<Answer> = { current, next: undefined };
+    this.#runs.set(key, runs);
+    const end = (): void => {
+      if (runs.next === undefined && this.#runs.get(key) === runs) this.#runs.delete(key);
+    };
+    current.then(end, end);
+    return current;
+  }
+}

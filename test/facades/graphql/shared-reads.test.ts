@@ -1,0 +1,61 @@
+/** Equal reads share a run, and no answer is older than its request. */
+import t from 'tap';
+import { SharedReads } from '../../../facades/graphql/shared-reads.ts';
+
+/** A read that ends when it is told to, and tells how often it began. */
+function manualRead() {
+  const runs: { end(): void; fail(): void }[] = [];
+  let version = 0;
+  const read = (): Promise<number> => {
+    const seen = version;
+    return new Promise((resolve, reject) => runs.push({ end: () => resolve(seen), fail: () => reject(new Error('no')) }));
+  };
+  return { runs, read, change: () => { version += 1; } };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+t.test('those that come while one runs share the next run, which sees what changed before they came', async (t) => {
+  const shared = new SharedReads<number>();
+  const { runs, read, change } = manualRead();
+  const first = shared.run('key', read);
+  change();
+  const later = [shared.run('key', read), shared.run('key', read)];
+  t.equal(runs.length, 1, 'the next run waits for this one');
+  runs[0]!.end();
+  t.equal(await first, 0);
+  await turn();
+  t.equal(runs.length, 2, 'one run for both');
+  change();
+  const last = shared.run('key', read);
+  runs[1]!.end();
+  t.same(await Promise.all(later), [1, 1]);
+  await turn();
+  runs[2]!.end();
+  t.equal(await last, 2);
+  const alone = shared.run('key', read);
+  t.equal(runs.length, 4, 'after a pause a read begins at once');
+  runs[3]!.end();
+  t.equal(await alone, 2);
+});
+
+t.test('different reads do not wait for each other', async (t) => {
+  const shared = new SharedReads<number>();
+  const { runs, read } = manualRead();
+  const both = [shared.run('one', read), shared.run('two', read)];
+  t.equal(runs.length, 2);
+  for (const run of runs) run.end();
+  t.same(await Promise.all(both), [0, 0]);
+});
+
+t.test('a failure is that of its run only', async (t) => {
+  const shared = new SharedReads<number>();
+  const { runs, read } = manualRead();
+  const first = shared.run('key', read);
+  const second = shared.run('key', read);
+  runs[0]!.fail();
+  await t.rejects(first);
+  await turn();
+  runs[1]!.end();
+  t.equal(await second, 0);
+});

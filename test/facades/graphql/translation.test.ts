@@ -1,0 +1,69 @@
+/** How inputs and answers of GraphQL are translated, where a whole system would be a long way round. */
+import t from 'tap';
+import { presentDataCenter, stockIn, stockWord } from '../../../facades/graphql/catalog/present-catalog.ts';
+import { numberOf, timeTextOf } from '../../../facades/graphql/core-message.ts';
+import { lowestVersion, versionsFrom } from '../../../facades/graphql/cuda-versions.ts';
+import { endpointFields, withoutFixed } from '../../../facades/graphql/endpoints/endpoint-fields.ts';
+import { commandOf, commandText, listOf } from '../../../facades/graphql/list-text.ts';
+import { newPod } from '../../../facades/graphql/pods/pod-fields.ts';
+import { presentPod } from '../../../facades/graphql/pods/present-pod.ts';
+import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+
+t.test('numbers and times of the wire', async (t) => {
+  t.equal(numberOf(undefined), 0);
+  t.equal(numberOf(5), 5);
+  t.equal(numberOf({ low: 600_000, high: 0 }), 600_000);
+  t.equal(numberOf({ low: -1, high: 0 }), 4_294_967_295);
+  t.equal(numberOf({ low: -2, high: -1 }), -2);
+  t.equal(numberOf({ low: 1, high: 1 }), 4_294_967_297);
+  t.equal(timeTextOf(undefined), null);
+  t.equal(timeTextOf({ seconds: { low: 1_795_289_212, high: 0 }, nanos: 511_999_999 }), '2026-11-21T19:26:52.511Z');
+});
+
+t.test('stock in words', async (t) => {
+  t.equal(stockWord({ total: 3, free: 3, countMax: 3 }), 'High');
+  t.equal(stockWord({ total: 3, free: 2, countMax: 3 }), 'High');
+  t.equal(stockWord({ total: 3, free: 1, countMax: 3 }), 'Medium');
+  t.equal(stockWord({ total: 4, free: 1, countMax: 4 }), 'Low');
+  t.equal(stockWord({ total: 4, free: 0, countMax: 4 }), 'None');
+  t.equal(stockWord({ total: 0, free: 0, countMax: 0 }), 'None');
+  t.equal(stockWord({ total: 8, free: 8, countMax: 4 }, 5), 'None', 'no machine has that many');
+  const centers = [{ id: 'A', gpus: [{ gpuTypeId: 'x', total: 4, free: 1 }] }];
+  t.same(stockIn(centers, 'A', 'x', 4), { total: 4, free: 1, countMax: 4 });
+  t.same(stockIn(centers, 'B', 'x', 4), { total: 0, free: 0, countMax: 4 });
+  t.match(presentDataCenter({ id: 'A', gpus: [{ gpuTypeId: 'x', total: 1 }] }, new Map()), {
+    location: '', gpuAvailability: [{ displayName: 'x', stockStatus: null, available: false }] });
+});
+
+t.test('lists, commands, versions', async (t) => {
+  t.same(listOf(' a, ,b,'), ['a', 'b']);
+  for (const words of [['python', '-u', 'my handler.py'], ['sh', '-c', 'echo "$HOME" | cat > x; ls *'], ['a', '', "it's"]]) {
+    t.same(commandOf(commandText(words)), words, 'a command comes back as it was');
+  }
+  t.same(versionsFrom('12.9'), ['13.0', '12.9']);
+  t.same(versionsFrom('99.0'), ['99.0'], 'core says whether it is one');
+  t.equal(lowestVersion(['12.10', '12.9']), '12.9');
+  t.equal(lowestVersion([]), null);
+});
+
+t.test('fields of an endpoint: only what the input names', async (t) => {
+  t.same(endpointFields({ name: 'x', workersMin: 0, idleTimeout: null }), { changes: { name: 'x', workersMin: 0 }, mask: ['name', 'workers_min'] });
+  t.same(endpointFields({ networkVolumeId: '', locations: null, gpuIds: '' }).changes, { gpuIds: [], locations: [], networkVolumeIds: [] });
+  t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: [{ networkVolumeId: 'b' }] }).changes, { networkVolumeIds: ['b'] });
+  t.same(endpointFields({ networkVolumeIds: [] }).mask, ['network_volume_ids']);
+  t.same(endpointFields({ name: 'x-fb' }).mask, ['name', 'flash_boot_type']);
+  const both = endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] });
+  t.same(withoutFixed(both, { type: 'ENDPOINT_TYPE_LB', computeType: 'CPU' }).mask, ['name']);
+  t.same(withoutFixed(both, { type: 'ENDPOINT_TYPE_QB', computeType: 'GPU' }).mask, ['name', 'compute_type', 'type']);
+});
+
+t.test('pods', async (t) => {
+  t.match(newPod({ gpuTypeId: 'NVIDIA L4', countryCode: 'US', dataCenterId: 'D', dockerArgs: '', env: [] }, 'GPU'), {
+    gpuIds: ['NVIDIA L4'], locations: ['D'], startCommand: [], computeType: 'GPU' });
+  t.match(newPod({ templateId: 'runpod-ubuntu', minCudaVersion: '13.0' }, 'CPU'), { templateId: '', allowedCudaVersions: ['13.0'], gpuCount: 0 });
+  const running = { desiredStatus: PodStatus.RUNNING, state: PodState.RUNNING, env: { B: '2', A: '1' }, lastStartTime: { seconds: 100 } };
+  t.match(presentPod(running, 160_500), { uptimeSeconds: 60, env: ['A=1', 'B=2'], runtime: { uptimeInSeconds: 60, ports: [] }, machine: null });
+  t.match(presentPod({ ...running, endpointId: 'e' }, 0), { env: [], uptimeSeconds: 0 }, 'a worker keeps its environment to itself');
+  const stopped = { ...running, desiredStatus: PodStatus.EXITED, state: PodState.EXITED };
+  t.match(presentPod(stopped, 160_500), { uptimeSeconds: 0, runtime: null, desiredStatus: 'EXITED' });
+});
