@@ -1,12 +1,10 @@
 /** Shapes of billing history (compat.md 3.9). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { anyOf, only } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
-const only = (description: string) => Type.Optional(Type.String({ maxLength: 4_096, description: `Only ${description}.` }));
-const anyOf = (description: string) =>
-  Type.Optional(Type.Array(Type.String({ maxLength: 191 }), { maxItems: 100, description: `Only ${description}, any of them.` }));
 
 /** Which periods: all three queries share it. */
 const period = {

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
+import { Port } from '../port.ts';
 import { textMap } from '../text-map.ts';
 
 const WITHOUT_EFFECT = 'Taken and without effect on one\'s own machines.';
@@ -24,7 +25,7 @@ const settings = {
   imageName: optional(Text('Container image. Needed without a template.', 4_096)),
   locked: optional(Type.Boolean({ description: 'Refuse to stop, reset or change it until it is unlocked. Default false.' })),
   name: optional(Text('Default `my pod`.')),
-  ports: optional(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 100, description: 'Exposed ports. Default 8888/http and 22/tcp.' })),
+  ports: optional(Type.Array(Port, { maxItems: 100, description: 'Exposed ports. Default 8888/http and 22/tcp.' })),
   volumeInGb: whole(0, 65_536, 'Size of its volume in GB. Default 20.'),
   volumeMountPath: optional(Text('Where the volume appears. Default /workspace.', 4_096)),
   workingDirectory: optional(Text('Working directory of the process executor. An extension.', 4_096)),

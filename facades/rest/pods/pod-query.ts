@@ -3,12 +3,10 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { anyOf, only } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
 
 const include = (description: string) => Type.Optional(Type.Boolean({ description: `${description} Default false.` }));
-const only = (description: string) => Type.Optional(Type.String({ maxLength: 4_096, description: `Only ${description}.` }));
-const anyOf = (description: string) =>
-  Type.Optional(Type.Array(Type.String({ maxLength: 191 }), { maxItems: 100, description: `Only ${description}, any of them.` }));
 
 /** Query of GET /pods/{podId}. */
 export const PodQuery = Type.Object({

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
+import { Port } from '../port.ts';
 import { textMap } from '../text-map.ts';
 
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });
@@ -18,7 +19,7 @@ const settings = {
   dockerStartCmd: optional(Words('Command line; with the process executor the program and its arguments.')),
   env: optional(textMap('Environment of the workers.')),
   isPublic: optional(Type.Boolean({ description: 'Visible to all accounts. Default false.' })),
-  ports: optional(Type.Array(Type.String({ maxLength: 32 }), {
+  ports: optional(Type.Array(Port, {
     maxItems: 100, description: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints.',
   })),
   readme: optional(Type.String({ maxLength: 1_000_000, description: 'Markdown for people.' })),

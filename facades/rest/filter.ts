@@ -1,0 +1,18 @@
+/** Schemas of query parameters that leave things out. Bounded so that any query that fits them also fits into a request's headers. */
+import { Type } from 'typebox';
+import type { TArray, TOptional, TString } from 'typebox';
+
+const TEXT_LENGTH_MAX = 191;
+const LIST_LENGTH_MAX = 20;
+const LISTED_LENGTH_MAX = 64;
+
+/** A parameter with one value that must be met. */
+export function only(description: string): TOptional<TString> {
+  return Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: `Only ${description}.` }));
+}
+
+/** A parameter that may be repeated; one of its values must be met. */
+export function anyOf(description: string): TOptional<TArray<TString>> {
+  const listed = Type.String({ maxLength: LISTED_LENGTH_MAX });
+  return Type.Optional(Type.Array(listed, { maxItems: LIST_LENGTH_MAX, description: `Only ${description}, any of them.` }));
+}
