@@ -103,7 +103,9 @@ export class Access {
     const caller = this.#root(hash) ?? await this.#callers.get(hash.toString('hex'));
     // An unknown key must not learn, nor cost, more than its own lookup.
     if (!caller.value) throw unauthorized();
-    const endpoint = wish.endpointId === undefined ? undefined : await this.#endpoints.get(wish.endpointId);
+    // PostgreSQL would refuse an id with a NUL, and with it the lookups of others in the same batch.
+    const isLookedUp = wish.endpointId !== undefined && !wish.endpointId.includes('\0');
+    const endpoint = isLookedUp ? await this.#endpoints.get(wish.endpointId!) : undefined;
     return decide(wish, caller, endpoint);
   }
 

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Reason } from '../domain/errors.ts';
 import { OverloadError } from '../runtime/batcher.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { isTransient } from '../store/transient.ts';
+import { isTransient, isUnstorable } from '../store/transient.ts';
 
 /** A status as grpc-js sends it. */
 export type FailedStatus = ReturnType<typeof toGrpcStatus>;
@@ -13,6 +13,7 @@ export type FailedStatus = ReturnType<typeof toGrpcStatus>;
 /** Text of faults of ours: says nothing, the log says all. */
 const INTERNAL_TEXT = 'Something went wrong on our side; it has been logged.';
 const UNAVAILABLE_TEXT = 'A part of the service is restarting; try again shortly.';
+const UNSTORABLE_TEXT = 'The request contains a character that cannot be stored (NUL); leave it out.';
 const OVERLOAD_TEXT = 'Too many requests are waiting; try again shortly.';
 
 /** The caller's API key: the value of `authorization`, with or without `Bearer `. Empty when there is none. */
@@ -26,9 +27,9 @@ export function refusalOf(error: unknown): { reason: Reason; message: string } {
   if (error instanceof DomainError) return { reason: error.reason, message: error.message };
   if (error instanceof OverloadError) return { reason: 'RATE_LIMITED', message: OVERLOAD_TEXT };
   // drizzle wraps what the driver threw.
-  if (isTransient(error) || isTransient((error as { cause?: unknown } | undefined)?.cause)) {
-    return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
-  }
+  const causes = [error, (error as { cause?: unknown } | undefined)?.cause];
+  if (causes.some(isTransient)) return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
+  if (causes.some(isUnstorable)) return { reason: 'INVALID_REQUEST', message: UNSTORABLE_TEXT };
   return { reason: 'INTERNAL', message: INTERNAL_TEXT };
 }
 

@@ -17,6 +17,11 @@ export function isTransient(error: unknown): boolean {
   return typeof code === 'string' && (TRANSIENT.has(code) || code.startsWith('08'));
 }
 
+/** Whether PostgreSQL refused a text for a NUL in it: the one character that a text may not hold. */
+export function isUnstorable(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === '22021';
+}
+
 /** How long to go on. */
 export interface RetryOptions {
   clock: Clock;
