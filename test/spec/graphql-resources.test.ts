@@ -135,7 +135,8 @@ t.test('GraphQL resources', async (t) => {
     const { deployCpuPod } = await ok<{ deployCpuPod: { id: string } }>(cpu);
     t.match(deployCpuPod, { gpuCount: 0, templateId: null, desiredStatus: 'RUNNING' });
     const rent = `mutation R($input: PodRentInterruptableInput!) { podRentInterruptable(input: $input) { id podType } }`;
-    const input = { bidPerGpu: 0.1, name: 'spot', imageName: 'process', dockerArgs: 'sleep 60', gpuTypeIdList: ['NVIDIA H200', 'NVIDIA L4'], countryCode: 'CZ' };
+    const gpuTypeIdList = ['NVIDIA H200', 'NVIDIA L4'];
+    const input = { bidPerGpu: 0.1, name: 'spot', imageName: 'process', dockerArgs: 'sleep 60', gpuTypeIdList, countryCode: 'CZ' };
     const { podRentInterruptable } = await ok<{ podRentInterruptable: { id: string } }>(rent, { input });
     t.match(podRentInterruptable, { podType: 'INTERRUPTABLE' });
     for (const { id } of [deployCpuPod, podRentInterruptable]) await ok(`mutation { podTerminate(input: { podId: "${id}" }) }`);
