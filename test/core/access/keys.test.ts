@@ -1,6 +1,7 @@
 /** Keys, scopes and accounts over gRPC: who may do what, and how fast a revoked key stops working on every replica. */
 import t from 'tap';
-import { Api, KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import type { KeyPermissions } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType, Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
@@ -66,6 +67,22 @@ t.test('who may do what', async (t) => {
   const listed = await call(clients.endpoints, 'listEndpoints', {}, keys.one!);
   t.same(listed.endpoints.map((endpoint) => endpoint.id), [mine], 'a restricted key sees its endpoints');
   t.same((await call(clients.endpoints, 'listEndpoints', {}, keys.stranger!)).endpoints, []);
+});
+
+t.test('permissions belong to restricted keys, and only to them', async (t) => {
+  const core = await startReplicas(t);
+  const create = (scope: KeyScope, permissions: KeyPermissions | undefined) =>
+    call(core.clients.keys, 'createKey', { name: 'k', scope, endpointIds: [], accountId: '', permissions }, core.key);
+  const { key } = await create(KeyScope.RESTRICTED, { management: Permission.READ, jobs: Permission.READ_WRITE });
+  const wanted = { scope: KeyScope.RESTRICTED, permissions: { management: Permission.READ, jobs: Permission.READ_WRITE } };
+  t.match(key, wanted);
+  t.match((await call(core.clients.keys, 'listKeys', { accountId: '' }, core.key)).keys.at(-1), wanted);
+  const both = { management: Permission.READ, jobs: Permission.READ };
+  t.match(await reasonOf(create(KeyScope.RESTRICTED, undefined)), /^INVALID_REQUEST: permissions belong to keys of scope RESTRICTED/);
+  t.match(await reasonOf(create(KeyScope.ALL, both)), /^INVALID_REQUEST: permissions belong/);
+  t.match(await reasonOf(create(KeyScope.READ_ONLY, both)), /^INVALID_REQUEST: permissions belong/);
+  t.match(await reasonOf(create(KeyScope.RESTRICTED, { ...both, jobs: 9 as Permission })), /^INVALID_REQUEST: permissions.jobs has a value/);
+  t.match(await reasonOf(create(9 as KeyScope, undefined)), /^INVALID_REQUEST: scope must be/);
 });
 
 t.test('a verdict says what a facade needs', async (t) => {

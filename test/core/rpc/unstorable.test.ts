@@ -21,7 +21,8 @@ for (const [rpc, method] of await allRpcs()) {
       const request = Object.fromEntries(fields.map((field) => [field, text]));
       for (const key of [core.key, core.rootKey]) {
         const error = await any.call(method, request, key).then(() => undefined, (failure: unknown) => failure as CoreError);
-        t.notOk(error && ['INTERNAL', 'UNAVAILABLE'].includes(error.reason), `${JSON.stringify(text).slice(0, 20)}: ${error?.reason} ${error?.message.slice(0, 100)}`);
+        const isFault = error !== undefined && ['INTERNAL', 'UNAVAILABLE'].includes(error.reason);
+        t.notOk(isFault, `${JSON.stringify(text).slice(0, 20)}: ${error?.reason} ${error?.message.slice(0, 100)}`);
       }
     }
   });
