@@ -17,6 +17,9 @@ import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { readGpus } from './inventory/read-gpus.ts';
 import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
+import { PodFiles } from './pods/pod-files.ts';
+import { PodKeeper } from './pods/pod-keeper.ts';
+import { PodStarter } from './pods/pod-starter.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { Inbound } from './session/inbound.ts';
@@ -51,6 +54,7 @@ class BuiltAgent implements Agent {
   readonly #random: Random;
   readonly #archive: LogArchive;
   readonly #parts: AttemptParts;
+  readonly #pods: PodKeeper;
   readonly #bridge: Bridge;
   readonly #inbound: Inbound;
   readonly #stopping = new AbortController();
@@ -64,9 +68,10 @@ class BuiltAgent implements Agent {
     this.#random = random;
     this.#archive = new LogArchive(join(config.dataDir, 'logs'));
     this.#parts = buildAttempts({ config, logger, clock, random, starter: this.#buildStarter() });
+    this.#pods = this.#buildPods();
     const bridgeParts = { ...this.#parts, clock, random, logger, stopping: this.#stopping.signal };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
-    this.#inbound = new Inbound({ ...this.#parts, archive: this.#archive, logger });
+    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#archive, logger });
     this.#services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
   }
 
@@ -88,7 +93,7 @@ class BuiltAgent implements Agent {
   async stop(): Promise<void> {
     this.#inbound.closed = true;
     this.#stopping.abort();
-    await this.#parts.pool.stopAll();
+    await Promise.all([this.#parts.pool.stopAll(), this.#pods.stop()]);
     await Promise.race([this.#parts.outcomeReporter.idle(), delay(this.#clock, FAREWELL_MS)]);
     await stopAll(this.#services, this.#logger);
     this.#parts.lease.close();
@@ -110,6 +115,22 @@ class BuiltAgent implements Agent {
       bridgeUrl: () => this.#bridge.url,
       logger: this.#logger,
     });
+  }
+
+  #buildPods(): PodKeeper {
+    const { dataDir, volumesDir, name, locations, hostEnv, workerGraceMs } = this.#config;
+    const { outbox } = this.#parts;
+    const files = new PodFiles(join(dataDir, 'pods'));
+    const starter = new PodStarter({
+      executor: new ProcessExecutor(this.#clock), files, volumesFolder: volumesDir, machineName: name, locations, hostEnv,
+      gpus: () => this.#machine.gpus,
+    });
+    const keeper = new PodKeeper({
+      starter, files, archive: this.#archive, terminateGraceMs: workerGraceMs, onChanged: (podId) => outbox.addPod(podId),
+      clock: this.#clock, random: this.#random, logger: this.#logger,
+    });
+    outbox.podReportOf = (podId) => keeper.get(podId)?.report();
+    return keeper;
   }
 
   #buildWatch(): Service {
@@ -160,7 +181,7 @@ class BuiltAgent implements Agent {
       },
       workers: this.#parts.pool.all().map((worker) => WorkerReporter.take(worker)),
       attempts: this.#parts.table.refs(),
-      pods: [],
+      pods: this.#pods.reports(),
     };
   }
 }

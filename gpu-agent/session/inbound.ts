@@ -6,6 +6,7 @@ import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Intake } from '../attempts/intake.ts';
 import type { OutcomeReporter } from '../attempts/outcome-reporter.ts';
+import type { PodKeeper } from '../pods/pod-keeper.ts';
 import type { LogArchive } from '../workers/log-archive.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import type { LargePayloads } from './large-payloads.ts';
@@ -14,6 +15,7 @@ import type { Outbox } from './outbox.ts';
 /** Whom the messages concern. */
 export interface InboundParts {
   pool: WorkerPool;
+  pods: PodKeeper;
   intake: Intake;
   stopper: AttemptStopper;
   outcomeReporter: OutcomeReporter;
@@ -36,8 +38,11 @@ export class Inbound {
 
   /** Handles one message. */
   receive(message: SessionResponse): void {
-    const { pool, intake, stopper, outcomeReporter, chunks, large } = this.#parts;
-    if (message.desired && !this.closed) pool.apply(message.desired);
+    const { pool, pods, intake, stopper, outcomeReporter, chunks, large } = this.#parts;
+    if (message.desired && !this.closed) {
+      pool.apply(message.desired);
+      pods.apply(message.desired.pods);
+    }
     if (message.assignments.length > 0) intake.assign(message.assignments);
     if (message.stops.length > 0) stopper.stop(message.stops);
     for (const ref of message.outcomeAcks) outcomeReporter.acknowledge(ref);
@@ -47,10 +52,12 @@ export class Inbound {
   }
 
   async #sendLog(request: WorkerLogRequest): Promise<void> {
-    const { pool, archive, outbox, logger } = this.#parts;
+    const { pool, pods, archive, outbox, logger } = this.#parts;
     const bytes = Math.min(Math.max(request.tailBytes, 0), WORKER_LOG_BYTES_MAX);
     try {
-      const log = pool.get(request.workerId)?.log.tail(bytes) ?? (await archive.tail(request.workerId, bytes));
+      const ring = (pool.get(request.workerId) ?? pods.get(request.workerId))?.log;
+      // One that has written nothing yet may have a log of an earlier run of the agent.
+      const log = ring && ring.size > 0 ? ring.tail(bytes) : (await archive.tail(request.workerId, bytes)) ?? ring?.tail(bytes);
       outbox.addLogReply({ requestId: request.requestId, log: log ?? Buffer.alloc(0), found: log !== undefined });
     } catch (error) {
       logger.warn({ err: error, workerId: request.workerId }, 'log could not be read');

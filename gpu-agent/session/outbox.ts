@@ -1,11 +1,11 @@
 /**
- * What waits to go to core on the session. Levels (heartbeat, workers, progress) are kept once and replaced; chunks, outcomes and log
+ * What waits to go to core on the session. Levels (heartbeat, workers, pods, progress) are kept once and replaced; chunks, outcomes and log
  * replies are queues. What gathers while the stream is busy leaves together in the next message. Bounded by what the agent holds: one
- * entry per worker, one outcome per attempt, and the chunk log's own limit.
+ * entry per worker and pod, one outcome per attempt, and the chunk log's own limit.
  */
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  AttemptChunk, AttemptOutcome, AttemptProgress, WorkerLogReply, WorkerReport,
+  AttemptChunk, AttemptOutcome, AttemptProgress, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
 import { attemptKey } from '../attempts/attempt.ts';
@@ -20,6 +20,7 @@ export class Outbox {
   #heartbeat: number | undefined;
   /** By worker id: how many outcomes must have left before its report may. */
   readonly #workers = new Map<string, number>();
+  readonly #pods = new Set<string>();
   readonly #progress = new Map<string, AttemptProgress>();
   #chunks: AttemptChunk[] = [];
   #outcomes: AttemptOutcome[] = [];
@@ -27,6 +28,8 @@ export class Outbox {
   #outcomesAdded = 0;
   #outcomesLeft = 0;
   readonly #reportOf: (workerId: string) => WorkerReport | undefined;
+  /** Pods are built after the outbox: whoever keeps them sets this. */
+  podReportOf: (podId: string) => PodReport | undefined = () => undefined;
 
   constructor(reportOf: (workerId: string) => WorkerReport | undefined) {
     this.#reportOf = reportOf;
@@ -35,7 +38,7 @@ export class Outbox {
   /** Nothing waits. */
   get isEmpty(): boolean {
     const queued = this.#chunks.length + this.#outcomes.length + this.#logReplies.length;
-    return this.#heartbeat === undefined && this.#workers.size + this.#progress.size + queued === 0;
+    return this.#heartbeat === undefined && this.#workers.size + this.#pods.size + this.#progress.size + queued === 0;
   }
 
   addHeartbeat(sequence: number): void {
@@ -50,6 +53,12 @@ export class Outbox {
   addWorker(workerId: string, afterOutcomes: boolean): void {
     const barrier = afterOutcomes ? this.#outcomesAdded : 0;
     this.#workers.set(workerId, Math.max(barrier, this.#workers.get(workerId) ?? 0));
+    this.onWaiting?.();
+  }
+
+  /** The pod changed; its report is made when the message is. */
+  addPod(podId: string): void {
+    this.#pods.add(podId);
     this.onWaiting?.();
   }
 
@@ -76,10 +85,11 @@ export class Outbox {
     this.onWaiting?.();
   }
 
-  /** A new session's hello tells all about workers as they are now; what changes from here on waits for the welcome. */
+  /** A new session's hello tells all about workers and pods as they are now; what changes from here on waits for the welcome. */
   beginSession(): void {
     this.#heartbeat = undefined;
     this.#workers.clear();
+    this.#pods.clear();
     this.#logReplies = [];
   }
 
@@ -98,6 +108,8 @@ export class Outbox {
     if (this.#heartbeat !== undefined) message.heartbeat = { sequence: this.#heartbeat };
     this.#heartbeat = undefined;
     message.workers = this.#takeWorkers();
+    message.pods = [...this.#pods].flatMap((id) => this.podReportOf(id) ?? []);
+    this.#pods.clear();
     message.chunks = takeWithin(this.#chunks, budget, (chunk) => chunk.output.length + (chunk.metrics?.length ?? 0));
     for (const [key, progress] of this.#progress) {
       if (!isWithin(budget, progress.output.length)) break;

@@ -1,4 +1,4 @@
-/** Logs of workers that ended, as files in the agent's data folder. A bounded number is kept, the oldest go first. */
+/** Logs of workers and pods that ended, as files in the agent's data folder. A bounded number is kept, the oldest go first. */
 import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -29,6 +29,13 @@ export class LogArchive {
     await writeFile(this.#path(workerId), log, { mode: 0o600 });
     this.#kept = [...this.#kept.filter((id) => id !== workerId), workerId];
     await this.#prune();
+  }
+
+  /** Forgets a log. */
+  async drop(workerId: string): Promise<void> {
+    if (!this.#kept.includes(workerId)) return;
+    this.#kept = this.#kept.filter((id) => id !== workerId);
+    await rm(this.#path(workerId), { force: true });
   }
 
   /** The newest `bytes` bytes of a worker's log, or undefined when there is none. */

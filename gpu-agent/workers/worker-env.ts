@@ -1,39 +1,20 @@
 /** The environment of a worker: compat.md 2.3 over the template's variables over a few of the host's. Pure. */
 
+import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
+import type { HostFacts } from './host-env.ts';
+
 /** What a worker's environment is made from. */
-export interface WorkerEnvFacts {
+export interface WorkerEnvFacts extends HostFacts {
   workerId: string;
   endpointId: string;
   /** Proves to the bridge who calls; part of every address, because the Authorization header may be foreign (compat.md 2.3). */
   token: string;
   /** Address of the bridge, for instance `http://127.0.0.1:9000`. */
   bridgeUrl: string;
-  /** The machine's name, for RUNPOD_POD_HOSTNAME. */
-  machineName: string;
-  /** The machine's locations; the first names the data centre. */
-  locations: readonly string[];
   /** The template's and the endpoint's variables. */
   userEnv: Readonly<Record<string, string>>;
-  /** Variables of the agent's host that a worker may see. */
-  hostEnv: Readonly<Record<string, string>>;
-  /** GPUs it was given. */
-  gpus: readonly WorkerGpu[];
-  /** The account's name for its GPU. */
-  gpuTypeId: string;
-  /** Directory of its network volume; undefined: it has none. */
-  volumePath: string | undefined;
   /** Seconds it may take to ask for work. */
   initTimeoutSeconds: number;
-  /** Processors of the host. */
-  cpuCount: number;
-}
-
-/** One GPU of a worker. */
-export interface WorkerGpu {
-  uuid: string;
-  name: string;
-  /** Declared by configuration, not by a driver. */
-  virtual: boolean;
 }
 
 /** Milliseconds between pings. Below 1000 the Python SDK loops without a pause. */
@@ -54,8 +35,7 @@ export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
 function defaults(facts: WorkerEnvFacts): Record<string, string> {
   const hasRealGpu = facts.gpus.some((gpu) => !gpu.virtual);
   return {
-    PATH: facts.hostEnv.PATH ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    PYTHONUNBUFFERED: '1',
+    ...hostDefaults(facts),
     RUNPOD_PING_INTERVAL: String(PING_INTERVAL_MS),
     // The SDK's own default writes a dozen lines for each job.
     RUNPOD_DEBUG_LEVEL: 'INFO',
@@ -65,18 +45,14 @@ function defaults(facts: WorkerEnvFacts): Record<string, string> {
     // Object stores on one's own network have private addresses.
     RUNPOD_ALLOW_PRIVATE_DOWNLOAD_URLS: 'true',
     RUNPOD_INIT_TIMEOUT: String(facts.initTimeoutSeconds),
-    RUNPOD_CPU_COUNT: String(facts.cpuCount),
-    ...(facts.locations[0] === undefined ? {} : { RUNPOD_DC_ID: facts.locations[0] }),
   };
 }
 
 function identity(facts: WorkerEnvFacts): Record<string, string> {
   return {
-    RUNPOD_POD_ID: facts.workerId,
-    RUNPOD_POD_HOSTNAME: `${facts.workerId}-${facts.machineName}`,
+    ...nameVariables(facts.workerId, facts),
     RUNPOD_ENDPOINT_ID: facts.endpointId,
     RUNPOD_AI_API_KEY: facts.token,
-    ...(facts.volumePath === undefined ? {} : { RUNPOD_VOLUME_PATH: facts.volumePath }),
   };
 }
 
@@ -89,17 +65,6 @@ function addresses(facts: WorkerEnvFacts): Record<string, string> {
     RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/$RUNPOD_POD_ID/$ID${query}`,
     RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/$RUNPOD_POD_ID/$ID${query}`,
     RUNPOD_WEBHOOK_PING: `${base}/ping/$RUNPOD_POD_ID${query}`,
-  };
-}
-
-function gpuVariables(facts: WorkerEnvFacts): Record<string, string> {
-  const uuids = facts.gpus.filter((gpu) => !gpu.virtual).map((gpu) => gpu.uuid).join(',');
-  return {
-    RUNPOD_GPU_COUNT: String(facts.gpus.length),
-    ...(facts.gpuTypeId === '' ? {} : { RUNPOD_GPU_TYPE_ID: facts.gpuTypeId }),
-    // Empty hides every GPU: a worker must not use one that it was not given.
-    CUDA_VISIBLE_DEVICES: uuids,
-    NVIDIA_VISIBLE_DEVICES: uuids === '' ? 'void' : uuids,
   };
 }
 

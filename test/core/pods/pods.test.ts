@@ -1,12 +1,13 @@
 /** Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -17,18 +18,14 @@ await createDatabase(t);
 const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
 const gpu = (uuid: string, name = 'NVIDIA L4') => ({ uuid, name, memoryMib: 24_576, migProfile: '' });
 
-const create = async (core: CoreReplicas, fields: Partial<Pod>, key = core.key): Promise<Pod> =>
-  (await call(core.clients.pods, 'createPod', { pod: Pod.fromPartial(fields) }, key)).pod!;
-const get = async (core: CoreReplicas, id: string, key = core.key): Promise<Pod> => (await call(core.clients.pods, 'getPod', { id }, key)).pod!;
-const list = async (core: CoreReplicas, request: { includeWorkers?: boolean; endpointId?: string } = {}, key = core.key): Promise<Pod[]> =>
-  (await call(core.clients.pods, 'listPods', { includeWorkers: false, endpointId: '', ...request }, key)).pods;
-const act = async (core: CoreReplicas, verb: 'startPod' | 'stopPod' | 'resetPod' | 'restartPod', id: string, key = core.key): Promise<Pod> =>
-  (await call(core.clients.pods, verb, { id }, key)).pod!;
-const update = async (core: CoreReplicas, id: string, fields: Partial<Pod>): Promise<Pod> => (await call(core.clients.pods, 'updatePod', {
-  pod: Pod.fromPartial({ ...fields, id }),
-  updateMask: Object.keys(fields).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
-}, core.key)).pod!;
-const remove = (core: CoreReplicas, id: string, key = core.key) => call(core.clients.pods, 'deletePod', { id }, key);
+const podsOf = (core: CoreReplicas) => podCalls(core.clients, core.key);
+type Calls = ReturnType<typeof podCalls>;
+const create = (core: CoreReplicas, ...args: Parameters<Calls['create']>) => podsOf(core).create(...args);
+const get = (core: CoreReplicas, ...args: Parameters<Calls['get']>) => podsOf(core).get(...args);
+const list = (core: CoreReplicas, ...args: Parameters<Calls['list']>) => podsOf(core).list(...args);
+const act = (core: CoreReplicas, ...args: Parameters<Calls['act']>) => podsOf(core).act(...args);
+const update = (core: CoreReplicas, ...args: Parameters<Calls['update']>) => podsOf(core).update(...args);
+const remove = (core: CoreReplicas, ...args: Parameters<Calls['remove']>) => podsOf(core).remove(...args);
 const row = async (core: CoreReplicas, id: string) => (await core.sql`SELECT * FROM pod WHERE id = ${id}`)[0]!;
 
 t.test('defaults, and the machine it is on', async (t) => {
@@ -72,7 +69,7 @@ t.test('a template gives what the request leaves out', async (t) => {
   t.equal((await create(core, { templateId: shared, computeType: 'CPU' })).templateId, shared);
 });
 
-const BAD: [fields: Partial<Pod>, why: RegExp][] = [
+const BAD: [fields: Parameters<Calls['create']>[0], why: RegExp][] = [
   [{}, /template_id, image_name or start_command/],
   [{ startCommand: [''] }, /names no program/], [{ ...CPU, name: 'x'.repeat(192) }, /name has 192/], [{ ...CPU, name: 'a\0' }, /cannot be stored/],
   [{ ...CPU, gpuCount: 1 }, /takes no gpu_ids/], [{ ...CPU, gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/], [{ ...CPU, computeType: 'TPU' }, /GPU or CPU/],

@@ -1,0 +1,15 @@
+/** The environment of a pod: who it is and what it was given, over its owner's variables, over a few of the host's. Pure. */
+import { gpuVariables, hostDefaults, nameVariables } from '../workers/host-env.ts';
+import type { HostFacts } from '../workers/host-env.ts';
+
+/** What a pod's environment is made from. */
+export interface PodEnvFacts extends HostFacts {
+  podId: string;
+  /** Its own variables. */
+  userEnv: Readonly<Record<string, string>>;
+}
+
+/** The whole environment of a pod's process. */
+export function buildPodEnv(facts: PodEnvFacts): Record<string, string> {
+  return { ...facts.hostEnv, ...hostDefaults(facts), ...facts.userEnv, ...gpuVariables(facts), ...nameVariables(facts.podId, facts) };
+}

@@ -1,0 +1,76 @@
+/**
+ * Makes the pods of this machine what core wants them to be. Level-triggered: every list of desired pods is compared with what is here,
+ * whatever came before. Pods that are not listed go with their files, also those of earlier runs of the agent; nothing goes before core has
+ * sent a list. The processes of pods die with the agent, and the next agent starts them again when core lists them.
+ */
+import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { isPlain } from './pod-files.ts';
+import { Pod } from './pod.ts';
+import type { PodParts } from './pod.ts';
+
+/** See the file's first lines. */
+export class PodKeeper {
+  readonly #parts: PodParts;
+  readonly #pods = new Map<string, Pod>();
+  readonly #lives = new Map<string, Promise<void>>();
+  #sweeping: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(parts: PodParts) {
+    this.#parts = parts;
+  }
+
+  get(podId: string): Pod | undefined {
+    return this.#pods.get(podId);
+  }
+
+  /** What core is told about all pods. */
+  reports(): PodReport[] {
+    return [...this.#pods.values()].map((pod) => pod.report());
+  }
+
+  /** Starts, stops and removes what differs from a list of all pods that this machine should have. */
+  apply(desired: readonly DesiredPod[]): void {
+    if (this.#closed) return;
+    const wanted = new Map(desired.map((wish) => [wish.podId, wish]));
+    for (const pod of this.#pods.values()) pod.want(wanted.get(pod.id));
+    for (const wish of wanted.values()) {
+      if (this.#pods.has(wish.podId)) continue;
+      if (isPlain(wish.podId, wish.disk)) this.#begin(wish);
+      else this.#parts.logger.warn({ podId: wish.podId, disk: wish.disk }, 'a pod that cannot have a directory is left alone');
+    }
+    this.#sweeping = this.#sweeping.then(() => this.#sweep(wanted));
+  }
+
+  /** Ends all processes and waits for their end; files stay. */
+  async stop(): Promise<void> {
+    this.#closed = true;
+    for (const pod of this.#pods.values()) pod.close();
+    await Promise.all([...this.#lives.values(), this.#sweeping]);
+  }
+
+  #begin(wish: DesiredPod): void {
+    const pod = new Pod(wish, this.#parts);
+    this.#pods.set(pod.id, pod);
+    this.#parts.onChanged(pod.id);
+    const life = pod.live().finally(() => {
+      this.#lives.delete(pod.id);
+      if (!this.#closed) this.#pods.delete(pod.id);
+    });
+    this.#lives.set(pod.id, life);
+  }
+
+  /** Removes what an earlier run of the agent left of pods that are no longer wanted. Never rejects. */
+  async #sweep(wanted: ReadonlyMap<string, DesiredPod>): Promise<void> {
+    const { files, archive, logger } = this.#parts;
+    try {
+      for (const podId of await files.list()) {
+        if (wanted.has(podId) || this.#pods.has(podId)) continue;
+        await files.remove(podId);
+        await archive.drop(podId);
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'files of pods that are gone were not removed; the next list tries again');
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/** One start of a pod: its disk, its environment, its process. */
+import { availableParallelism } from 'node:os';
+import type { DesiredPod, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import { openVolumes } from '../volumes/open-volumes.ts';
+import type { Executor, RunningWorker } from '../workers/executor.ts';
+import { buildPodEnv } from './pod-env.ts';
+import type { PodFiles } from './pod-files.ts';
+
+/** What all pods of a machine share. */
+export interface PodStarterOptions {
+  executor: Executor;
+  files: PodFiles;
+  /** Parent of the network volumes' directories. */
+  volumesFolder: string;
+  machineName: string;
+  locations: readonly string[];
+  hostEnv: Readonly<Record<string, string>>;
+  gpus(): readonly MachineGpu[];
+}
+
+/** See the file's first line. */
+export class PodStarter {
+  readonly #options: PodStarterOptions;
+
+  constructor(options: PodStarterOptions) {
+    this.#options = options;
+  }
+
+  /** Why this agent can never start such a pod; undefined: it can. */
+  refusal(spec: WorkerSpec): string | undefined {
+    if (spec.startCommand.length > 0) return undefined;
+    return spec.imageName === '' ? 'The pod has no start command.' : 'This agent runs commands, not images: give the pod a start command.';
+  }
+
+  /** Starts it. Rejects when it could not even be prepared. */
+  async start({ podId, disk }: DesiredPod, spec: WorkerSpec, onOutput: (bytes: Buffer) => void): Promise<RunningWorker> {
+    const { executor, files, volumesFolder, machineName, locations, hostEnv, gpus } = this.#options;
+    const folder = await files.open(podId, disk);
+    const volumePath = await openVolumes(volumesFolder, spec.volumes);
+    return executor.start({
+      workerId: podId,
+      command: spec.startCommand,
+      workingDirectory: spec.workingDirectory || folder,
+      env: buildPodEnv({
+        podId, machineName, locations, hostEnv, volumePath, userEnv: spec.env, gpuTypeId: spec.gpuTypeId, cpuCount: availableParallelism(),
+        gpus: gpus().filter((gpu) => spec.gpuUuids.includes(gpu.uuid)),
+      }),
+      onOutput,
+    });
+  }
+}

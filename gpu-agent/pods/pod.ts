@@ -1,0 +1,185 @@
+/**
+ * One pod of this machine, from being asked for to being gone. It makes of its process what core wants last: run, another run, stand still,
+ * go. A process that ends by itself is started again after a pause that grows. Nothing here looks at the session or at the lease: a pod
+ * belongs to one machine for its whole life and nobody else may ever run it, so it goes on while core cannot be reached.
+ */
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { REASON_LOG_BYTES, describeExit, withLog } from '../workers/end-reason.ts';
+import type { RunningWorker, WorkerExit } from '../workers/executor.ts';
+import type { LogArchive } from '../workers/log-archive.ts';
+import { LogRing } from '../workers/log-ring.ts';
+import type { PodFiles } from './pod-files.ts';
+import type { PodStarter } from './pod-starter.ts';
+
+/** Pauses before a process that ended by itself is started again: from 1 to 60 s. */
+const PAUSE = { firstMs: 2_000, maxMs: 60_000 };
+/** A process that ran for this long has proven itself: the next pause is the shortest again. */
+const PROVEN_MS = 60_000;
+/** Pause before files that could not be removed are tried again. */
+const REMOVE_PAUSE_MS = 5_000;
+
+/** What all pods of a machine share. */
+export interface PodParts {
+  starter: PodStarter;
+  files: PodFiles;
+  archive: LogArchive;
+  /** How long a process may take to end after SIGTERM, in milliseconds. */
+  terminateGraceMs: number;
+  /** Core must be told something about it. */
+  onChanged(podId: string): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** See the file's first lines. */
+export class Pod {
+  readonly id: string;
+  readonly log = new LogRing(WORKER_LOG_BYTES_MAX);
+  readonly #parts: PodParts;
+  /** Undefined: it shall go. */
+  #wish: DesiredPod | undefined;
+  /** Aborted when the wish changes. */
+  #change = new AbortController();
+  #report: PodReport;
+  #failures = 0;
+  #closing = false;
+
+  constructor(wish: DesiredPod, parts: PodParts) {
+    this.id = wish.podId;
+    this.#parts = parts;
+    this.#wish = wish;
+    this.#report = { podId: wish.podId, run: wish.run, state: PodState.STARTING, reason: '', exitCode: undefined };
+  }
+
+  /** What core is told. */
+  report(): PodReport {
+    return this.#report;
+  }
+
+  /** What core wants of it now; undefined: that it and its files go. */
+  want(wish: DesiredPod | undefined): void {
+    const before = this.#wish;
+    const same = before && wish && before.running === wish.running && before.run === wish.run && before.disk === wish.disk;
+    if (same || (!before && !wish)) return;
+    this.#wish = wish;
+    this.#failures = 0;
+    this.#wake();
+  }
+
+  /** Ends its process and keeps its files: the agent stops. */
+  close(): void {
+    this.#closing = true;
+    this.#wake();
+  }
+
+  /** Lives until it shall go or the agent stops. Never rejects. */
+  async live(): Promise<void> {
+    while (!this.#closing) {
+      const wish = this.#wish;
+      const { signal } = this.#change;
+      if (!wish) {
+        if (await this.#remove(signal)) return;
+      } else if (wish.running) await this.#run(wish, signal);
+      else await this.#stand(wish, signal);
+    }
+    await this.#keepLog();
+  }
+
+  #wake(): void {
+    const before = this.#change;
+    this.#change = new AbortController();
+    before.abort();
+  }
+
+  async #stand(wish: DesiredPod, signal: AbortSignal): Promise<void> {
+    const { files, logger } = this.#parts;
+    await files.open(this.id, wish.disk).catch((error: unknown) => logger.warn({ err: error, podId: this.id }, 'disks of a pod were not removed'));
+    await this.#keepLog();
+    this.#tell(wish, PodState.EXITED);
+    await aborted(signal);
+  }
+
+  async #run(wish: DesiredPod, signal: AbortSignal): Promise<void> {
+    const { starter, clock, logger } = this.#parts;
+    const refusal = wish.spec ? starter.refusal(wish.spec) : 'Core did not say how to start the pod.';
+    if (refusal !== undefined) {
+      this.#tell(wish, PodState.FAILED, refusal);
+      return aborted(signal);
+    }
+    if (this.#report.run !== wish.run || this.#report.state === PodState.EXITED) this.#tell(wish, PodState.STARTING);
+    const startedAtMs = clock.monotonicMs();
+    const exit = await this.#once(wish, signal).catch((error: unknown): WorkerExit => {
+      return { code: undefined, signal: undefined, failure: error instanceof Error ? error.message : String(error) };
+    });
+    if (!exit) return;
+    if (clock.monotonicMs() - startedAtMs >= PROVEN_MS) this.#failures = 0;
+    this.#failures += 1;
+    const pauseMs = backoffMs(this.#failures, PAUSE, this.#parts.random);
+    const reason = `The pod ${describeExit(exit)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
+    this.#tell(wish, PodState.FAILED, withLog(reason, this.log.tail(REASON_LOG_BYTES)), exit.code);
+    logger.info({ podId: this.id, run: wish.run, exit, failures: this.#failures }, 'pod ended by itself');
+    await delay(clock, pauseMs, signal);
+  }
+
+  /** One process, to its end. Undefined: it was ended because something else is wanted. */
+  async #once(wish: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
+    const running = await this.#parts.starter.start(wish, wish.spec!, (bytes) => this.log.write(bytes));
+    if (!signal.aborted) this.#tell(wish, PodState.RUNNING);
+    const exit = await Promise.race([running.ended, aborted(signal)]);
+    if (exit && !signal.aborted) return exit;
+    await this.#end(running);
+    if (this.#closing) this.#tell(wish, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');
+    return undefined;
+  }
+
+  async #end(running: RunningWorker): Promise<void> {
+    const { clock, terminateGraceMs } = this.#parts;
+    running.terminate();
+    const timer = clock.after(terminateGraceMs, () => running.kill());
+    await running.ended;
+    timer.cancel();
+  }
+
+  /** So that it can be read from the next agent too. */
+  async #keepLog(): Promise<void> {
+    const { archive, logger } = this.#parts;
+    if (this.log.size === 0) return;
+    await archive.keep(this.id, this.log.tail(this.log.size))
+      .catch((error: unknown) => logger.warn({ err: error, podId: this.id }, 'log was not kept'));
+  }
+
+  /** True: nothing is left and nothing else was wanted meanwhile. */
+  async #remove(signal: AbortSignal): Promise<boolean> {
+    const { files, archive, clock, logger } = this.#parts;
+    try {
+      await files.remove(this.id);
+      await archive.drop(this.id);
+      logger.info({ podId: this.id }, 'pod removed');
+    } catch (error) {
+      logger.warn({ err: error, podId: this.id }, 'files of a pod were not removed, will try again');
+      await delay(clock, REMOVE_PAUSE_MS, signal);
+      return false;
+    }
+    return !this.#wish;
+  }
+
+  #tell(wish: DesiredPod, state: PodState, reason = '', exitCode?: number): void {
+    this.#report = { podId: this.id, run: wish.run, state, reason, exitCode };
+    this.#parts.onChanged(this.id);
+  }
+}
+
+/** Resolves when the signal aborts. */
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}

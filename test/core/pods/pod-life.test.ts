@@ -1,0 +1,168 @@
+/** Pods that really run: real core, real agent, real processes. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { call, grpcClients } from '../../helpers/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods.ts';
+import { startRealAgent } from '../../helpers/real-agent.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
+import { isAlive, scratch } from '../../helpers/scratch.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+// One server for the whole file.
+await createDatabase(t);
+
+/** Notes its number, the files it finds and where; leaves a file; goes on until it is ended. */
+const PROGRAM = 'env > "$NOTES/env"; pwd >> "$NOTES/folders"; echo $(ls) >> "$NOTES/files"; touch kept; echo $$ >> "$NOTES/pids"; '
+  + 'echo hello $WORD; exec sleep 1000';
+
+async function start(t: Test, env: Record<string, string> = {}) {
+  const core = await startReplicas(t);
+  const agent = await startRealAgent(t, core, env);
+  await waitFor('the agent to join', async () => (await core.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === 1);
+  const notes = await scratch(t);
+  const fields = { computeType: 'CPU', startCommand: ['sh', '-c', PROGRAM], env: { NOTES: notes.folder, WORD: 'one' } };
+  const envOf = (): Record<string, string> =>
+    Object.fromEntries(readFileSync(notes.path('env'), 'utf8').split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  return { core, agent, notes, fields, envOf, pods: podCalls(core.clients, core.key) };
+}
+
+t.test('a whole life', async (t) => {
+  const { core, agent, notes, fields, envOf, pods } = await start(t, { SLIPWAY_AGENT_NAME: 'box' });
+  await call(core.clients.access, 'updateAccount', { publicKey: 'ssh-ed25519 AAAA me' }, core.key);
+  const { id } = await pods.create(fields);
+  await pods.reach(id, 'RUNNING');
+  const [pid] = await notes.notes('pids', 1);
+  const who = { RUNPOD_POD_ID: id, RUNPOD_POD_HOSTNAME: `${id}-box`, PUBLIC_KEY: 'ssh-ed25519 AAAA me' };
+  t.match(envOf(), { ...who, RUNPOD_GPU_COUNT: '0', CUDA_VISIBLE_DEVICES: '', WORD: 'one' });
+  t.same(notes.lines('folders'), [join(agent.dataDir, 'pods', id, '1')]);
+  await waitFor('its log', async () => (await pods.log(id)) === 'hello one\n');
+
+  await pods.act('stopPod', id);
+  t.match(await pods.reach(id, 'EXITED'), { desiredStatus: PodStatus.EXITED, statusText: '' });
+  t.notOk(isAlive(Number(pid)));
+  t.equal(await pods.log(id), 'hello one\n', 'its log can still be read');
+  t.ok(existsSync(join(agent.dataDir, 'pods', id, '1', 'kept')), 'its files stay');
+
+  await pods.act('startPod', id);
+  await notes.notes('pids', 2);
+  await pods.act('restartPod', id);
+  await notes.notes('pids', 3);
+  t.same(notes.lines('files'), ['', 'kept', 'kept'], 'and are there again');
+  await pods.act('resetPod', id);
+  await notes.notes('pids', 4);
+  t.same(notes.lines('files').at(-1), '', 'a reset empties its disk');
+  t.same(readdirSync(join(agent.dataDir, 'pods', id)), ['2'], 'the old one is gone');
+  await pods.update(id, { env: { ...fields.env, WORD: 'two' } });
+  await notes.notes('pids', 5);
+  t.equal(envOf().WORD, 'two');
+  t.equal(notes.lines('files').at(-1), '');
+  await pods.update(id, { name: 'other' });
+  await pods.reach(id, 'RUNNING');
+  t.equal(notes.lines('pids').length, 5, 'a new name starts nothing');
+  t.same(notes.lines('pids').map((line) => isAlive(Number(line))), [false, false, false, false, true], 'one at a time');
+
+  await pods.remove(id);
+  await waitFor('its files to go', () => !existsSync(join(agent.dataDir, 'pods', id)));
+  t.notOk(isAlive(Number(notes.lines('pids').at(-1))));
+  t.match(await reasonOf(pods.log(id)), /^NOT_FOUND/);
+  t.same(readdirSync(join(agent.dataDir, 'logs')), [], 'nor is its log kept');
+});
+
+t.test('one that ends by itself is started again, with the reason', async (t) => {
+  const { notes, pods } = await start(t);
+  const command = 'echo x >> "$NOTES/starts"; echo oops >&2; exit 3';
+  const { id } = await pods.create({ computeType: 'CPU', startCommand: ['sh', '-c', command], env: { NOTES: notes.folder } });
+  const failed = await pods.reach(id, 'FAILED');
+  t.equal(failed.desiredStatus, PodStatus.RUNNING);
+  t.match(failed.statusText, /^The pod ended with exit code 3\. It is started again after \d+ s\. Its last lines:\noops$/);
+  await notes.notes('starts', 2);
+  await waitFor('its log', async () => (await pods.log(id)).startsWith('oops\noops\n'));
+  await pods.act('stopPod', id);
+  t.match(await pods.reach(id, 'EXITED'), { statusText: '' });
+  const missing = await pods.create({ computeType: 'CPU', startCommand: ['/nonexistent/program'] });
+  t.match(await pods.reach(missing.id, 'FAILED'), { statusText: /exit code 127/ });
+  const nowhere = await pods.create({ computeType: 'CPU', startCommand: ['true'], workingDirectory: '/nonexistent' });
+  t.match(await pods.reach(nowhere.id, 'FAILED'), { statusText: /^The pod could not be started: .*ENOENT/ });
+});
+
+t.test('an image without a command waits and says why; a command makes it run', async (t) => {
+  const { pods, fields, notes } = await start(t);
+  const { id } = await pods.create({ computeType: 'CPU', imageName: 'pytorch' });
+  t.match(await pods.reach(id, 'FAILED'), { statusText: /runs commands, not images/ });
+  await pods.update(id, { startCommand: fields.startCommand, env: fields.env });
+  await pods.reach(id, 'RUNNING');
+  await notes.notes('pids', 1);
+});
+
+t.test('one that ignores the request to end is killed', async (t) => {
+  const { pods, notes } = await start(t);
+  const deaf = 'trap "" TERM; echo $$ >> "$NOTES/pids"; while :; do sleep 0.05; done';
+  const { id } = await pods.create({ computeType: 'CPU', startCommand: ['sh', '-c', deaf], env: { NOTES: notes.folder } });
+  const [pid] = await notes.notes('pids', 1);
+  await pods.act('stopPod', id);
+  await pods.reach(id, 'EXITED');
+  t.notOk(isAlive(Number(pid)));
+});
+
+t.test('GPUs', async (t) => {
+  const { pods, fields, envOf, notes } = await start(t, { SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' });
+  const { id } = await pods.create({ ...fields, computeType: 'GPU', gpuIds: ['AMPERE_24'], gpuCount: 2 });
+  await notes.notes('pids', 1);
+  const given = { RUNPOD_GPU_COUNT: '2', RUNPOD_GPU_TYPE_ID: 'NVIDIA L4', CUDA_VISIBLE_DEVICES: '', NVIDIA_VISIBLE_DEVICES: 'void' };
+  t.match(envOf(), given, 'a driver knows no virtual ones');
+  t.match(await reasonOf(pods.create({ ...fields, computeType: 'GPU' })), /^NO_CAPACITY/);
+  await pods.act('stopPod', id);
+  t.equal((await pods.create({ ...fields, computeType: 'GPU' })).gpuUuids.length, 1);
+});
+
+t.test('a network volume', async (t) => {
+  const { core, agent, pods, fields, envOf, notes } = await start(t, { SLIPWAY_AGENT_LOCATIONS: 'EU-1' });
+  await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES ('vol1', ${core.accountId}, 'v', 1, 'EU-1')`;
+  const { id } = await pods.create({ ...fields, networkVolumeId: 'vol1' });
+  await notes.notes('pids', 1);
+  t.equal(envOf().RUNPOD_VOLUME_PATH, join(agent.dataDir, 'volumes/vol1'));
+  await pods.remove(id);
+  await waitFor('its files to go', () => !existsSync(join(agent.dataDir, 'pods', id)));
+  t.ok(existsSync(join(agent.dataDir, 'volumes/vol1')), 'the volume stays');
+});
+
+t.test('the next agent starts what shall run, and removes what is gone', async (t) => {
+  const { core, agent, pods, fields, notes } = await start(t);
+  const { id } = await pods.create(fields);
+  const still = await pods.create({ ...fields, startCommand: ['sh', '-c', 'touch kept; exec sleep 1000'] });
+  const gone = await pods.create({ ...fields, startCommand: ['sleep', '1000'] });
+  await notes.notes('pids', 1);
+  await pods.reach(gone.id, 'RUNNING');
+  const keptFile = join(agent.dataDir, 'pods', still.id, '1', 'kept');
+  await waitFor('a file', () => existsSync(keptFile));
+  await pods.act('stopPod', still.id);
+  await pods.reach(still.id, 'EXITED');
+  await agent.stop();
+  t.notOk(isAlive(Number(notes.lines('pids')[0])), 'pods end with their agent');
+  await pods.remove(gone.id);
+  const folderOf = (podId: string): string => join(agent.dataDir, 'pods', podId);
+  t.ok(existsSync(folderOf(gone.id)));
+  await startRealAgent(t, core, {}, agent.dataDir);
+  await notes.notes('pids', 2);
+  t.same(notes.lines('files'), ['', 'kept']);
+  await pods.reach(id, 'RUNNING');
+  await waitFor('what is gone to be removed', () => !existsSync(folderOf(gone.id)));
+  t.ok(existsSync(keptFile));
+  t.match(await pods.get(still.id), { state: PodState.EXITED });
+});
+
+t.test('another replica fetches the log', async (t) => {
+  const { core, pods, fields, notes } = await start(t);
+  const { id } = await pods.create(fields);
+  await notes.notes('pids', 1);
+  const { address } = await core.startReplica();
+  const clients = grpcClients(address);
+  t.teardown(() => clients.close());
+  await waitFor('the log', async () => (await podCalls(clients, core.key).log(id)) === 'hello one\n');
+});

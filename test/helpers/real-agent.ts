@@ -1,0 +1,27 @@
+/** A real agent in the test's own process, on a core that startReplicas made. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { createLogger } from '../../core/runtime/logger.ts';
+import { buildAgent } from '../../gpu-agent/app.ts';
+import { readAgentConfig } from '../../gpu-agent/config.ts';
+import type { CoreReplicas } from './core-replicas.ts';
+
+/** Starts it with a data folder of its own, or with one that an earlier agent left; it stops with the test. `env` has more of its variables. */
+export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<string, string> = {}, dataDir?: string) {
+  const folder = dataDir ?? await mkdtemp(join(tmpdir(), 'slipway-agent-'));
+  const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+  const agent = buildAgent(readAgentConfig({
+    SLIPWAY_CORE_ADDRESS: core.replicas.map((replica) => replica.address).join(','), SLIPWAY_AGENT_KEY: core.agentKey, SLIPWAY_AGENT_DATA_DIR: folder,
+    SLIPWAY_CPU_SLOTS: '16', SLIPWAY_WORKER_GRACE_MS: '500', PATH: process.env.PATH, ...env,
+  }), { logger });
+  const { machineId } = await agent.start();
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= agent.stop());
+  t.teardown(async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return { machineId, dataDir: folder, stop };
+}
