@@ -1,17 +1,22 @@
 /**
- * The two Pythons that tests of Python workers run on: the newest release of the worker SDK and one of the 1.7 line, which still speaks
- * the older form of the protocol. They lie in .slipway-test/python-new and .slipway-test/python-old and are made when they are missing.
+ * The Pythons that tests run on, made in .slipway-test when they are missing: `python-new` and `python-old` for workers, with the newest
+ * release of the worker SDK and one of the 1.7 line, which still speaks the older form of the protocol; `schemathesis` for the
+ * property-based run over the REST description. Its engine is pinned too: the same releases generate the same requests.
  */
 import { join } from 'node:path';
 import { makeVenv } from './python-venv.ts';
 import type { VenvSeams } from './python-venv.ts';
 
 /** What each of them holds. */
-const REQUIREMENTS = { new: ['runpod==1.12.0'], old: ['runpod==1.7.13'] };
+const REQUIREMENTS = {
+  'python-new': ['runpod==1.12.0'],
+  'python-old': ['runpod==1.7.13'],
+  schemathesis: ['schemathesis==4.32.5', 'hypothesis==6.170.15'],
+};
 
-/** Makes both. Throws UsageError with what to install where Python or venv is missing. */
+/** Makes all. Throws UsageError with what to install where Python or venv is missing. */
 export async function makeTestPythons(root: string, seams: VenvSeams): Promise<void> {
   for (const [name, more] of Object.entries(REQUIREMENTS)) {
-    await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name: `python-${name}` }, seams);
+    await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
   }
 }

@@ -42,11 +42,6 @@ export function ref<Shape>(id: string): TUnsafe<Shape> {
   return Type.Unsafe<Shape>({ $ref: `${id}#` });
 }
 
-/** A documented body of one shape, with an example that the page shows. */
-export function body<Shape>(id: string, example: Shape): TUnsafe<Shape> {
-  return Type.Unsafe<Shape>({ $ref: `${id}#`, examples: [example] });
-}
-
 /** A documented answer of one shape. */
 export function answer<Shape>(id: string): TUnsafe<Shape> {
   return Type.Unsafe<Shape>({ $ref: `${id}#`, description: 'As it is now.' });

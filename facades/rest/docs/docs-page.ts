@@ -33,7 +33,7 @@ export async function docsPage(app: RestApp): Promise<void> {
       routePrefix: PATH,
       staticCSP: POLICY,
       theme: { title: 'Slipway API' },
-      uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: true, displayRequestDuration: true, defaultModelsExpandDepth: 0 },
+      uiConfig: { layout: 'BaseLayout', docExpansion: 'list', displayRequestDuration: true, defaultModelsExpandDepth: 0 },
     });
   });
 }

@@ -3,18 +3,14 @@ import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointCreateInput, EndpointRecord } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { answer, body, errors } from '../rest-parts.ts';
+import { answer, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-
-const EXAMPLE = {
-  name: 'ocr', templateId: 'id of a template', gpuTypeIds: ['NVIDIA L4', 'NVIDIA A40'], workersMin: 0, workersMax: 3, idleTimeout: 5,
-};
 
 /** Adds the route. */
 export function createEndpoint(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreateEndpoint', tags: ['endpoints'], summary: 'Create an endpoint',
-    body: body<EndpointCreateInput>('EndpointCreateInput', EXAMPLE),
+    body: ref<EndpointCreateInput>('EndpointCreateInput'),
     response: { 200: answer<EndpointRecord>('Endpoint'), ...errors() },
   };
   app.post('/v1/endpoints', { schema, onRequest: gate, preValidation: readJson }, async (request) => {

@@ -38,17 +38,24 @@ const settings = {
   workersMin: Count(0, 10_000, 'Fewest workers kept. Default 0.'),
 };
 
+const EXAMPLE = {
+  name: 'ocr', templateId: 'x8f3k2m9q1', gpuTypeIds: ['NVIDIA L4', 'NVIDIA A40'], workersMin: 0, workersMax: 3, idleTimeout: 5,
+};
+
 /** Body of POST /endpoints. */
 export const EndpointCreateInput = Type.Object({
   ...settings,
   templateId: TemplateId,
   computeType: optional(computeType),
   type: optional(endpointType),
-}, { $id: 'EndpointCreateInput' });
+}, { $id: 'EndpointCreateInput', examples: [EXAMPLE] });
 export type EndpointCreateInput = Static<typeof EndpointCreateInput>;
 
 /** Body of PATCH /endpoints/{endpointId}: what is left out stays as it is. */
-export const EndpointUpdateInput = Type.Object({ ...settings, templateId: optional(TemplateId) }, { $id: 'EndpointUpdateInput' });
+export const EndpointUpdateInput = Type.Object({
+  ...settings,
+  templateId: optional(TemplateId),
+}, { $id: 'EndpointUpdateInput', examples: [{ workersMin: 0, workersMax: 0 }] });
 export type EndpointUpdateInput = Static<typeof EndpointUpdateInput>;
 
 /** An endpoint as it is answered. */

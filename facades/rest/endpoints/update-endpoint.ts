@@ -4,7 +4,7 @@ import { endpointFields } from './endpoint-fields.ts';
 import { EndpointPath } from './endpoint-schemas.ts';
 import type { EndpointRecord, EndpointUpdateInput } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { answer, body, errors, idOf } from '../rest-parts.ts';
+import { answer, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds both routes. */
@@ -12,7 +12,7 @@ export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts
   for (const { method, url, operationId } of FORMS) {
     const schema = {
       operationId, tags: ['endpoints'], summary: 'Change an endpoint',
-      params: EndpointPath, body: body<EndpointUpdateInput>('EndpointUpdateInput', { workersMin: 0, workersMax: 0 }),
+      params: EndpointPath, body: ref<EndpointUpdateInput>('EndpointUpdateInput'),
       response: { 200: answer<EndpointRecord>('Endpoint'), ...errors(404) },
     };
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {

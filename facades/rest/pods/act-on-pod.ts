@@ -11,11 +11,12 @@ import { presentPod } from './present-pod.ts';
 /** All four take an id and answer a pod. */
 type Act = (client: PodServiceClient) => UnaryMethod<StartPodRequest, StartPodResponse>;
 
+/** Starting and stopping twice is the same as once; starting anew is not. */
 const ACTS: readonly { name: string; operationId: string; summary: string; act: Act; repeatable: boolean }[] = [
-  { name: 'start', operationId: 'StartPod', summary: 'Let a stopped pod run again', act: (client) => client.startPod, repeatable: true },
-  { name: 'stop', operationId: 'StopPod', summary: 'Stop a pod; its files stay', act: (client) => client.stopPod, repeatable: true },
-  { name: 'reset', operationId: 'ResetPod', summary: 'Start a pod anew with an empty disk', act: (client) => client.resetPod, repeatable: false },
-  { name: 'restart', operationId: 'RestartPod', summary: 'Start a pod anew; its files stay', act: (client) => client.restartPod, repeatable: false },
+  { name: 'start', operationId: 'StartPod', summary: 'Let a stopped pod run again', act: (core) => core.startPod, repeatable: true },
+  { name: 'stop', operationId: 'StopPod', summary: 'Stop a pod; its files stay', act: (core) => core.stopPod, repeatable: true },
+  { name: 'reset', operationId: 'ResetPod', summary: 'Start a pod anew with an empty disk', act: (core) => core.resetPod, repeatable: false },
+  { name: 'restart', operationId: 'RestartPod', summary: 'Start a pod anew; its files stay', act: (core) => core.restartPod, repeatable: false },
 ];
 
 /** Adds the routes. */

@@ -1,19 +1,17 @@
 /** POST /v1/pods: 201 (compat.md 3.5). */
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { answer, body, errors } from '../rest-parts.ts';
+import { answer, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { newPodFields } from './pod-fields.ts';
 import type { PodCreateInput } from './pod-inputs.ts';
 import type { PodRecord } from './pod-record.ts';
 import { presentPod } from './present-pod.ts';
 
-const EXAMPLE: PodCreateInput = { name: 'notebook', computeType: 'CPU', imageName: 'notebook:1', dockerStartCmd: ['jupyter', 'lab'] };
-
 /** Adds the route. */
 export function createPod(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreatePod', tags: ['pods'], summary: 'Create a pod and start it',
-    body: body<PodCreateInput>('PodCreateInput', EXAMPLE),
+    body: ref<PodCreateInput>('PodCreateInput'),
     response: { 201: answer<PodRecord>('Pod'), ...errors() },
   };
   app.post('/v1/pods', { schema, onRequest: gate, preValidation: readJson }, async (request, reply) => {

@@ -31,6 +31,8 @@ const settings = {
   workingDirectory: optional(Text('Working directory of the process executor. An extension.', 4_096)),
 };
 
+const EXAMPLE = { name: 'notebook', computeType: 'CPU', imageName: 'notebook:1', dockerStartCmd: ['jupyter', 'lab'] };
+
 /** Body of POST /pods. */
 export const PodCreateInput = Type.Object({
   ...settings,
@@ -55,9 +57,9 @@ export const PodCreateInput = Type.Object({
   supportPublicIp: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
   templateId: optional(Text('Gives what is not given here; empty: none.')),
   vcpuCount: whole(1, 1_024, WITHOUT_EFFECT),
-}, { $id: 'PodCreateInput' });
+}, { $id: 'PodCreateInput', examples: [EXAMPLE] });
 export type PodCreateInput = Static<typeof PodCreateInput>;
 
 /** Body of PATCH /pods/{podId}: what is left out stays as it is. */
-export const PodUpdateInput = Type.Object(settings, { $id: 'PodUpdateInput' });
+export const PodUpdateInput = Type.Object(settings, { $id: 'PodUpdateInput', examples: [{ name: 'renamed' }] });
 export type PodUpdateInput = Static<typeof PodUpdateInput>;

@@ -7,7 +7,7 @@ export const RegistryAuthCreateInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 191, description: 'Unique in the account.' }),
   username: Type.String({ minLength: 1, maxLength: 1_024, description: 'Never shown again.' }),
   password: Type.String({ minLength: 1, maxLength: 8_192, description: 'Password or token. Never shown again.' }),
-}, { $id: 'ContainerRegistryAuthCreateInput' });
+}, { $id: 'ContainerRegistryAuthCreateInput', examples: [{ name: 'ghcr', username: 'me', password: 'token' }] });
 export type RegistryAuthCreateInput = Static<typeof RegistryAuthCreateInput>;
 
 /** Credentials as they are answered: without them. */

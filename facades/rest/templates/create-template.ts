@@ -1,18 +1,16 @@
 /** POST /v1/templates (compat.md 3.6). */
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from './present-template.ts';
-import { answer, body, errors } from '../rest-parts.ts';
+import { answer, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { newTemplateFields } from './template-fields.ts';
 import type { TemplateCreateInput, TemplateRecord } from './template-schemas.ts';
-
-const EXAMPLE = { name: 'ocr', imageName: 'ocr:1', dockerStartCmd: ['python', '-u', 'handler.py'], isServerless: true };
 
 /** Adds the route. */
 export function createTemplate(app: RestApp, { core, gate, readJson }: RestParts): void {
   const schema = {
     operationId: 'CreateTemplate', tags: ['templates'], summary: 'Create a template',
-    body: body<TemplateCreateInput>('TemplateCreateInput', EXAMPLE),
+    body: ref<TemplateCreateInput>('TemplateCreateInput'),
     response: { 200: answer<TemplateRecord>('Template'), ...errors() },
   };
   app.post('/v1/templates', { schema, onRequest: gate, preValidation: readJson }, async (request) => {

@@ -28,6 +28,8 @@ const settings = {
   workingDirectory: optional(Type.String({ maxLength: 4_096, description: 'Working directory of workers. An extension.' })),
 };
 
+const EXAMPLE = { name: 'ocr', imageName: 'ocr:1', dockerStartCmd: ['python', '-u', 'handler.py'], isServerless: true };
+
 /** Body of POST /templates. */
 export const TemplateCreateInput = Type.Object({
   ...settings,
@@ -35,7 +37,7 @@ export const TemplateCreateInput = Type.Object({
   imageName: ImageName,
   category: optional(category),
   isServerless: optional(Type.Boolean({ description: 'Made for endpoints rather than for pods. Default false.' })),
-}, { $id: 'TemplateCreateInput' });
+}, { $id: 'TemplateCreateInput', examples: [EXAMPLE] });
 export type TemplateCreateInput = Static<typeof TemplateCreateInput>;
 
 /** Body of PATCH /templates/{templateId}: what is left out stays as it is. */
@@ -43,7 +45,7 @@ export const TemplateUpdateInput = Type.Object({
   ...settings,
   name: optional(Name),
   imageName: optional(ImageName),
-}, { $id: 'TemplateUpdateInput' });
+}, { $id: 'TemplateUpdateInput', examples: [{ imageName: 'ocr:2' }] });
 export type TemplateUpdateInput = Static<typeof TemplateUpdateInput>;
 
 /** A template as it is answered. */

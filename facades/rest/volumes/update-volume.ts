@@ -1,7 +1,7 @@
 /** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update: what is left out stays as it is; the size only grows (compat.md 3.7). */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { change, noChanges } from '../mask-fields.ts';
-import { answer, body, errors, idOf } from '../rest-parts.ts';
+import { answer, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentVolume } from './present-volume.ts';
 import { NetworkVolumePath } from './volume-schemas.ts';
@@ -12,7 +12,7 @@ export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts):
   for (const { method, url, operationId } of FORMS) {
     const schema = {
       operationId, tags: ['network volumes'], summary: 'Change a network volume',
-      params: NetworkVolumePath, body: body<NetworkVolumeUpdateInput>('NetworkVolumeUpdateInput', { size: 200 }),
+      params: NetworkVolumePath, body: ref<NetworkVolumeUpdateInput>('NetworkVolumeUpdateInput'),
       response: { 200: answer<NetworkVolumeRecord>('NetworkVolume'), ...errors(404) },
     };
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {

@@ -11,11 +11,14 @@ export const NetworkVolumeCreateInput = Type.Object({
   name: Name,
   size: Size,
   dataCenterId: Type.String({ minLength: 1, maxLength: 64, description: 'Data centre whose machines see it. Fixed after creation.' }),
-}, { $id: 'NetworkVolumeCreateInput' });
+}, { $id: 'NetworkVolumeCreateInput', examples: [{ name: 'models', size: 100, dataCenterId: 'EU-RO-1' }] });
 export type NetworkVolumeCreateInput = Static<typeof NetworkVolumeCreateInput>;
 
 /** Body of PATCH /networkvolumes/{networkVolumeId}: what is left out stays as it is. */
-export const NetworkVolumeUpdateInput = Type.Object({ name: optional(Name), size: optional(Size) }, { $id: 'NetworkVolumeUpdateInput' });
+export const NetworkVolumeUpdateInput = Type.Object({
+  name: optional(Name),
+  size: optional(Size),
+}, { $id: 'NetworkVolumeUpdateInput', examples: [{ size: 200 }] });
 export type NetworkVolumeUpdateInput = Static<typeof NetworkVolumeUpdateInput>;
 
 /** A network volume as it is answered. */
