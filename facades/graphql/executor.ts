@@ -1,7 +1,7 @@
 /** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
 import { getMesh } from '@graphql-mesh/runtime';
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
-import { GraphQLError, getOperationAST, parse, specifiedRules, validate } from 'graphql';
+import { GraphQLError, OperationTypeNode, getOperationAST, parse, specifiedRules, validate } from 'graphql';
 import type { DocumentNode, ExecutionResult } from 'graphql';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Service } from '../../core/runtime/service.ts';
@@ -75,7 +75,7 @@ export class GraphqlExecutor implements Service {
     const document = this.#documents.get(request.query) ?? this.#check(request.query, mesh.schema);
     const { variables: variableValues, operationName } = request;
     return {
-      reads: getOperationAST(document, operationName)?.operation === 'query',
+      reads: operationOf(document, operationName) === OperationTypeNode.QUERY,
       run: async (caller) => {
         const { schema, execute, contextFactory } = mesh.getEnveloped({ ...caller, nowMs: this.#clock.nowMs(), reads: new Map() });
         return await execute({ schema, document, contextValue: await contextFactory(), variableValues, operationName }) as ExecutionResult;
@@ -84,14 +84,7 @@ export class GraphqlExecutor implements Service {
   }
 
   #check(query: string, schema: MeshInstance['schema']): DocumentNode {
-    let document: DocumentNode;
-    try {
-      document = parse(query, { maxTokens: TOKENS_MAX, noLocation: false });
-    } catch (error) {
-      throw new InvalidDocument([error as GraphQLError]);
-    }
-    const errors = validate(schema, document, [boundsRule, ...specifiedRules]);
-    if (errors.length > 0) throw new InvalidDocument(errors);
+    const document = valid(query, schema);
     if (this.#documents.size >= DOCUMENTS_MAX) this.#documents.delete(this.#documents.keys().next().value!);
     this.#documents.set(query, document);
     return document;
@@ -111,6 +104,33 @@ export class GraphqlExecutor implements Service {
     for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(target(this.#addresses));
     return getMesh(options);
   }
+}
+
+/** The document, when it has no fault. Throws InvalidDocument. */
+function valid(query: string, schema: MeshInstance['schema']): DocumentNode {
+  try {
+    const document = parse(query, { maxTokens: TOKENS_MAX });
+    const errors = validate(schema, document, [boundsRule, ...specifiedRules]);
+    if (errors.length > 0) throw new InvalidDocument(errors);
+    return document;
+  } catch (error) {
+    if (error instanceof GraphQLError) throw new InvalidDocument([error]);
+    // The parser calls itself for every level.
+    if (error instanceof RangeError) throw new InvalidDocument([new GraphQLError('The document is nested too deep.')]);
+    throw error;
+  }
+}
+
+/** What the operation that is meant does. Throws InvalidDocument when none or several may be meant. */
+function operationOf(document: DocumentNode, operationName: string | undefined): OperationTypeNode {
+  const found = getOperationAST(document, operationName)?.operation;
+  if (found === undefined) {
+    const text = operationName === undefined ? 'The document has several operations: say which by operationName.'
+      : `The document has no operation named ${JSON.stringify(operationName.slice(0, 64))}.`;
+    throw new InvalidDocument([new GraphQLError(text)]);
+  }
+  if (found === OperationTypeNode.SUBSCRIPTION) throw new InvalidDocument([new GraphQLError('There are no subscriptions.')]);
+  return found;
 }
 
 /** A gRPC target for all replicas; one that is no IPv4 address can only stand alone. */

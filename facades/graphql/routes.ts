@@ -16,6 +16,9 @@ import { SharedReads } from './shared-reads.ts';
 /** Largest body in bytes: documents and settings, not payloads. */
 const BODY_BYTES_MAX = 1024 * 1024;
 
+/** JSON.stringify escapes surrogates only where they stand alone. */
+const HALF_CHARACTER = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
+
 /** What a client gets; equal readers get the same one. */
 interface Answer {
   /** HTTP status. */
@@ -35,10 +38,11 @@ export async function graphqlRoutes(app: FastifyInstance, parts: { executor: Gra
   app.post('/graphql', { onRequest: graphqlGate(gate, BODY_BYTES_MAX) }, async (request, reply) => {
     const { apiKey, accountId } = request.caller;
     const asked = readRequest(request);
+    const key = JSON.stringify([apiKey, textOf(asked)]);
     try {
       const { reads, run } = await executor.prepare(asked);
       const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), logger);
-      return send(reply, await (reads ? shared.run(JSON.stringify([apiKey, asked]), answer) : answer()));
+      return send(reply, await (reads ? shared.run(key, answer) : answer()));
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
       const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
@@ -58,23 +62,37 @@ function readRequest(request: FastifyRequest): GraphqlRequest {
   return { query, variables: variables ?? undefined, operationName: named ? operationName as string : undefined };
 }
 
+/** All of a request as one text. Throws INVALID_REQUEST: it is nested too deep, or has half a character, which could not travel to core. */
+function textOf(asked: GraphqlRequest): string {
+  let text: string;
+  try {
+    text = JSON.stringify(asked);
+  } catch (error) {
+    throw new CoreError('INVALID_REQUEST', 'The variables are nested too deep.', { cause: error });
+  }
+  if (HALF_CHARACTER.test(text)) throw new CoreError('INVALID_REQUEST', 'A text has half of a surrogate pair, which is no character.');
+  return text;
+}
+
 /**
- * A missing permission is the request's failure (spec.md 5: 401), and so are variables and operation names that do not fit the document
- * (400): nothing ran. All others belong to their field. No `errors` on success.
+ * A missing permission is the request's failure (spec.md 5: 401), and so are variables that do not fit the document (400): nothing ran.
+ * All others belong to their field. No `errors` on success.
  */
 function answerOf(result: ExecutionResult, logger: Logger): Answer {
   const { data, errors = [] } = result;
   if (errors.length === 0) return serialized(200, { data });
   const unauthorized = errors.some((error) => error.extensions['reason'] === 'UNAUTHORIZED');
-  const status = unauthorized ? 401 : data === undefined ? 400 : 200;
-  return serialized(status, { errors: errors.map((error) => presentError(error, logger)), data: data ?? null });
+  if (data === undefined) {
+    return serialized(400, { errors: errors.map(({ message, locations }) => ({ message, locations, extensions: { code: 'BAD_USER_INPUT' } })), data: null });
+  }
+  return serialized(unauthorized ? 401 : 200, { errors: errors.map((error) => presentError(error, logger)), data });
 }
 
 function presentError(error: GraphQLError, logger: Logger): object {
   const { code, reason } = error.extensions;
   const shown = { message: error.message, path: error.path, locations: error.locations };
   if (reason !== undefined) return { ...shown, extensions: { code, reason } };
-  // Values that do not fit their variables are the client's; anything else is ours and keeps its text to itself.
+  // A value that does not fit is the client's; anything else is ours and keeps its text to itself.
   if (error.originalError === undefined) return { ...shown, extensions: { code: 'BAD_USER_INPUT' } };
   logger.error({ err: error.originalError }, 'a GraphQL field failed');
   return { ...shown, message: 'Something went wrong. Please try again later or contact support.', extensions: { code: 'INTERNAL_SERVER_ERROR' } };
