@@ -1,4 +1,4 @@
-/** Reads what a worker wrote from its agent, over the session if this replica holds it. */
+/** Reads what a worker or pod wrote from its agent, over the session if this replica holds it. */
 import type { WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -36,7 +36,7 @@ export class WorkerLogs {
   /** The end of a worker's log, at most `tailBytes`. NOT_FOUND: its agent knows no such worker. UNAVAILABLE: the agent does not answer. */
   read(machineId: string, workerId: string, tailBytes: number): Promise<Buffer> {
     const session = this.#table.get(machineId);
-    if (!session?.isOpen) return Promise.reject(new DomainError('UNAVAILABLE', 'The machine of this worker is not connected.'));
+    if (!session?.isOpen) return Promise.reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log is not connected.'));
     if (this.#waiting.size >= REQUESTS_MAX) {
       return Promise.reject(new DomainError('RATE_LIMITED', 'Too many logs are being read; try again shortly.'));
     }
@@ -45,7 +45,7 @@ export class WorkerLogs {
     return new Promise((resolve, reject) => {
       const timer = this.#clock.after(ANSWER_MS_MAX, () => {
         this.#waiting.delete(id);
-        reject(new DomainError('UNAVAILABLE', 'The machine of this worker did not answer in time.'));
+        reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log did not answer in time.'));
       });
       this.#waiting.set(id, { resolve, reject, timer, machineId });
       session.requestLog(id, workerId, tailBytes);
@@ -59,6 +59,6 @@ export class WorkerLogs {
     this.#waiting.delete(requestId);
     waiting.timer.cancel();
     if (found) waiting.resolve(log);
-    else waiting.reject(new DomainError('NOT_FOUND', 'The machine keeps no log of this worker any more.'));
+    else waiting.reject(new DomainError('NOT_FOUND', 'The machine keeps no log of it, or not any more.'));
   }
 }

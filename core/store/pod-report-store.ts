@@ -61,8 +61,9 @@ export class PodReportStore {
   /** Notes that an agent came back without some of its machine's pods: their processes are gone, and are started again if they shall run. */
   async missing(machineId: string, listedIds: readonly string[]): Promise<void> {
     await this.#database.sql`
-      UPDATE pod SET state = CASE desired WHEN 'RUNNING' THEN 'STARTING' ELSE 'EXITED' END, status_text = '', exit_code = NULL, state_changed_at = now()
-      WHERE machine_id = ${machineId} AND id <> ALL(${[...listedIds]}) AND state <> CASE desired WHEN 'RUNNING' THEN 'STARTING' ELSE 'EXITED' END`;
+      UPDATE pod p SET state = s.state, status_text = '', exit_code = NULL, state_changed_at = now()
+      FROM (VALUES ('RUNNING', 'STARTING'), ('EXITED', 'EXITED')) AS s (desired, state)
+      WHERE p.machine_id = ${machineId} AND p.id <> ALL(${[...listedIds]}) AND s.desired = p.desired AND p.state <> s.state`;
   }
 
   /** All pods of these machines. */
@@ -74,8 +75,8 @@ export class PodReportStore {
   /** How to start these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
     return this.#database.sql<PodSpecRow[]>`
-      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand", p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint,
-        p.env, a.public_key AS "publicKey", p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.network_volume_id AS "networkVolumeId",
+      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand", p.working_directory AS "workingDirectory",
+        p.image_name AS "imageName", p.entrypoint, p.env, a.public_key AS "publicKey", p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.network_volume_id AS "networkVolumeId",
         p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
       WHERE p.id = ANY(${[...podIds]})`;

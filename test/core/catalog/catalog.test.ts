@@ -1,6 +1,7 @@
 /** The catalogue over gRPC: known types and those of machines, what is free of them, pools, places. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
@@ -33,6 +34,8 @@ t.test('GPU types', async (t) => {
   t.match(types.find((type) => type.id === 'NVIDIA L4'), { total: 3, free: 2, countMax: 2, usdPerHour: 0.5, memoryGb: 24 });
   t.match(types.find((type) => type.id === 'NVIDIA Cellar 9000'), { total: 1, free: 1, displayName: 'Cellar 9000', memoryGb: 24 }, 'unknown cards too');
   t.match(types.find((type) => type.id === 'NVIDIA A30'), { total: 0 }, 'a slice is no whole card');
+  await call(core.clients.pods, 'createPod', { pod: Pod.fromPartial({ imageName: 'i', gpuIds: ['NVIDIA L4'], gpuCount: 1 }) }, core.key);
+  t.match((await typesOf(core)).find((type) => type.id === 'NVIDIA L4'), { total: 3, free: 1 }, 'pods use them as workers do');
   away.drop();
   await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${away.machineId}`;
   t.match((await typesOf(core)).find((type) => type.id === 'NVIDIA L4'), { total: 2 }, 'a machine that is gone has nothing');

@@ -1,0 +1,57 @@
+/** kill -9 of the agent and of core while a pod runs. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
+import { podCalls } from '../helpers/pods.ts';
+import { startProcesses } from '../helpers/processes.ts';
+import { isAlive } from '../helpers/scratch.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+/** Notes its number and the files it finds, leaves a file and goes on. */
+const PROGRAM = 'echo "$$ $(ls)" >> "$NOTES"; touch kept; exec sleep 1000';
+
+async function startPod(t: Test) {
+  const slipway = await startProcesses(t);
+  const pods = podCalls(slipway.clients, slipway.key);
+  const notes = join(slipway.folder, 'pod-notes');
+  const fields = { computeType: 'CPU', startCommand: ['sh', '-c', PROGRAM], env: { NOTES: notes } };
+  const { id } = await waitFor('a place for the pod', () => pods.create(fields));
+  const starts = (): { pid: number; files: string }[] => readFileSync(notes, 'utf8').trim().split('\n').map((line) => {
+    const [pid, files] = line.split(' ');
+    return { pid: Number(pid), files: files ?? '' };
+  });
+  await pods.reach(id, 'RUNNING');
+  await waitFor('its note', () => starts().length === 1);
+  return { slipway, pods, id, starts };
+}
+
+t.test('agent: the pod ends with it and comes back with its files', async (t) => {
+  const { slipway, pods, id, starts } = await startPod(t);
+  const [agent] = slipway.agents;
+  await agent!.kill();
+  await waitFor('its process to end', () => !isAlive(starts()[0]!.pid));
+  await agent!.start();
+  await waitFor('the second start', () => starts().length === 2);
+  const [, second] = starts();
+  t.equal(second!.files, 'kept');
+  await pods.reach(id, 'RUNNING');
+  t.ok(isAlive(second!.pid));
+});
+
+t.test('core: the pod goes on, and obeys again afterwards', async (t) => {
+  const { slipway, pods, id, starts } = await startPod(t);
+  const [core] = slipway.cores;
+  await core!.kill();
+  await core!.start();
+  await waitFor('core to see it', async () => (await slipway.sql`SELECT FROM machine WHERE session_id IS NOT NULL AND lease_expires_at > now()`).length === 1);
+  t.equal((await waitFor('the pod to be seen', () => pods.get(id))).state, PodState.RUNNING);
+  t.ok(isAlive(starts()[0]!.pid));
+  await pods.act('stopPod', id);
+  await pods.reach(id, 'EXITED');
+  t.notOk(isAlive(starts()[0]!.pid));
+  t.equal(starts().length, 1, 'nothing was started twice');
+});
