@@ -26,8 +26,6 @@ export function usageRequest(kind: UsageKind, period: BillingPeriod, more: Parti
 function timeOf(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime()) || time.getUTCFullYear() < 1) {
-    throw new CoreError('INVALID_REQUEST', `${name} is no time like 2026-01-31T12:00:00Z.`);
-  }
+  if (Number.isNaN(time.getTime())) throw new CoreError('INVALID_REQUEST', `${name} is no time like 2026-01-31T12:00:00Z.`);
   return time;
 }

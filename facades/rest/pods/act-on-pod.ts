@@ -15,8 +15,8 @@ type Act = (client: PodServiceClient) => UnaryMethod<StartPodRequest, StartPodRe
 const ACTS: readonly { name: string; operationId: string; summary: string; act: Act; repeatable: boolean }[] = [
   { name: 'start', operationId: 'StartPod', summary: 'Let a stopped pod run again', act: (core) => core.startPod, repeatable: true },
   { name: 'stop', operationId: 'StopPod', summary: 'Stop a pod; its files stay', act: (core) => core.stopPod, repeatable: true },
-  { name: 'reset', operationId: 'ResetPod', summary: 'Start a pod anew with an empty disk', act: (core) => core.resetPod, repeatable: false },
-  { name: 'restart', operationId: 'RestartPod', summary: 'Start a pod anew; its files stay', act: (core) => core.restartPod, repeatable: false },
+  { name: 'reset', operationId: 'ResetPod', summary: 'Start it anew with an empty disk', act: (core) => core.resetPod, repeatable: false },
+  { name: 'restart', operationId: 'RestartPod', summary: 'Start it anew, files kept', act: (core) => core.restartPod, repeatable: false },
 ];
 
 /** Adds the routes. */

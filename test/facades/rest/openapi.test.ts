@@ -15,7 +15,8 @@ interface Description {
   components: { securitySchemes: object; schemas: Record<string, unknown> };
 }
 
-const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }), { logger: createLogger('test', 'silent') });
+const facade = buildFacade(readFacadeConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_HTTP_PORT: '0' }),
+  { logger: createLogger('test', 'silent') });
 const { url } = await facade.start();
 t.teardown(() => facade.stop());
 const response = await fetch(`${url}/v1/openapi.json`);
@@ -34,7 +35,8 @@ t.test('OpenAPI 3.0.3, version 0.1.0, prefix /v1', async (t) => {
 });
 
 t.test('the seven tags of spec.md 1', async (t) => {
-  t.same(description.tags.map(({ name }) => name), ['docs', 'pods', 'endpoints', 'network volumes', 'templates', 'container registry auths', 'billing']);
+  t.same(description.tags.map(({ name }) => name), ['docs', 'pods', 'endpoints', 'network volumes', 'templates',
+    'container registry auths', 'billing']);
 });
 
 t.test('bearer everywhere but here', async (t) => {
