@@ -12,7 +12,9 @@ export interface DataCenterEntry {
 }
 
 /** By id. Machines that were not seen for a day are forgotten, as for placement. `accountId` is empty for the operator. */
-export async function listDataCenters({ catalog, machines }: Omit<CatalogContext, 'prices'>, accountId: string): Promise<DataCenterEntry[]> {
+export async function listDataCenters(
+  { catalog, machines }: Omit<CatalogContext, 'prices'>, accountId: string,
+): Promise<DataCenterEntry[]> {
   const entries = new Map<string, DataCenterEntry>();
   const entryOf = (id: string): DataCenterEntry => {
     const entry = entries.get(id) ?? { id, countryCode: '', gpus: [] };

@@ -52,13 +52,20 @@ export type PodWish = Omit<PodSettings, 'computeType'> & { computeType: string }
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 const GPUS_MAX = 64;
+/**
+ * Most bytes of what a pod runs, its environment included. An agent gets all pods of its machine in one message, which must stay far from
+ * the largest there may be: one account's pods must not cut a machine off. Linux starts no process with much more anyway.
+ */
+const PROGRAM_BYTES_MAX = 262_144;
 /** Public API clients look for this sentence (compat.md 4.3). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
 /** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. */
 export function podSettings(wish: PodWish, template: Template | undefined, accountId: string): PodSettings {
   const computeType = wish.computeType === '' ? 'GPU' : wish.computeType;
-  if (computeType !== 'GPU' && computeType !== 'CPU') throw invalid(`compute_type is ${JSON.stringify(computeType.slice(0, 64))}, but must be GPU or CPU`);
+  if (computeType !== 'GPU' && computeType !== 'CPU') {
+    throw invalid(`compute_type is ${JSON.stringify(computeType.slice(0, 64))}, but must be GPU or CPU`);
+  }
   // Nobody may use another account's credentials, not even by way of a public template.
   const templateAuthId = template?.accountId === accountId ? template.registryAuthId : null;
   const pick = (own: string[], templates: string[] | undefined): string[] => (own.length > 0 ? own : templates ?? []);
@@ -89,6 +96,11 @@ export function checkPod(pod: PodSettings): void {
     throw invalid('a pod needs template_id, image_name or start_command: what should it run?');
   }
   checkProgram(pod);
+  const { imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath } = pod;
+  const bytes = Buffer.byteLength(JSON.stringify([imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath]));
+  if (bytes > PROGRAM_BYTES_MAX) {
+    throw invalid(`command and env take ${bytes} bytes together, but may take ${PROGRAM_BYTES_MAX}; put what is large into a file`);
+  }
   checkText('registry_auth_id', pod.registryAuthId ?? '');
   checkText('network_volume_id', pod.networkVolumeId ?? '');
   if (!Number.isInteger(pod.gpuCount) || pod.gpuCount < 0 || pod.gpuCount > GPUS_MAX) {
@@ -114,7 +126,9 @@ export function placePod(
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */
 export function replacePod(pod: Pod, machines: readonly PlacementMachine[]): { machineId: string; gpuUuids: string[] } {
   const own = machines.filter((machine) => machine.id === pod.machineId);
-  if (own.length === 0) throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} Its machine has not been seen for a day, and its files are there.`);
+  if (own.length === 0) {
+    throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} Its machine has not been seen for a day, and its files are there.`);
+  }
   return placePod(pod, own, []);
 }
 

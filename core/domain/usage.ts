@@ -60,7 +60,8 @@ export function checkUsageQuery(query: UsageQuery): void {
   }
   const periods = (query.endMs - query.startMs) / SHORTEST_MS[query.bucket];
   if (periods > PERIODS_MAX) {
-    throw invalid(`start_time and end_time are more than ${PERIODS_MAX} periods of one ${query.bucket} apart; ask for less or for longer periods`);
+    const apart = `more than ${PERIODS_MAX} periods of one ${query.bucket} apart`;
+    throw invalid(`start_time and end_time are ${apart}; ask for less or for longer periods`);
   }
   if (query.grouping === 'ENDPOINT' && query.kind !== 'WORKER') throw invalid('grouping ENDPOINT is for workers only');
 }

@@ -10,7 +10,9 @@ import type { PodChanges } from './change-pod.ts';
 export type PodUpdate = Partial<PodSettings>;
 
 /** `fields` are those that the caller named. POD_FIXED: it is locked and not unlocked by this. INVALID_REQUEST: out of range. */
-export async function updatePod(context: PodChanges, actor: Actor, id: string, update: PodUpdate, fields: readonly string[]): Promise<PodView> {
+export async function updatePod(
+  context: PodChanges, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
+): Promise<PodView> {
   return changePod(context, actor, id, (pod) => {
     const onlyLocks = Object.keys(update).every((field) => field === 'locked');
     if (update.locked !== false && !onlyLocks) checkUnlocked(pod);

@@ -32,9 +32,7 @@ export function podWishFromMessage(pod: PodMessage | undefined): { wish: PodWish
   if (!pod) throw invalid('pod is required');
   const chosen = wishOf(pod);
   const wish = { ...chosen, registryAuthId: chosen.registryAuthId || null, networkVolumeId: chosen.networkVolumeId || null };
-  const isSet = (value: unknown): boolean => (
-    value !== null && typeof value === 'object' ? Object.keys(value).length > 0 : value !== null && value !== '' && value !== 0 && value !== false
-  );
+  const isSet = (value: unknown): boolean => (typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value));
   return { wish, fields: Object.entries(wish).filter(([, value]) => isSet(value)).map(([field]) => snake(field)) };
 }
 

@@ -38,7 +38,9 @@ export function tailBytesOf(tailBytes: number): number {
 }
 
 /** Call it once the caller may see the log; the caller's own key opens it at another replica as it does here. UNAVAILABLE: no session. */
-export async function readLog({ machines, logs, clock }: LogParts, wish: LogWish, apiKey: string, metadata: Metadata): Promise<{ log: Buffer }> {
+export async function readLog(
+  { machines, logs, clock }: LogParts, wish: LogWish, apiKey: string, metadata: Metadata,
+): Promise<{ log: Buffer }> {
   if (logs.reaches(wish.machineId)) return { log: await logs.read(wish.machineId, wish.id, wish.tailBytes) };
   const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(wish.machineId);
   if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${wish.kind} is not connected.`);

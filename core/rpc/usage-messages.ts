@@ -20,9 +20,8 @@ const GROUPINGS: Record<UsageGrouping, UsageQuery['grouping']> = {
 /** What to sum up. INVALID_REQUEST: a value is unknown or cannot be looked for. */
 export function usageWishFromMessage(request: ListUsageRequest): UsageWish {
   const { subjectId, endpointId, templateId, imageName, gpuTypeIds, dataCenterIds } = request;
-  for (const [field, text] of Object.entries({ subject_id: subjectId, endpoint_id: endpointId, template_id: templateId, image_name: imageName })) {
-    checkText(field, text);
-  }
+  const texts = { subject_id: subjectId, endpoint_id: endpointId, template_id: templateId, image_name: imageName };
+  for (const [field, text] of Object.entries(texts)) checkText(field, text);
   checkTexts('gpu_type_ids', gpuTypeIds);
   checkTexts('data_center_ids', dataCenterIds);
   return {

@@ -58,7 +58,7 @@ export class PodReportStore {
         AND (p.state, p.status_text, p.exit_code) IS DISTINCT FROM (r.state, r.reason, r.exit_code)`;
   }
 
-  /** Notes that an agent came back without some of its machine's pods: their processes are gone, and are started again if they shall run. */
+  /** Notes that an agent came back without some of its machine's pods: their processes are gone; those that shall run are started again. */
   async missing(machineId: string, listedIds: readonly string[]): Promise<void> {
     await this.#database.sql`
       UPDATE pod p SET state = s.state, status_text = '', exit_code = NULL, state_changed_at = now()
@@ -75,8 +75,9 @@ export class PodReportStore {
   /** How to start these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
     return this.#database.sql<PodSpecRow[]>`
-      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand", p.working_directory AS "workingDirectory",
-        p.image_name AS "imageName", p.entrypoint, p.env, a.public_key AS "publicKey", p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.network_volume_id AS "networkVolumeId",
+      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
+        p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, a.public_key AS "publicKey",
+        p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.network_volume_id AS "networkVolumeId",
         p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
       WHERE p.id = ANY(${[...podIds]})`;

@@ -95,7 +95,8 @@ export class PodStore {
   /** Deletes a pod. Answers its machine; undefined: there is no such pod in this account. */
   async remove(id: string, actor: Actor): Promise<string | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.delete(pod).where(and(eq(pod.id, id), eq(pod.accountId, actor.accountId))).returning({ machineId: pod.machineId });
+      const [row] = await tx.delete(pod).where(and(eq(pod.id, id), eq(pod.accountId, actor.accountId)))
+        .returning({ machineId: pod.machineId });
       if (row) await recordChange(tx, { ...actor, action: 'DeletePod', subjectId: id, fields: [] });
       return row?.machineId;
     });

@@ -42,7 +42,8 @@ export class PodViewStore {
 
   /** Pods of an account, oldest first; with an id only that one. */
   async pods(accountId: string, id?: string): Promise<PodView[]> {
-    const metered = sql<number | null>`(SELECT u.usd_per_hour FROM usage_span u WHERE u.kind = 'POD' AND u.subject_id = ${pod.id} AND u.ended_at IS NULL)`;
+    const metered = sql<number | null>`(SELECT u.usd_per_hour FROM usage_span u
+      WHERE u.kind = 'POD' AND u.subject_id = ${pod.id} AND u.ended_at IS NULL)`;
     const listed = sql<number>`coalesce((SELECT p.usd_per_hour FROM price p
       WHERE p.item = CASE ${pod.gpuTypeId} WHEN '' THEN 'CPU' ELSE ${pod.gpuTypeId} END), 0) * greatest(${pod.gpuCount}, 1)`;
     const rows = await this.#database.db.select({ pod, machine, connected, cost: sql<number>`coalesce(${metered}, ${listed})` })
@@ -83,7 +84,9 @@ function workerAsPod(row: {
   machine: typeof machine.$inferSelect; networkVolumeId: string | null;
 }): Omit<PodView, 'machine' | 'costPerHour'> {
   const { name, gpuIds, locations, allowedCudaVersions, accountId } = row.endpoint;
-  const { imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports, registryAuthId } = row.template;
+  const {
+    imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports, registryAuthId,
+  } = row.template;
   const { id, machineId, gpuUuids, reason, exitCode, version, createdAt, endedAt } = row.worker;
   const gpu = row.machine.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
   return {

@@ -24,7 +24,8 @@ export class UsageStore {
     const step = STEPS[bucket];
     return sql<UsageRecord[]>`
       WITH asked AS (
-        SELECT to_timestamp(${startMs}::float8 / 1000) AT TIME ZONE 'UTC' AS since, to_timestamp(${endMs}::float8 / 1000) AT TIME ZONE 'UTC' AS until
+        SELECT to_timestamp(${startMs}::float8 / 1000) AT TIME ZONE 'UTC' AS since,
+          to_timestamp(${endMs}::float8 / 1000) AT TIME ZONE 'UTC' AS until
       ), span AS (
         SELECT s.*, greatest(s.started_at AT TIME ZONE 'UTC', a.since) AS since,
           least(coalesce(s.ended_at, now()) AT TIME ZONE 'UTC', a.until) AS until
@@ -42,7 +43,8 @@ export class UsageStore {
         FROM span s, generate_series(date_trunc(${bucket}, s.since), s.until, ${step}::interval) AS period
       )
       SELECT (extract(epoch FROM period) * 1000)::float8 AS "startMs", ${sql(GROUP_COLUMNS[query.grouping])} AS "group",
-        sum(seconds / 3600 * usd_per_hour)::float8 AS "amountUsd", round(sum(seconds) * 1000)::float8 AS "billedMs", max(disk_gb) AS "diskGb"
+        sum(seconds / 3600 * usd_per_hour)::float8 AS "amountUsd", round(sum(seconds) * 1000)::float8 AS "billedMs",
+        max(disk_gb) AS "diskGb"
       FROM piece WHERE seconds > 0 GROUP BY 1, 2 ORDER BY 1, 2`;
   }
 }

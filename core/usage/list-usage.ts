@@ -7,7 +7,9 @@ import type { UsageContext } from './context.ts';
 export type UsageWish = Omit<UsageQuery, 'startMs' | 'endMs'> & { startMs: number | undefined; endMs: number | undefined };
 
 /** By period, then by group. INVALID_REQUEST: the times are out of order or there are too many periods. */
-export async function listUsage({ usage, clock }: Omit<UsageContext, 'prices'>, accountId: string, wish: UsageWish): Promise<UsageRecord[]> {
+export async function listUsage(
+  { usage, clock }: Omit<UsageContext, 'prices'>, accountId: string, wish: UsageWish,
+): Promise<UsageRecord[]> {
   const now = clock.nowMs();
   const query = { ...wish, startMs: wish.startMs ?? now - USAGE_SPAN_MS, endMs: wish.endMs ?? now };
   checkUsageQuery(query);

@@ -100,7 +100,8 @@ export class Pod {
 
   async #stand(wish: DesiredPod, signal: AbortSignal): Promise<void> {
     const { files, logger } = this.#parts;
-    await files.open(this.id, wish.disk).catch((error: unknown) => logger.warn({ err: error, podId: this.id }, 'disks of a pod were not removed'));
+    await files.open(this.id, wish.disk)
+      .catch((error: unknown) => logger.warn({ err: error, podId: this.id }, 'disks of a pod were not removed'));
     await this.#keepLog();
     this.#tell(wish, PodState.EXITED);
     await aborted(signal);
