@@ -166,3 +166,16 @@ t.test('another replica fetches the log', async (t) => {
   t.teardown(() => clients.close());
   await waitFor('the log', async () => (await podCalls(clients, core.key).log(id)) === 'hello one\n');
 });
+
+t.test('many changes at once leave one process and one disk', async (t) => {
+  const { core, agent, pods, fields, notes } = await start(t);
+  const { id } = await pods.create(fields);
+  const verbs = ['stopPod', 'startPod', 'resetPod', 'restartPod'] as const;
+  await Promise.all(Array.from({ length: 40 }, (_, i) => pods.act(verbs[i % verbs.length]!, id)));
+  await pods.act('startPod', id);
+  await pods.reach(id, 'RUNNING');
+  const [row] = await core.sql<{ disk: number }[]>`SELECT disk FROM pod WHERE id = ${id}`;
+  await waitFor('the one disk', () => readdirSync(join(agent.dataDir, 'pods', id)).join() === String(row!.disk));
+  await waitFor('the one process', () => notes.lines('pids').filter((pid) => isAlive(Number(pid))).length === 1);
+  t.equal((await core.sql`SELECT FROM usage_span WHERE subject_id = ${id} AND ended_at IS NULL`).length, 1, 'metered once');
+});
