@@ -21,8 +21,8 @@ import { addVolumes } from './volumes/volumes.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
-  addJobs, addEndpoints, addTemplates, addWorkers, addMachines, addAgent, addPods, addVolumes, addRegistryAuths, addKeys, addAccounts, addUsage,
-  addAudit,
+  addJobs, addEndpoints, addTemplates, addWorkers, addMachines, addAgent, addPods, addVolumes, addRegistryAuths, addKeys, addAccounts,
+  addUsage, addAudit,
 ];
 
 const HELP = `
@@ -51,7 +51,7 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
     .version(readVersion(), '--version', 'show the version')
     .option('--core <host:port>', 'address of core')
     .option('--key <key>', 'API key')
-    .option('--env-file <file>', 'facts of a running npm start, default .slipway/local.env')
+    .option('--local-env <file>', 'facts of a running npm start, default .slipway/local.env')
     .option('--json', 'write one JSON document, for programs')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help of a command')

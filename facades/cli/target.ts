@@ -9,7 +9,8 @@ import type { LocalFacts } from './local-env.ts';
 export interface TargetOptions {
   core?: string;
   key?: string;
-  envFile?: string;
+  /** Another local.env. */
+  localEnv?: string;
 }
 
 /** See the file's first line. */
@@ -35,7 +36,7 @@ const PORT_MAX = 65_535;
 
 /** Chooses; throws UsageError. The key of local.env goes to the core of local.env and to no other. */
 export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
-  const facts = findFacts(config.workingDir, options.envFile);
+  const facts = findFacts(config.workingDir, options.localEnv);
   const address = checkAddress(options.core ?? config.coreAddress ?? facts?.coreAddress ?? ADDRESS_DEFAULT);
   const local = facts?.coreAddress === address ? facts : undefined;
   const endpointId = config.endpointId ?? local?.endpointId;

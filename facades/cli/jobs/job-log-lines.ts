@@ -36,7 +36,9 @@ export class JobLines {
   }
 
   write(job: Job): void {
-    const status = `${nameOf(JobState, job.state)}${job.error === undefined ? '' : `: ${this.#cli.output.json ? job.error : readableError(job.error)}`}`;
+    const { error } = job;
+    const why = error === undefined ? '' : `: ${this.#cli.output.json ? error : readableError(error)}`;
+    const status = nameOf(JobState, job.state) + why;
     if (status !== this.#status) write(this.#cli, 'status', status);
     this.#status = status;
     const progress = job.state === JobState.IN_PROGRESS ? job.output?.toString('utf8') ?? '' : '';

@@ -81,7 +81,7 @@ export function readable(output: Buffer): string {
 }
 
 /** A list of numbers and short texts, for instance the corners of a box; strings have no line ends of their own. */
-const PLAIN_LIST = /\[\n[^[\]{}]{1,120}\]/g;
+const PLAIN_LIST = /\[\n[^[\]{}]{1,120}\n *\]/g;
 
 function onOneLine(list: string): string {
   return list.replace(/\n\s*/g, ' ').replace(/^\[ | \]$/g, (end) => end.trim());

@@ -6,11 +6,7 @@ import { renderFields, renderTable } from './table.ts';
 import type { Column, Field } from './table.ts';
 
 /** Where text goes: process.stdout or process.stderr, or a test's own. */
-export interface Sink {
-  write(text: string): unknown;
-  isTTY?: boolean;
-  columns?: number;
-}
+export type Sink = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 /** A look of text; without colours on a terminal that wants none (NO_COLOR) and on everything that is no terminal. */
 export type Look = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
@@ -95,6 +91,6 @@ export class Output {
 
   /** Text with a look, where the sink shows one. */
   look(look: Look, text: string, sink: Sink = this.#stdout): string {
-    return styleText(look, text, { stream: sink as unknown as NodeJS.WritableStream });
+    return styleText(look, text, { stream: sink });
   }
 }

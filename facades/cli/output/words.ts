@@ -57,3 +57,8 @@ export function nameOf(words: Readonly<Record<string, number>>, value: number): 
 export function variables(env: Readonly<Record<string, string>>): string | undefined {
   return Object.entries(env).map(([name, value]) => `${name}=${value}`).join('\n') || undefined;
 }
+
+/** Words of a command line, quoted where a shell would split them. */
+export function commandLine(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+}

@@ -2,7 +2,7 @@
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Column, Field } from '../output/table.ts';
-import { ago, moment, nameOf, variables } from '../output/words.ts';
+import { ago, commandLine, moment, nameOf, variables } from '../output/words.ts';
 
 /** The record for programs. `state` is in no answer of the REST API. Of a worker's environment nothing is shown, as there. */
 export function presentPod(pod: Pod) {
@@ -57,7 +57,7 @@ export function podFields(pod: Pod, nowMs: number): Field[] {
     ['endpoint', pod.endpointId],
     ['template', pod.templateId],
     ['image', pod.imageName],
-    ['command', pod.startCommand.join(' ')],
+    ['command', commandLine(pod.startCommand)],
     ['volume', pod.networkVolumeId],
     ['ports', pod.ports.join(', ')],
     ['env', pod.endpointId === '' ? variables(pod.env) : undefined],

@@ -19,7 +19,7 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
     examples: ['registry-auths list', 'registry-auths create ghcr --username me < password.txt'],
   });
   addCommand(auths, {
-    usage: 'list', description: 'List the credentials, without their secrets.', examples: ['registry-auths list', 'registry-auths list --json'],
+    usage: 'list', description: 'List the credentials, without their secrets.', examples: ['registry-auths list --json'],
   })
     .action(async () => {
       const { registryAuths } = await cli.core.registryAuths.call((client) => client.listRegistryAuths, {});

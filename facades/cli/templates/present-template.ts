@@ -1,7 +1,7 @@
 /** A template for programs, with the names of GET /v1/templates/{templateId}, and for people. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import type { Column, Field } from '../output/table.ts';
-import { ago, moment, variables } from '../output/words.ts';
+import { ago, commandLine, moment, variables } from '../output/words.ts';
 
 /** The record for programs. */
 export function presentTemplate(template: Template) {
@@ -33,7 +33,7 @@ export function templateColumns(nowMs: number): Column<Template>[] {
     { title: 'NAME', text: ({ name }) => name },
     { title: 'FOR', text: madeFor },
     { title: 'CREATED', text: ({ createTime }) => ago(createTime, nowMs) },
-    { title: 'IMAGE OR COMMAND', text: ({ imageName, startCommand }) => startCommand.join(' ') || imageName },
+    { title: 'IMAGE OR COMMAND', text: ({ imageName, startCommand }) => commandLine(startCommand) || imageName },
   ];
 }
 
@@ -44,8 +44,8 @@ export function templateFields(template: Template, nowMs: number): Field[] {
     ['name', template.name],
     ['for', `${madeFor(template)}, ${template.category}${template.public ? ', visible to all accounts' : ''}`],
     ['image', template.imageName],
-    ['entrypoint', template.entrypoint.map(word).join(' ')],
-    ['command', template.startCommand.map(word).join(' ')],
+    ['entrypoint', commandLine(template.entrypoint)],
+    ['command', commandLine(template.startCommand)],
     ['directory', template.workingDirectory],
     ['disk', `${template.containerDiskGb} GB`],
     ['volume', template.volumeGb === 0 ? '' : `${template.volumeGb} GB at ${template.volumeMountPath}`],
@@ -59,9 +59,4 @@ export function templateFields(template: Template, nowMs: number): Field[] {
 
 function madeFor({ serverless }: Template): string {
   return serverless ? 'endpoints' : 'pods';
-}
-
-/** A word of a command line, quoted where a shell would split it. */
-function word(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,0 +1,65 @@
+/** `slipway agent`: a machine joins, serves, and leaves without a trace of a process. */
+import { join } from 'node:path';
+import t from 'tap';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { descendants, processTable } from '../../helpers/process-table.ts';
+import { startSystem } from '../../helpers/system.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { commandLine } from './command-line.ts';
+
+interface MachineDocument {
+  name: string;
+  connected: boolean;
+}
+
+t.setTimeout(200_000);
+
+t.test('agent', async (t) => {
+  const system = await startSystem(t, { agents: 0 });
+  const address = system.cores[0]!.address;
+  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: system.key });
+  const machine = async (name: string) => (await cli.json<MachineDocument[]>('machines')).find((found) => found.name === name);
+  const options = (name: string): string[] => ['--name', name, '--data-dir', join(cli.cwd, name)];
+
+  await t.test('joins, serves and leaves at SIGTERM', async (t) => {
+    const given = [
+      ...options('dock-2'), '--location', 'eu-1', '--location', 'DE', '--virtual-gpus', 'NVIDIA L4:24576x2', '--cpu-slots', '3',
+    ];
+    const agent = cli.start('agent', '--join', address, '--key', system.agentKey, ...given);
+    const seen = await waitFor('the machine to join', async () => {
+      const found = await machine('dock-2');
+      return found?.connected && found;
+    });
+    t.match(seen, { locations: ['eu-1', 'DE'], cpuSlots: 3, gpus: [{ name: 'NVIDIA L4', memoryMib: 24_576 }, { name: 'NVIDIA L4' }] });
+    await agent.wrote('stdout', /^\d\d:\d\d:\d\d session opened {2}address=/m);
+    const endpointId = await system.createEndpoint({ command: jsHandler('all.js') });
+    t.match(await cli.run('jobs', 'run', '-e', endpointId, '--wait', '-i', '{"mode":"value","value":42}'), { code: 0, stdout: '42\n' });
+    t.notMatch(agent.stdout + agent.stderr, system.agentKey, 'the key is not shown');
+    const processes = descendants(agent.child.pid!);
+    t.ok(processes.length >= 3, 'the command, the agent and a worker');
+    agent.child.kill('SIGTERM');
+    t.match(await agent.ended, { code: 0, stdout: /agent stopped/ });
+    const left = processTable().filter(({ pid }) => processes.some((entry) => entry.pid === pid));
+    t.same(left, [], 'no process is left');
+    await waitFor('the machine to be gone', async () => (await machine('dock-2'))?.connected === false);
+    t.match(await cli.run('machines'), { stdout: /dock-2 .*gone, seen / });
+  });
+
+  await t.test('kill -9 of the command takes the agent along', async (t) => {
+    const agent = cli.start('agent', '--key', system.agentKey, '--json', ...options('dock-3'));
+    await agent.wrote('stdout', /"msg":"session opened"/);
+    const [, child] = descendants(agent.child.pid!);
+    agent.child.kill('SIGKILL');
+    t.equal((await agent.ended).code, 'SIGKILL');
+    await waitFor('the agent to end', () => !processTable().some(({ pid }) => pid === child!.pid));
+  });
+
+  await t.test('a key that is refused and options that are wrong', async (t) => {
+    const refused = await cli.run('agent', '--key', system.key, ...options('dock-4'));
+    t.match(refused, { code: 1, stderr: /error: Core at .* refuses the key\. It must be a key of scope agent/ });
+    t.match(
+      await cli.run('agent', '--key', system.agentKey, '--virtual-gpus', 'many', ...options('dock-5')),
+      { code: 2, stderr: /NVIDIA L4:24576x2/ },
+    );
+  });
+});

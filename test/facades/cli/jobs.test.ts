@@ -1,0 +1,160 @@
+/** `slipway jobs` against a whole system: run, wait, follow, cancel, retry, list, purge. */
+import { rmSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { scratch } from '../../helpers/scratch.ts';
+import { startSystem } from '../../helpers/system.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { commandLine } from './command-line.ts';
+
+interface JobDocument {
+  id: string;
+  status: string;
+  output?: unknown;
+  workerId?: string;
+}
+
+const ID = /^[0-9a-f-]{36}-u1$/;
+
+t.setTimeout(280_000);
+
+t.test('jobs', async (t) => {
+  const system = await startSystem(t);
+  const files = await scratch(t);
+  const endpointId = await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1, fields: { name: 'all' } });
+  const talker = await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name: 'talker' } });
+  const variables = { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key, SLIPWAY_ENDPOINT_ID: endpointId };
+  const cli = commandLine(t, variables);
+  const http = endpointJobs(system, endpointId);
+  const input = (value: object): string => JSON.stringify(value);
+
+  await t.test('run answers the id at once', async (t) => {
+    const { code, stdout, stderr } = await cli.run('jobs', 'run', '--input', input({ mode: 'echo', a: 1 }));
+    t.equal(code, 0);
+    const id = stdout.trim();
+    t.match(id, ID, 'the id and nothing else on stdout');
+    t.match(stderr, new RegExp(`slipway jobs logs -f ${id}`), 'and how to go on');
+    t.match(await http.settled(id), { status: 'COMPLETED', output: { mode: 'echo', a: 1 } });
+    const { stdout: record } = await cli.run('jobs', 'status', id, '--json');
+    t.same(JSON.parse(record), await http.look(id), 'the record is that of GET /status');
+    const shown = await cli.run('jobs', 'status', id);
+    t.match(shown, { code: 0, stdout: new RegExp(`id +${id}\\nstatus +COMPLETED`), stderr: '' });
+  });
+
+  await t.test('run --wait shows the result; input from a file and from stdin', async (t) => {
+    const value = input({ mode: 'value', value: { text: 'hello', list: [1, 2] } });
+    const ended = await cli.run('jobs', 'run', '--endpoint', 'all', '--wait', '-i', value);
+    t.same([ended.code, JSON.parse(ended.stdout)], [0, { text: 'hello', list: [1, 2] }]);
+    t.match(ended.stderr, /is COMPLETED: waited .*, ran .* on worker /, 'how it went is no part of the result');
+    t.equal((await cli.runWith(input({ mode: 'value', value: 'from stdin' }), 'jobs', 'run', '-w', '-i', '-')).stdout, '"from stdin"\n');
+    writeFileSync(files.path('input.json'), input({ mode: 'value', value: 'from a file' }));
+    const document = await cli.json<JobDocument>('jobs', 'run', '-w', '-i', `@${files.path('input.json')}`);
+    t.match(document, { id: ID, status: 'COMPLETED', output: 'from a file' });
+    t.same(document, await http.look(document.id), 'the document is the record of GET /status');
+  });
+
+  await t.test('a failing job', async (t) => {
+    const ended = await cli.run('jobs', 'run', '--wait', '--input', input({ mode: 'throw', message: 'the engine stalled' }));
+    t.match(ended, { code: 4, stdout: /status +FAILED[^]*error +Error: the engine stalled\n +at / });
+    const { code, stdout } = await cli.run('jobs', 'run', '--wait', '--json', '--input', input({ mode: 'error', error: 'no fuel' }));
+    t.match([code, JSON.parse(stdout)], [4, { status: 'FAILED', error: /no fuel/, id: ID }]);
+    const page = await cli.json<{ requests: JobDocument[]; total: number }>('jobs', 'list', '--status', 'failed', '--limit', '1');
+    t.match(page, { requests: [{ id: JSON.parse(stdout).id, status: 'FAILED' }], total: 2, hasMore: true });
+    t.match(await cli.run('jobs', 'list', '--status', 'FAILED'), { stdout: /^ID +STATUS +SUBMITTED .*\n.* FAILED .*no fuel/ });
+  });
+
+  await t.test('status, cancel and retry', async (t) => {
+    const slow = input({ mode: 'progress', value: { done: '40 %' }, file: files.path('go') });
+    const id = (await cli.run('jobs', 'run', '-i', slow)).stdout.trim();
+    await waitFor('progress', async () => (await cli.json<JobDocument>('jobs', 'status', id)).output);
+    t.match(await cli.run('jobs', 'status', id), { stdout: /status +IN_PROGRESS[^]*progress +\{\n +"done": "40 %"/ });
+    const queued = (await cli.run('jobs', 'run', '-i', '{}')).stdout.trim();
+    t.match(await cli.run('jobs', 'cancel', queued), { code: 0, stdout: /status +CANCELLED/ });
+    t.match(await cli.run('jobs', 'retry', queued), { code: 1, stdout: '', stderr: /^error: JOB_NOT_RETRYABLE: / });
+    t.match(await cli.json('jobs', 'cancel', id), { id, status: 'CANCELLED' });
+
+    const failing = input({ mode: 'fail-then', file: files.path('works'), value: 'at last' });
+    const { id: failed } = JSON.parse((await cli.run('jobs', 'run', '-w', '-i', failing, '--json')).stdout) as JobDocument;
+    files.open('works');
+    t.match(await cli.run('jobs', 'retry', failed, '--wait'), { code: 0, stdout: '"at last"\n' });
+  });
+
+  await t.test('progress is told while it waits, and Ctrl-C leaves the job alone', async (t) => {
+    const run = cli.start('jobs', 'run', '--wait', '-i', input({ mode: 'progress', value: 'half way', file: files.path('slow') }));
+    const [, id] = await run.wrote('stderr', /^(\S+-u1) is IN_PROGRESS: "half way"$/m);
+    run.child.kill('SIGINT');
+    t.match(await run.ended, { code: 130, stdout: '', stderr: new RegExp(`The job goes on. See it again: slipway jobs status ${id}\n$`) });
+    t.equal((await http.look(id!)).status, 'IN_PROGRESS');
+
+    const waiting = cli.start('jobs', 'run', '--wait', '-i', '{}');
+    await waiting.wrote('stderr', /is IN_QUEUE: workers: 1 running, 1 in queue/);
+    t.match(await cli.run('jobs', 'purge'), { code: 0, stdout: '1 queued job deleted.\n' });
+    t.match(await waiting.ended, { code: 1, stdout: '', stderr: /error: JOB_NOT_FOUND: / }, 'a job that was deleted meanwhile');
+    files.open('slow');
+    t.match(await cli.json('jobs', 'status', id!, '--wait'), { status: 'COMPLETED', output: { done: true } });
+    t.match(await cli.json('jobs', 'purge'), { removed: 0, status: 'completed' });
+  });
+
+  await t.test('streamed output', async (t) => {
+    const values = ['one', { two: 2 }, [3]];
+    const ended = await cli.run('jobs', 'run', '--wait', '-i', input({ mode: 'stream', values }));
+    t.match(ended, { code: 0, stdout: '"one"\n{"two":2}\n[3]\n' }, 'each piece is a line');
+    const document = await cli.json('jobs', 'run', '--wait', '-i', input({ mode: 'stream', values }));
+    t.match(document, { status: 'COMPLETED', stream: values.map((output) => ({ output })) });
+    files.makeFolder('live');
+    const live = cli.start('jobs', 'run', '--wait', '-i', input({ mode: 'stream', values, gate: files.path('live') }));
+    files.open('live/1');
+    await live.wrote('stdout', /^"one"\n$/);
+    files.open('live/2');
+    await live.wrote('stdout', /^"one"\n\{"two":2\}\n$/);
+    files.open('live/3');
+    t.equal((await live.ended).code, 0);
+  });
+
+  await t.test('logs -f shows progress, stream and the worker\'s lines while they come', async (t) => {
+    files.makeFolder('said');
+    const said = input({ words: ['ahoy', 'farewell'], gate: files.path('said') });
+    const id = (await cli.run('jobs', 'run', '-e', 'talker', '-i', said)).stdout.trim();
+    const logs = cli.start('jobs', 'logs', '-f', id, '-e', talker);
+    const lines = cli.start('jobs', 'logs', '-f', id, '-e', talker, '--json');
+    await logs.wrote('stdout', /^worker +the talker is here$/m);
+    await logs.wrote('stdout', /^progress "warming up"$/m);
+    files.open('said/1');
+    await logs.wrote('stdout', /^stream +"ahoy"$/m);
+    await logs.wrote('stdout', /^worker +saying ahoy$/m);
+    t.notMatch(logs.stdout, /farewell/);
+    files.open('said/2');
+    const { code, stdout } = await logs.ended;
+    t.equal(code, 0);
+    t.match(stdout, /^stream +"farewell"$[^]*^worker +saying farewell$[^]*^status +COMPLETED\n$/m);
+    t.equal(stdout.match(/saying ahoy/g)?.length, 1, 'nothing twice');
+    const documents = (await lines.ended).stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    t.ok(documents.some((line) => line['source'] === 'stream' && line['output'] === 'ahoy'));
+    t.same(documents.at(-1), { source: 'status', text: 'COMPLETED' });
+    t.match(await cli.json('jobs', 'logs', id, '-e', 'talker'), {
+      id, status: 'COMPLETED', stream: [{ output: 'ahoy' }, { output: 'farewell' }],
+      worker: ['the talker is here', 'saying ahoy', 'saying farewell'],
+    });
+    const { workerId } = await cli.json<JobDocument>('jobs', 'status', id, '-e', 'talker');
+    t.match(await cli.run('logs', workerId!, '--tail', '1'), { code: 0, stdout: 'saying farewell\n', stderr: '' });
+  });
+
+  await t.test('a reader that has seen enough is no fault', async (t) => {
+    const run = cli.start('jobs', 'list');
+    run.child.stdout!.destroy();
+    t.match(await run.ended, { code: 0, stderr: '' });
+  });
+
+  await t.test('core is started again while a job is waited for', async (t) => {
+    rmSync(files.path('go'), { force: true });
+    const run = cli.start('jobs', 'run', '--wait', '-i', input({ mode: 'until', file: files.path('go') }));
+    await run.wrote('stderr', /is IN_PROGRESS/);
+    const { address } = system.cores[0]!;
+    await system.cores[0]!.stop();
+    await run.wrote('stderr', /Core does not answer; trying again/);
+    await system.startCore(address);
+    files.open('go');
+    t.match(await run.ended, { code: 0, stdout: /"done": true/ });
+  });
+});
