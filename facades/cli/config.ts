@@ -10,6 +10,8 @@ export interface CliConfig {
   endpointId: string | undefined;
   /** Key with which `slipway agent` joins. SLIPWAY_AGENT_KEY. */
   agentKey: string | undefined;
+  /** Folder of the agent of `slipway agent`. SLIPWAY_AGENT_DATA_DIR. */
+  agentDataDir: string | undefined;
   /** Where the user typed the command. */
   workingDir: string;
   /** What the process of `slipway agent` inherits. */
@@ -28,6 +30,7 @@ export function readCliConfig(env: Readonly<Record<string, string | undefined>> 
     apiKey: env['SLIPWAY_API_KEY'] || undefined,
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
     agentKey: env['SLIPWAY_AGENT_KEY'] || undefined,
+    agentDataDir: env['SLIPWAY_AGENT_DATA_DIR'] || undefined,
     workingDir: process.cwd(),
     env,
   };
@@ -55,5 +58,5 @@ export interface AgentOptions {
   location?: string[];
   virtualGpus?: string[];
   cpuSlots?: number;
-  dataDir?: string;
+  dataDir: string;
 }

@@ -23,6 +23,8 @@ interface AgentCommandOptions {
 
 const AGENT_FILE = join(import.meta.dirname, '..', '..', '..', 'gpu-agent', 'main.ts');
 const CPU_SLOTS_MAX = 10_000;
+/** Not the folder of the agent of `npm start`, which may run beside this one: two agents in one folder would be one machine twice. */
+const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 
 /** Adds the command. */
 export function addAgent(program: Command, cli: Cli): void {
@@ -40,7 +42,7 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
     .option('--virtual-gpus <gpus>', 'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once', collect)
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
-    .option('--data-dir <folder>', 'where results that wait and logs are kept; default .slipway/agent')
+    .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')
     .action((options: AgentCommandOptions) => runAgent(cli, options));
 }
 
@@ -53,8 +55,8 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
       + 'That of "npm start" is the agentKey in .slipway/secrets.json; others are made with: slipway keys create NAME --scope agent');
   }
   const address = options.join ?? target.address;
-  const dataDir = options.dataDir === undefined ? undefined : resolve(config.workingDir, options.dataDir);
-  const env = { ...config.env, ...agentEnv({ ...options, join: address, key, ...(dataDir === undefined ? {} : { dataDir }) }) };
+  const dataDir = resolve(config.workingDir, options.dataDir ?? config.agentDataDir ?? DATA_DIR_DEFAULT);
+  const env = { ...config.env, ...agentEnv({ ...options, join: address, key, dataDir }) };
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
   // The channel tells the agent when this process is killed.
   const child = spawn(process.execPath, [AGENT_FILE], { env, cwd: config.workingDir, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });

@@ -51,18 +51,20 @@ export async function waitForJob(cli: Cli, place: JobPlace): Promise<void> {
   const { output } = cli;
   const progress = new JobProgress(cli, place.endpointId);
   const chunks: Chunk[] = [];
-  let shown = 0;
+  let attempt = 0;
   const onChunk = (chunk: Chunk): void => {
-    // What a lost attempt streamed is void.
-    if (chunks.length > 0 && chunk.attempt !== chunks[0]!.attempt) chunks.length = 0;
+    if (attempt !== 0 && chunk.attempt !== attempt) {
+      output.note(`Attempt ${attempt} was lost, so what it streamed is void; attempt ${chunk.attempt} begins anew.`);
+      chunks.length = 0;
+    }
+    attempt = chunk.attempt;
     if (output.json) chunks.push(chunk);
     else output.line(printable(chunk.output.toString('utf8')));
-    shown += 1;
   };
   try {
     const job = await watchJob(cli, place, { onJob: (seen) => progress.show(seen), onChunk });
     if (output.json) output.line(jobDocument(job, chunks));
-    else showEnd(cli, job, shown > 0);
+    else showEnd(cli, job, attempt > 0);
     cli.exitCode = job.state === JobState.COMPLETED ? EXIT.ok : EXIT.jobFailed;
   } catch (error) {
     if (error instanceof InterruptedError) output.note(`The job goes on. See it again: slipway jobs status ${jobArguments(cli, place)}`);

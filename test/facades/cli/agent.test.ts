@@ -1,4 +1,5 @@
 /** `slipway agent`: a machine joins, serves, and leaves without a trace of a process. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { jsHandler } from '../../helpers/handlers.ts';
@@ -46,8 +47,9 @@ t.test('agent', async (t) => {
   });
 
   await t.test('kill -9 of the command takes the agent along', async (t) => {
-    const agent = cli.start('agent', '--key', system.agentKey, '--json', ...options('dock-3'));
+    const agent = cli.start('agent', '--key', system.agentKey, '--json', '--name', 'dock-3');
     await agent.wrote('stdout', /"msg":"session opened"/);
+    t.ok(existsSync(join(cli.cwd, '.slipway', 'joined-agent')), 'its folder is not that of npm start');
     const [, child] = descendants(agent.child.pid!);
     agent.child.kill('SIGKILL');
     t.equal((await agent.ended).code, 'SIGKILL');

@@ -112,6 +112,22 @@ t.test('jobs', async (t) => {
     t.equal((await live.ended).code, 0);
   });
 
+  await t.test('a lost attempt is named, and what it streamed is left out', async (t) => {
+    files.makeFolder('lost');
+    const job = { mode: 'stream', values: ['a', 'b'], gate: files.path('lost'), note: files.path('pid') };
+    const run = cli.start('jobs', 'run', '--wait', '-i', input(job));
+    const [, id] = await run.wrote('stderr', /^(\S+-u1) is/m);
+    const json = cli.start('jobs', 'status', '--wait', '--json', id!);
+    files.open('lost/1');
+    await run.wrote('stdout', /^"a"\n/);
+    process.kill(Number((await files.notes('pid', 1))[0]), 'SIGKILL');
+    await files.notes('pid', 2);
+    files.open('lost/2');
+    const note = /Attempt 1 was lost, so what it streamed is void; attempt 2 begins anew/;
+    t.match(await run.ended, { code: 0, stdout: '"a"\n"a"\n"b"\n', stderr: note });
+    t.same(JSON.parse((await json.ended).stdout).stream, [{ output: 'a' }, { output: 'b' }]);
+  });
+
   await t.test('logs -f shows progress, stream and the worker\'s lines while they come', async (t) => {
     files.makeFolder('said');
     const said = input({ words: ['ahoy', 'farewell'], gate: files.path('said') });
