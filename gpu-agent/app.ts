@@ -23,6 +23,7 @@ import { PodStarter } from './pods/pod-starter.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { Inbound } from './session/inbound.ts';
+import { GpuHandover } from './workers/gpu-handover.ts';
 import { LogArchive } from './workers/log-archive.ts';
 import { ProcessExecutor } from './workers/process-executor.ts';
 import { WorkerReporter } from './workers/worker-reporter.ts';
@@ -53,6 +54,7 @@ class BuiltAgent implements Agent {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #archive: LogArchive;
+  readonly #handover = new GpuHandover();
   readonly #parts: AttemptParts;
   readonly #pods: PodKeeper;
   readonly #bridge: Bridge;
@@ -106,6 +108,7 @@ class BuiltAgent implements Agent {
     return new WorkerStarter({
       executor: new ProcessExecutor(this.#clock),
       archive: this.#archive,
+      handover: this.#handover,
       scratchFolder: join(dataDir, 'scratch'),
       volumesFolder: volumesDir,
       machineName: name,
@@ -126,7 +129,8 @@ class BuiltAgent implements Agent {
       gpus: () => this.#machine.gpus,
     });
     const keeper = new PodKeeper({
-      starter, files, archive: this.#archive, terminateGraceMs: workerGraceMs, onChanged: (podId) => outbox.addPod(podId),
+      starter, files, archive: this.#archive, handover: this.#handover, terminateGraceMs: workerGraceMs,
+      onChanged: (podId) => outbox.addPod(podId),
       clock: this.#clock, random: this.#random, logger: this.#logger,
     });
     outbox.podReportOf = (podId) => keeper.get(podId)?.report();

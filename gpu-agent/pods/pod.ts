@@ -12,6 +12,7 @@ import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { REASON_LOG_BYTES, describeExit, withLog } from '../workers/end-reason.ts';
 import type { RunningWorker, WorkerExit } from '../workers/executor.ts';
+import type { GpuHandover } from '../workers/gpu-handover.ts';
 import type { LogArchive } from '../workers/log-archive.ts';
 import { LogRing } from '../workers/log-ring.ts';
 import type { PodFiles } from './pod-files.ts';
@@ -29,6 +30,7 @@ export interface PodParts {
   starter: PodStarter;
   files: PodFiles;
   archive: LogArchive;
+  handover: GpuHandover;
   /** How long a process may take to end after SIGTERM, in milliseconds. */
   terminateGraceMs: number;
   /** Core must be told something about it. */
@@ -48,6 +50,8 @@ export class Pod {
   /** Aborted when the wish changes. */
   #change = new AbortController();
   #report: PodReport;
+  /** What its process has, from before its start to its end. */
+  #using: { gpuUuids: readonly string[]; ended: Promise<void> } | undefined;
   #failures = 0;
   #closing = false;
 
@@ -70,6 +74,8 @@ export class Pod {
     if (same || (!before && !wish)) return;
     this.#wish = wish;
     this.#failures = 0;
+    // At once: whoever is to have its GPUs now may be in the same message.
+    if (this.#using) this.#parts.handover.leave(this.#using.gpuUuids, this.#using.ended);
     this.#wake();
   }
 
@@ -131,6 +137,20 @@ export class Pod {
 
   /** One process, to its end. Undefined: it was ended because something else is wanted. */
   async #once(wish: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
+    const { gpuUuids } = wish.spec!;
+    await Promise.race([this.#parts.handover.free(gpuUuids), aborted(signal)]);
+    if (signal.aborted) return undefined;
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    this.#using = { gpuUuids, ended };
+    try {
+      return await this.#process(wish, signal);
+    } finally {
+      this.#using = undefined;
+      end();
+    }
+  }
+
+  async #process(wish: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
     const running = await this.#parts.starter.start(wish, wish.spec!, (bytes) => this.log.write(bytes));
     if (!signal.aborted) this.#tell(wish, PodState.RUNNING);
     const exit = await Promise.race([running.ended, aborted(signal)]);

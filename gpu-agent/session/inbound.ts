@@ -40,8 +40,9 @@ export class Inbound {
   receive(message: SessionResponse): void {
     const { pool, pods, intake, stopper, outcomeReporter, chunks, large } = this.#parts;
     if (message.desired && !this.closed) {
-      pool.apply(message.desired);
+      // Pods first: a worker may get the GPU of a pod that is to go.
       pods.apply(message.desired.pods);
+      pool.apply(message.desired);
     }
     if (message.assignments.length > 0) intake.assign(message.assignments);
     if (message.stops.length > 0) stopper.stop(message.stops);

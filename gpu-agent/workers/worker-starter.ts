@@ -6,6 +6,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';
 import { openVolumes } from '../volumes/open-volumes.ts';
 import type { Executor, WorkerExit } from './executor.ts';
+import type { GpuHandover } from './gpu-handover.ts';
 import type { LogArchive } from './log-archive.ts';
 import { buildWorkerEnv } from './worker-env.ts';
 import type { Worker } from './worker.ts';
@@ -14,6 +15,8 @@ import type { Worker } from './worker.ts';
 export interface StarterOptions {
   executor: Executor;
   archive: LogArchive;
+  /** GPUs that pods are about to leave. */
+  handover: GpuHandover;
   /** Parent of the workers' own folders. */
   scratchFolder: string;
   /** Parent of the network volumes' directories. */
@@ -41,6 +44,7 @@ export class WorkerStarter {
     if (worker.spec.imageName !== '' && worker.spec.startCommand.length === 0) throw new Error('this agent runs commands, not images');
     if (worker.spec.startCommand.length === 0) throw new Error('the template has no start command');
     const volumePath = await openVolumes(this.#options.volumesFolder, worker.spec.volumes);
+    await this.#options.handover.free(worker.spec.gpuUuids);
     if (worker.verdict) return { code: undefined, signal: undefined, failure: 'it was not wanted any more' };
     worker.running = executor.start({
       workerId: worker.id,

@@ -121,6 +121,26 @@ t.test('GPUs', async (t) => {
   t.equal((await pods.create({ ...fields, computeType: 'GPU' })).gpuUuids.length, 1);
 });
 
+t.test('whoever gets the GPU of a stopped or deleted pod waits for its end', async (t) => {
+  const { core, pods, notes } = await start(t, { SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576' });
+  const deaf = 'trap "" TERM; echo $$ >> "$NOTES/first"; while :; do sleep 0.05; done';
+  const env = { NOTES: notes.folder };
+  // The first that runs on the GPU notes whether the one before still does.
+  const heir = 'if kill -0 "$(tail -n 1 "$NOTES/first")" 2>/dev/null; then echo shared; else echo alone; fi >> "$NOTES/heirs"; exec sleep 1000';
+  const first = await pods.create({ startCommand: ['sh', '-c', deaf], env });
+  await notes.notes('first', 1);
+  await pods.act('stopPod', first.id);
+  const second = await pods.create({ startCommand: ['sh', '-c', heir], env });
+  t.same(await notes.notes('heirs', 1), ['alone']);
+  await pods.remove(second.id);
+  const third = await pods.create({ startCommand: ['sh', '-c', deaf], env });
+  await notes.notes('first', 2);
+  await pods.remove(third.id);
+  const templateId = await core.createTemplate({ startCommand: ['sh', '-c', heir], env });
+  await core.createEndpoint({ templateId, gpuIds: ['NVIDIA L4'] });
+  t.same(await notes.notes('heirs', 2), ['alone', 'alone'], 'workers too');
+});
+
 t.test('a network volume', async (t) => {
   const { core, agent, pods, fields, envOf, notes } = await start(t, { SLIPWAY_AGENT_LOCATIONS: 'EU-1' });
   await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES ('vol1', ${core.accountId}, 'v', 1, 'EU-1')`;
