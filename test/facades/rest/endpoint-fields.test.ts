@@ -21,7 +21,8 @@ t.test('every field has its place', async (t) => {
   t.same(changes, {
     name: 'n', templateId: 't', gpuIds: ['NVIDIA L4', 'NVIDIA A40'], gpuCount: 2, workersMin: 1, workersMax: 5, idleTimeoutSeconds: 9,
     scalerType: ScalerType.REQUEST_COUNT, scalerValue: 3, executionTimeoutMs: 6_000, flashBootType: FlashBootType.FLASHBOOT,
-    locations: ['EU-RO-1'], networkVolumeIds: ['v'], env: { A: 'b' }, allowedCudaVersions: ['12.8'], computeType: 'GPU', type: EndpointType.LB,
+    locations: ['EU-RO-1'], networkVolumeIds: ['v'], env: { A: 'b' }, allowedCudaVersions: ['12.8'], computeType: 'GPU',
+      type: EndpointType.LB,
   });
 });
 

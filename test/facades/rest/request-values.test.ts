@@ -1,0 +1,52 @@
+/** Bodies and queries of the REST surface as values for their schemas, over HTTP as clients send them. */
+import { fastify } from 'fastify';
+import t from 'tap';
+import { Type } from 'typebox';
+import { optional } from '../../../facades/rest/optional.ts';
+import { oneOf } from '../../../facades/rest/one-of.ts';
+import { readJson } from '../../../facades/rest/read-json.ts';
+import { readQuery } from '../../../facades/rest/read-query.ts';
+
+const app = fastify();
+app.removeAllContentTypeParsers();
+app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+app.post('/body', { preValidation: readJson }, async (request) => request.body);
+const Query = Type.Object({ flag: Type.Boolean(), list: Type.Array(Type.String()), text: Type.String() });
+app.get('/query', { preValidation: readQuery(Query) }, async (request) => request.query);
+t.teardown(() => app.close());
+
+async function body(payload: string): Promise<{ status: number; json: unknown }> {
+  const answer = await app.inject({ method: 'POST', url: '/body', payload, headers: { 'content-type': 'text/plain' } });
+  return { status: answer.statusCode, json: answer.json() };
+}
+
+t.test('null counts as not given, and only on the outside', async (t) => {
+  t.same((await body('{"a":null,"b":{"c":null},"d":[null],"e":0,"f":""}')).json, { b: { c: null }, d: [null], e: 0, f: '' });
+});
+
+t.test('escapes', async (t) => {
+  for (const text of ['\\ud83d\\ude00', '\u{1f600}', '\\\\ud800', '\\\\u0000', '\\n\\t\\"', '\\u0001', '\\u00e9\\ud83d\\ude00\\u00e9']) {
+    t.same((await body(`{"a":"${text}"}`)).json, JSON.parse(`{"a":"${text}"}`), text);
+  }
+  for (const text of ['\\ud83d', '\\ude00', '\\ud83d x\\ude00', '\\ud83d\\ud83d\\ude00', '\\\\\\ud800', '\\u0000', 'a\\u0041\\u0000']) {
+    t.not((await body(`{"a":"${text}"}`)).status, 200, text);
+  }
+});
+
+t.test('queries', async (t) => {
+  const query = async (text: string): Promise<unknown> => (await app.inject({ url: `/query?${text}` })).json();
+  t.same(await query('flag=true&list=a&text=true'), { flag: true, list: ['a'], text: 'true' });
+  t.same(await query('flag=false&list=a&list=b&other=true'), { flag: false, list: ['a', 'b'], other: 'true' });
+  t.same(await query('flag=1&list='), { flag: '1', list: [''] }, 'the schema refuses what is none');
+});
+
+t.test('an optional member says that null is taken', async (t) => {
+  const shape = Type.Object({ a: optional(Type.Integer({ minimum: 1 })), b: optional(oneOf(['x', 'y'])), c: Type.String() });
+  t.match(JSON.parse(JSON.stringify(shape)), {
+    required: ['c'], properties: { a: { type: 'integer', minimum: 1, nullable: true }, b: { enum: ['x', 'y', null], nullable: true },
+      c: { type: 'string' } },
+  });
+  const word = oneOf(['x']);
+  optional(word);
+  t.notOk('nullable' in word, 'the schema that was handed in stays as it was');
+});
