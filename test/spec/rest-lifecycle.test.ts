@@ -44,7 +44,7 @@ t.test('REST from the first resource to the last', async (t) => {
   const endpoint = await make('endpoints', {
     name: 'first', templateId: template.id, gpuTypeIds: [GPU, 'NVIDIA A40'], workersMin: 1, workersMax: 1, idleTimeout: 60,
   });
-  const command = [process.execPath, '-e', 'setInterval(() => {}, 1_000)'];
+  const command = [process.execPath, '-e', 'require("node:net").createServer().listen(0)'];
   const pod = await make('pods', {
     name: 'notebook', computeType: 'CPU', imageName: 'any', dockerStartCmd: command, networkVolumeId: volume.id, env: { A: '1' },
       interruptible: null,
