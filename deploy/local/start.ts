@@ -11,18 +11,21 @@ import { ProcessError } from './supervised-process.ts';
 const root = join(import.meta.dirname, '..', '..');
 const callerDir = process.env.INIT_CWD ?? process.cwd();
 const EXIT_USAGE = 2;
+/** Where the command line looks by itself. */
+const LOCAL_ENV = join('.slipway', 'local.env');
 
 function summary(system: LocalSystem, seconds: string): string {
   const shown = (path: string): string => (relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path));
   const { url, apiKey, endpointId, exampleInput, handler, data } = system;
   const headers = `-H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json'`;
   const curl = `curl -s ${url}/v2/${endpointId}/runsync ${headers} -d ${shellQuote(exampleInput)}`;
-  const join = `SLIPWAY_CORE_ADDRESS=${system.coreAddress} SLIPWAY_AGENT_KEY=… node_modules/.bin/node gpu-agent/main.ts`;
+  const join = `SLIPWAY_AGENT_KEY=… npx slipway agent --join ${system.coreAddress}`;
+  const slipway = shown(data.localEnvFile) === LOCAL_ENV ? 'npx slipway' : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
   return `
 Slipway is ready after ${seconds} s.
 
   address    ${url}   (jobs: /v2/${endpointId}/run, /runsync, /status, …)
-  manage     ${url}/v1, described at /v1/openapi.json; ${url}/graphql
+  manage     ${slipway} --help, ${url}/v1 (read ${url}/v1/docs) or ${url}/graphql
   API key    ${apiKey}
   endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})
   gRPC       ${system.coreAddress}
