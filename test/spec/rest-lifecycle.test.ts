@@ -47,7 +47,7 @@ t.test('REST from the first resource to the last', async (t) => {
   const command = [process.execPath, '-e', 'require("node:net").createServer().listen(0)'];
   const pod = await make('pods', {
     name: 'notebook', computeType: 'CPU', imageName: 'any', dockerStartCmd: command, networkVolumeId: volume.id, env: { A: '1' },
-      interruptible: null,
+    interruptible: null,
   }, 201);
 
   await t.test('what was made', async (t) => {
