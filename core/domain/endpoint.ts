@@ -63,6 +63,11 @@ export const NAME_LENGTH_MAX = 191;
 /** Most variables of an environment, and the longest name and value in characters. */
 const ENV_SIZE_MAX = 1_000;
 const ENV_VALUE_LENGTH_MAX = 131_072;
+/**
+ * Most bytes of what a worker or pod runs, its environment included. An agent gets all of its machine in one message, which must stay far
+ * from the largest there may be: one account must not cut a machine off. Linux starts no process with much more anyway.
+ */
+const PROGRAM_BYTES_MAX = 262_144;
 const LIST_LENGTH_MAX = 100;
 
 /** Fields that can change without replacing workers (compat.md 3.4); a change of any other raises the version. */
@@ -95,6 +100,7 @@ export function checkEndpoint(settings: EndpointSettings): void {
   checkTexts('network_volume_ids', settings.networkVolumeIds);
   checkCudaVersions(settings.allowedCudaVersions);
   checkEnv(settings.env);
+  checkProgramBytes('env', settings.env);
 }
 
 /** Whether going from one set of settings to another needs new workers. */
@@ -116,6 +122,12 @@ export function checkName(field: string, name: string): void {
     throw invalid(`${field} has ${name.length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
   }
   checkText(field, name);
+}
+
+/** Fails with INVALID_REQUEST when it takes more than 256 KiB. */
+export function checkProgramBytes(what: string, program: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(program));
+  if (bytes > PROGRAM_BYTES_MAX) throw invalid(`${what} takes ${bytes} bytes, but may take ${PROGRAM_BYTES_MAX}; put what is large into a file`);
 }
 
 /** Names of variables as POSIX has them, no NUL anywhere. */

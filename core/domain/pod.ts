@@ -52,11 +52,6 @@ export type PodWish = Omit<PodSettings, 'computeType'> & { computeType: string }
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 const GPUS_MAX = 64;
-/**
- * Most bytes of what a pod runs, its environment included. An agent gets all pods of its machine in one message, which must stay far from
- * the largest there may be: one account's pods must not cut a machine off. Linux starts no process with much more anyway.
- */
-const PROGRAM_BYTES_MAX = 262_144;
 /** Public API clients look for this sentence (compat.md 4.3). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
@@ -96,11 +91,6 @@ export function checkPod(pod: PodSettings): void {
     throw invalid('a pod needs template_id, image_name or start_command: what should it run?');
   }
   checkProgram(pod);
-  const { imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath } = pod;
-  const bytes = Buffer.byteLength(JSON.stringify([imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath]));
-  if (bytes > PROGRAM_BYTES_MAX) {
-    throw invalid(`command and env take ${bytes} bytes together, but may take ${PROGRAM_BYTES_MAX}; put what is large into a file`);
-  }
   checkText('registry_auth_id', pod.registryAuthId ?? '');
   checkText('network_volume_id', pod.networkVolumeId ?? '');
   if (!Number.isInteger(pod.gpuCount) || pod.gpuCount < 0 || pod.gpuCount > GPUS_MAX) {

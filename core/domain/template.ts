@@ -1,5 +1,5 @@
 /** A template: what workers run. Its fields, defaults and bounds. */
-import { checkEnv, checkName, checkText, checkTexts, invalid } from './endpoint.ts';
+import { checkEnv, checkName, checkProgramBytes, checkText, checkTexts, invalid } from './endpoint.ts';
 
 /** What its owner chooses. The contract says what each field means. */
 export interface TemplateSettings {
@@ -68,6 +68,8 @@ export function checkProgram(program: Program): void {
   checkEnv(program.env);
   checkText('working_directory', program.workingDirectory);
   checkText('volume_mount_path', program.volumeMountPath);
+  const { imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath } = program;
+  checkProgramBytes('command and env', [imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath]);
   checkDisk('container_disk_gb', program.containerDiskGb);
   checkDisk('volume_gb', program.volumeGb);
   checkTexts('ports', program.ports);

@@ -48,6 +48,7 @@ const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a CPU with GPUs', { computeType: 'CPU', gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/],
   ['a CUDA version', { allowedCudaVersions: ['twelve'] }, /"twelve" is not a version/],
   ['a variable name', { env: { '1 bad': 'x' } }, /"1 bad" is not a name for a variable/],
+  ['a large environment', { env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(200) } }, /env takes \d+ bytes, but may take 262144/],
   ['a NUL in a variable', { env: { A: 'a\0' } }, /cannot be stored/],
   ['an empty location', { locations: [''] }, /locations has 0 characters/],
   ['a long webhook secret', { webhookSecret: 'x'.repeat(1_025) }, /webhook_secret is longer/],

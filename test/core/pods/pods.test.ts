@@ -77,7 +77,7 @@ const BAD: [fields: Parameters<Calls['create']>[0], why: RegExp][] = [
   [{ imageName: 'i', gpuIds: ['AMPERE_99'] }, /"AMPERE_99" is not known/], [{ ...CPU, containerDiskGb: -1 }, /container_disk_gb is -1/],
   [{ ...CPU, volumeGb: 70_000 }, /volume_gb/], [{ ...CPU, ports: ['x'] }, /ports/], [{ ...CPU, env: { 'a b': '' } }, /not a name for a variable/],
   [{ ...CPU, locations: [''] }, /locations/], [{ ...CPU, allowedCudaVersions: ['x'] }, /not a version/],
-  [{ ...CPU, env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(131) } }, /take \d+ bytes together, but may take 262144/],
+  [{ ...CPU, env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(131) } }, /takes \d+ bytes, but may take 262144/],
   [{ ...CPU, templateId: 'nosuch' }, /no template "nosuch"/], [{ ...CPU, registryAuthId: 'nosuch' }, /registry_auth_id/],
   [{ ...CPU, networkVolumeId: 'nosuch' }, /network_volume_id/], [{ ...CPU, registryAuthId: '\0' }, /cannot be stored/],
 ];
