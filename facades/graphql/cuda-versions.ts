@@ -3,8 +3,11 @@
 /** What `minCudaVersion` chooses from, newest first. */
 const VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];
 
-/** This version and all newer ones. One that is not in the list stands for itself, and core refuses what is no version. */
+const VERSION = /^\d+\.\d+$/;
+
+/** This version and all newer ones. One that is newer than the list stands for itself, as does what is no version: core refuses it. */
 export function versionsFrom(lowest: string): string[] {
+  if (!VERSION.test(lowest)) return [lowest];
   const newerOrSame = VERSIONS.filter((version) => compare(version, lowest) >= 0);
   return newerOrSame.length > 0 ? newerOrSame : [lowest];
 }
@@ -16,5 +19,7 @@ export function lowestVersion(versions: readonly string[]): string | null {
 
 /** Part by part as numbers: 12.10 is newer than 12.9. */
 function compare(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
+  const [major = 0, minor = 0] = a.split('.').map(Number);
+  const [otherMajor = 0, otherMinor = 0] = b.split('.').map(Number);
+  return major - otherMajor || minor - otherMinor;
 }

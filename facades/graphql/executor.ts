@@ -1,12 +1,13 @@
 /** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
 import { getMesh } from '@graphql-mesh/runtime';
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
-import { GraphQLError, OperationTypeNode, getOperationAST, parse, specifiedRules, validate } from 'graphql';
-import type { DocumentNode, ExecutionResult } from 'graphql';
+import { GraphQLError, OperationTypeNode, getOperationAST, isIntrospectionType, isObjectType, parse, specifiedRules, validate } from 'graphql';
+import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphql';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { TOKENS_MAX, boundsRule } from './bounds.ts';
+import resolvers from './resolvers.ts';
 
 /** A request, already authorized. */
 export interface GraphqlRequest {
@@ -102,8 +103,21 @@ export class GraphqlExecutor implements Service {
     const { getMeshOptions } = await import(ARTIFACT.href) as { getMeshOptions(): Promise<GetMeshOptions> };
     const options = await getMeshOptions();
     for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(target(this.#addresses));
-    return getMesh(options);
+    return withPlainFields(await getMesh(options));
   }
+}
+
+/**
+ * Gives the fields of our types our own resolvers as they are, and the others none. Stitching wraps each in one that looks, for every value
+ * of a list, whether the rest of it must be fetched from a source; our types are in no source.
+ */
+function withPlainFields(mesh: MeshInstance): MeshInstance {
+  for (const type of Object.values(mesh.schema.getTypeMap())) {
+    if (!isObjectType(type) || isIntrospectionType(type)) continue;
+    const ours = (resolvers as unknown as Record<string, Record<string, GraphQLFieldResolver<unknown, unknown>>>)[type.name] ?? {};
+    for (const field of Object.values(type.getFields())) field.resolve = ours[field.name];
+  }
+  return mesh;
 }
 
 /** The document, when it has no fault. Throws InvalidDocument. */

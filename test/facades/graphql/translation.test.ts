@@ -42,6 +42,7 @@ t.test('lists, commands, versions', async (t) => {
   }
   t.same(versionsFrom('12.9'), ['13.0', '12.9']);
   t.same(versionsFrom('99.0'), ['99.0'], 'core says whether it is one');
+  t.same(versionsFrom('latest'), ['latest']);
   t.equal(lowestVersion(['12.10', '12.9']), '12.9');
   t.equal(lowestVersion([]), null);
 });
