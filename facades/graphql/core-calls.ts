@@ -4,6 +4,7 @@ import { GraphQLError } from 'graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
+import { GRAPHQL_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { CoreMessage } from './core-message.ts';
 
 /** What the route puts into every operation's context, and what Mesh adds. */
@@ -55,7 +56,7 @@ export function toGraphqlError(error: unknown): GraphQLError {
   if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
   const { grpc } = (error as { extensions?: { grpc?: GrpcFailure } }).extensions ?? {};
   const known = publicError(fromGrpcError(grpc ? { ...grpc, metadata: metadataOf(grpc) } : error));
-  return new GraphQLError(known.text, { extensions: { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status } });
+  return new GraphQLError(withPublicNames(known.text, GRAPHQL_NAMES), { extensions: { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status } });
 }
 
 /** A refusal of an input that has no meaning here. */

@@ -4,6 +4,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
 import { publicError, SlowBody, toCoreError } from './public-error.ts';
 import type { PublicError } from './public-error.ts';
+import { REST_NAMES, withPublicNames } from './public-names.ts';
 
 /** Body of an error on one surface. */
 export type ErrorShape = (error: PublicError) => object;
@@ -12,7 +13,10 @@ export type ErrorShape = (error: PublicError) => object;
 export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: text, code });
 
 /** REST routes (compat.md 3.10). */
-export const restErrorShape: ErrorShape = ({ text, status, code }) => ({ message: text, error: text, status, code });
+export const restErrorShape: ErrorShape = ({ text, status, code }) => {
+  const message = withPublicNames(text, REST_NAMES);
+  return { message, error: message, status, code };
+};
 
 /** OpenAI routes (compat.md 1.10). */
 export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({

@@ -14,7 +14,9 @@ export function endpointFields(input: EndpointCreateInput | EndpointUpdateInput)
   change(fields, 'name', input.name);
   change(fields, 'templateId', input.templateId);
   change(fields, 'gpuIds', input.gpuTypeIds);
-  change(fields, 'gpuCount', input.gpuCount);
+  // Its default of 1 is there for every endpoint; without GPUs it says nothing.
+  const hasNoGpu = 'computeType' in input && input.computeType === 'CPU';
+  change(fields, 'gpuCount', hasNoGpu ? undefined : input.gpuCount);
   change(fields, 'workersMin', input.workersMin);
   change(fields, 'workersMax', input.workersMax);
   change(fields, 'idleTimeoutSeconds', input.idleTimeout);

@@ -14,7 +14,8 @@ export function newPodFields(input: PodCreateInput): Partial<Pod> {
   change(fields, 'networkVolumeId', input.networkVolumeId);
   change(fields, 'computeType', input.computeType);
   change(fields, 'gpuIds', input.gpuTypeIds);
-  change(fields, 'gpuCount', input.gpuCount);
+  // Its default of 1 is there for every pod; without GPUs it says nothing.
+  change(fields, 'gpuCount', input.computeType === 'CPU' ? undefined : input.gpuCount);
   change(fields, 'locations', places(input));
   change(fields, 'allowedCudaVersions', input.allowedCudaVersions);
   change(fields, 'interruptible', input.interruptible);

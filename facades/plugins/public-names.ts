@@ -1,0 +1,43 @@
+/** Core's error texts name fields of the contract; a client must read the names that it sent. */
+
+/** Contract name to public name. */
+export type FieldNames = Readonly<Record<string, string>>;
+
+/** Names that are the same on all public surfaces. */
+const COMMON: FieldNames = {
+  allowed_cuda_versions: 'allowedCudaVersions',
+  compute_type: 'computeType',
+  container_disk_gb: 'containerDiskInGb',
+  data_center_id: 'dataCenterId',
+  execution_timeout_ms: 'executionTimeoutMs',
+  gpu_count: 'gpuCount',
+  idle_timeout_seconds: 'idleTimeout',
+  image_name: 'imageName',
+  network_volume_id: 'networkVolumeId',
+  public_key: 'pubKey',
+  registry_auth_id: 'containerRegistryAuthId',
+  scaler_type: 'scalerType',
+  scaler_value: 'scalerValue',
+  size_gb: 'size',
+  template_id: 'templateId',
+  volume_gb: 'volumeInGb',
+  volume_mount_path: 'volumeMountPath',
+  workers_max: 'workersMax',
+  workers_min: 'workersMin',
+  working_directory: 'workingDirectory',
+};
+
+/** Names of the REST surface. */
+export const REST_NAMES: FieldNames = {
+  ...COMMON, flash_boot_type: 'flashboot', gpu_ids: 'gpuTypeIds', network_volume_ids: 'networkVolumeIds', start_command: 'dockerStartCmd',
+};
+
+/** Names of the GraphQL surface. */
+export const GRAPHQL_NAMES: FieldNames = {
+  ...COMMON, flash_boot_type: 'flashBootType', gpu_ids: 'gpuIds', network_volume_ids: 'networkVolumeId', start_command: 'dockerArgs',
+};
+
+/** The text with public names. What stands in quotes is the client's own and stays as it is. */
+export function withPublicNames(text: string, names: FieldNames): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|\b[a-z]+(?:_[a-z]+)+\b/g, (word) => (Object.hasOwn(names, word) ? names[word]! : word));
+}

@@ -1,0 +1,18 @@
+/** Error texts name the fields that the client sent. */
+import t from 'tap';
+import { GRAPHQL_NAMES, REST_NAMES, withPublicNames } from '../../../facades/plugins/public-names.ts';
+
+const CASES: [text: string, rest: string, graphql: string][] = [
+  ['workers_min is 4, but must not exceed workers_max', 'workersMin is 4, but must not exceed workersMax', 'workersMin is 4, but must not exceed workersMax'],
+  ['gpu_ids: "gpu_ids" is not known', 'gpuTypeIds: "gpu_ids" is not known', 'gpuIds: "gpu_ids" is not known'],
+  ['start_command names no program', 'dockerStartCmd names no program', 'dockerArgs names no program'],
+  ['size_gb is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"'],
+  ['env: my_variable is longer', 'env: my_variable is longer', 'env: my_variable is longer'],
+];
+
+t.test('both surfaces', async (t) => {
+  for (const [text, rest, graphql] of CASES) {
+    t.equal(withPublicNames(text, REST_NAMES), rest);
+    t.equal(withPublicNames(text, GRAPHQL_NAMES), graphql);
+  }
+});
