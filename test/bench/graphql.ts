@@ -49,7 +49,7 @@ export async function measureGraphql(bench: Bench): Promise<Figure[]> {
     await measure('list of 1,000', LIST, 1, true);
     await measure('list of 1,000', LIST, CONNECTIONS, true);
     await measure('list of 1,000, no two alike', `# {connection}\n${LIST}`, CONNECTIONS, false);
-    await measure('one endpoint', small, CONNECTIONS, true);
+    await measure('one endpoint, no two alike', `# {connection}\n${small}`, CONNECTIONS, true);
     return figures;
   } finally {
     await bare.stop();
