@@ -56,7 +56,8 @@ export function toGraphqlError(error: unknown): GraphQLError {
   if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
   const { grpc } = (error as { extensions?: { grpc?: GrpcFailure } }).extensions ?? {};
   const known = publicError(fromGrpcError(grpc ? { ...grpc, metadata: metadataOf(grpc) } : error));
-  return new GraphQLError(withPublicNames(known.text, GRAPHQL_NAMES), { extensions: { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status } });
+  const extensions = { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status };
+  return new GraphQLError(withPublicNames(known.text, GRAPHQL_NAMES), { extensions });
 }
 
 /** A refusal of an input that has no meaning here. */
