@@ -1,9 +1,10 @@
 /**
  * Compiles documents that come again and again to plain functions: walking a list of 1,000 endpoints field by field costs ten times as much.
- * An Envelop plugin of the mesh, so everything around the execution stays as it is. What it cannot compile runs as before. Fields without a
- * resolver must hold plain values: a compiled document awaits and calls only resolvers.
+ * An Envelop plugin of the mesh, so everything around the execution stays as it is. What is not compiled runs on graphql-js, which answers
+ * the fields in the order in which they were asked for; Mesh's own executor does not. Fields without a resolver must hold plain values: a
+ * compiled document awaits and calls only resolvers.
  */
-import { OperationTypeNode, getOperationAST } from 'graphql';
+import { OperationTypeNode, execute, getOperationAST } from 'graphql';
 import type { DocumentNode, ExecutionArgs } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { CompiledQuery } from 'graphql-jit';
@@ -33,9 +34,13 @@ export function compileReads(): { onExecute(execution: Execution): void } {
       known.set(args.document, uses);
       uses.count += 1;
       const compiled = uses.count > USES_BEFORE ? compiledOf(uses, args) : undefined;
-      if (compiled) setExecuteFn(({ rootValue, contextValue, variableValues }) => compiled.query(rootValue, contextValue, variableValues ?? {}));
+      setExecuteFn(compiled ? (execution) => runCompiled(compiled, execution) : execute);
     },
   };
+}
+
+function runCompiled(compiled: CompiledQuery, { rootValue, contextValue, variableValues }: ExecutionArgs): unknown {
+  return compiled.query(rootValue, contextValue, variableValues ?? {});
 }
 
 function compiledOf({ compiled }: Uses, { schema, document, operationName }: ExecutionArgs): CompiledQuery | undefined {

@@ -60,6 +60,16 @@ t.test('GraphQL', async (t) => {
     t.match(myself.endpoints, [{ id: made.id, workersMax: 2, pods: [], template: { imageName: 'worker:1' } }]);
   });
 
+  await t.test('fields are answered in the order in which they were asked for, also once the document is compiled', async (t) => {
+    for (let run = 0; run < 4; run += 1) {
+      const data = await ok('{ myself { pods { id } email endpoints { id pods { id } name } id } serverlessGpuPools { id } dataCenters { id } }');
+      t.same(Object.keys(data), ['myself', 'serverlessGpuPools', 'dataCenters']);
+      const { endpoints, ...myself } = data['myself'] as Record<string, object[]>;
+      t.same(Object.keys(myself), ['pods', 'email', 'id']);
+      t.same(Object.keys(endpoints![0]!), ['id', 'pods', 'name']);
+    }
+  });
+
   await t.test('variables, operationName and the bearer header', async (t) => {
     const query = `mutation Save($input: EndpointInput!) { saveEndpoint(input: $input) { id name flashBootType } }
       query Other { myself { endpoints { id } } }`;

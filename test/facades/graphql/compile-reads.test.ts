@@ -66,7 +66,10 @@ for (const [name, query, variableValues, operationName] of DOCUMENTS) {
     let compiled = 0;
     for (let run = 0; run < 5; run += 1) {
       let executeIt: (args: ExecutionArgs) => unknown = execute;
-      plugin.onExecute({ args, setExecuteFn: (given) => { executeIt = given; compiled += 1; } });
+      plugin.onExecute({ args, setExecuteFn: (given) => {
+        executeIt = given;
+        if (given !== execute) compiled += 1;
+      } });
       t.same(shown(await executeIt(args) as ExecutionResult), plain);
     }
     t.equal(compiled, query.startsWith('mutation') ? 0 : 3, 'from the third run on, reads only');
