@@ -13,6 +13,7 @@ import { buildAttempts } from './attempts/build-attempts.ts';
 import type { AttemptParts } from './attempts/build-attempts.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
+import { lockFolder } from './folder-lock.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { readGpus } from './inventory/read-gpus.ts';
@@ -31,7 +32,7 @@ import { WorkerStarter } from './workers/worker-starter.ts';
 
 /** A built agent. */
 export interface Agent {
-  /** Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's. */
+  /** Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's. FolderInUseError. */
   start(): Promise<{ address: string; machineId: string }>;
   /** Ends the workers, hands their results over as far as core can be reached, and stops. */
   stop(): Promise<void>;
@@ -61,6 +62,7 @@ class BuiltAgent implements Agent {
   readonly #inbound: Inbound;
   readonly #stopping = new AbortController();
   readonly #services: Service[];
+  #unlock: () => Promise<void> = async () => undefined;
   #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
 
   constructor(config: AgentConfig, logger: Logger, clock: Clock, random: Random) {
@@ -80,6 +82,7 @@ class BuiltAgent implements Agent {
   async start(): Promise<{ address: string; machineId: string }> {
     const { dataDir, virtualGpus } = this.#config;
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    this.#unlock = await lockFolder(dataDir);
     // Nothing of an earlier run lives any more.
     await rm(join(dataDir, 'scratch'), { recursive: true, force: true });
     const id = await machineId(dataDir, this.#random);
@@ -100,6 +103,7 @@ class BuiltAgent implements Agent {
     await stopAll(this.#services, this.#logger);
     this.#parts.lease.close();
     await this.#parts.spool.close();
+    await this.#unlock();
     this.#logger.info('agent stopped');
   }
 

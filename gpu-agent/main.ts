@@ -4,6 +4,7 @@ import { createLogger } from '../core/runtime/logger.ts';
 import { buildAgent } from './app.ts';
 import { readAgentConfig } from './config.ts';
 import type { AgentConfig } from './config.ts';
+import { FolderInUseError } from './folder-lock.ts';
 
 const config = readConfig();
 const logger = createLogger('agent', config.logLevel);
@@ -26,7 +27,8 @@ try {
   const { address } = await agent.start();
   process.send?.({ ready: true, address });
 } catch (error) {
-  logger.fatal({ err: error }, 'agent did not start');
+  if (error instanceof FolderInUseError) process.stderr.write(`${error.message}\n`);
+  else logger.fatal({ err: error }, 'agent did not start');
   process.exit(1);
 }
 
