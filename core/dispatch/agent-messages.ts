@@ -36,6 +36,7 @@ const STATES: Record<WorkerState, State | undefined> = {
   [WorkerState.DRAINING]: 'DRAINING',
   [WorkerState.UNHEALTHY]: 'UNHEALTHY',
   [WorkerState.STOPPED]: 'STOPPED',
+  [WorkerState.OUTDATED]: undefined,
 };
 
 const KINDS: Record<OutcomeKind, Kind | undefined> = {

@@ -48,7 +48,7 @@ export interface Pod extends PodSettings {
 }
 
 /** What a creation asks for; empty values take the template's or the default. */
-export type PodWish = Omit<PodSettings, 'computeType'> & { computeType: string };
+export type PodWish = Omit<PodSettings, 'computeType' | 'volumeGb'> & { computeType: string; volumeGb: number | undefined };
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 const GPUS_MAX = 64;
@@ -74,7 +74,7 @@ export function podSettings(wish: PodWish, template: Template | undefined, accou
     env: { ...template?.env, ...wish.env },
     workingDirectory: wish.workingDirectory || (template?.workingDirectory ?? ''),
     containerDiskGb: wish.containerDiskGb || (template?.containerDiskGb ?? POD_DEFAULTS.containerDiskGb),
-    volumeGb: wish.volumeGb || (template?.volumeGb ?? POD_DEFAULTS.volumeGb),
+    volumeGb: wish.volumeGb ?? template?.volumeGb ?? POD_DEFAULTS.volumeGb,
     volumeMountPath: wish.volumeMountPath || (template?.volumeMountPath ?? POD_DEFAULTS.volumeMountPath),
     ports: pick(wish.ports, template?.ports),
     registryAuthId: wish.registryAuthId ?? templateAuthId,

@@ -18,6 +18,8 @@ export interface Worker {
   held: number;
   /** Endpoint version it was started from. */
   version: number;
+  /** The endpoint has a newer version. */
+  outdated: boolean;
   gpuUuids: string[];
   reason: string;
   exitCode: number | null;

@@ -10,8 +10,9 @@ export function machineToMessage({ connected, seenAtMs, ...machine }: MachineSta
   return { machine, connected, seenTime: new Date(seenAtMs) };
 }
 
-/** A worker. One that is to finish shows as draining even before its agent has heard of it. */
-export function workerToMessage({ desired, state, exitCode, createdAt, ...worker }: Worker): WorkerMessage {
-  const shown = desired === 'DRAIN' && (state === 'READY' || state === 'INITIALIZING') ? 'DRAINING' : state;
-  return { ...worker, state: WorkerState[shown], exitCode: exitCode ?? undefined, createTime: createdAt };
+/** A worker. One that is to finish shows as draining or outdated even before its agent has heard of it. */
+export function workerToMessage({ desired, state, outdated, exitCode, createdAt, ...worker }: Worker): WorkerMessage {
+  const runs = state === 'READY' || state === 'INITIALIZING' || state === 'DRAINING';
+  const leaving = outdated ? 'OUTDATED' : desired === 'DRAIN' ? 'DRAINING' : state;
+  return { ...worker, state: WorkerState[runs ? leaving : state], exitCode: exitCode ?? undefined, createTime: createdAt };
 }

@@ -29,7 +29,7 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
   return {
     createPod: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      const { wish, fields } = podWishFromMessage(request.pod);
+      const { wish, fields } = podWishFromMessage(request);
       return { pod: podToMessage(await createPod(context, actor, wish, fields)) };
     }),
     getPod: unary(logger, async ({ id }, apiKey) => {

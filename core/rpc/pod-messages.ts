@@ -1,6 +1,7 @@
 /** Pods between the contract and the domain. */
 import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
 import type { Pod as PodMessage } from '../../proto/gen/slipway/v1/pod.ts';
+import type { CreatePodRequest } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { invalid, snake } from '../domain/endpoint.ts';
 import type { PodWish } from '../domain/pod.ts';
 import type { PodUpdate } from '../pods/update-pod.ts';
@@ -28,10 +29,14 @@ export function podToMessage(pod: PodView): PodMessage {
 }
 
 /** What a creation asks for, and the names of the fields that it sets. */
-export function podWishFromMessage(pod: PodMessage | undefined): { wish: PodWish; fields: string[] } {
+export function podWishFromMessage({ pod, volumeGb }: CreatePodRequest): { wish: PodWish; fields: string[] } {
   if (!pod) throw invalid('pod is required');
   const chosen = wishOf(pod);
-  const wish = { ...chosen, registryAuthId: chosen.registryAuthId || null, networkVolumeId: chosen.networkVolumeId || null };
+  const { registryAuthId, networkVolumeId } = chosen;
+  const wish = {
+    ...chosen, registryAuthId: registryAuthId || null, networkVolumeId: networkVolumeId || null,
+    volumeGb: volumeGb ?? (chosen.volumeGb === 0 ? undefined : chosen.volumeGb),
+  };
   const isSet = (value: unknown): boolean => (typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value));
   return { wish, fields: Object.entries(wish).filter(([, value]) => isSet(value)).map(([field]) => snake(field)) };
 }

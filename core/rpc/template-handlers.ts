@@ -17,21 +17,21 @@ export function templateHandlers(access: Access, context: EndpointContext, logge
   return {
     createTemplate: unary(logger, async ({ template }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return { template: templateToMessage(await createTemplate(context, actor, templateFromMessage(template))) };
+      return { template: templateToMessage(await createTemplate(context, actor, templateFromMessage(template)), actor.accountId) };
     }),
     getTemplate: unary(logger, async ({ id }, apiKey) => {
       const { accountId } = await ownAccount(access, apiKey, false);
-      return { template: templateToMessage(await getTemplate(context, accountId, id)) };
+      return { template: templateToMessage(await getTemplate(context, accountId, id), accountId) };
     }),
-    listTemplates: unary(logger, async (_request, apiKey) => {
+    listTemplates: unary(logger, async ({ includePublic }, apiKey) => {
       const { accountId } = await ownAccount(access, apiKey, false);
-      return { templates: (await context.templates.list(accountId)).map(templateToMessage) };
+      return { templates: (await context.templates.list(accountId, includePublic)).map((template) => templateToMessage(template, accountId)) };
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
       if (!template) throw invalid('template is required');
       const actor = await ownAccount(access, apiKey, true);
       const change = templateChangeFromMessage(template, updateMask ?? []);
-      return { template: templateToMessage(await updateTemplate(context, actor, template.id, change)) };
+      return { template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId) };
     }),
     deleteTemplate: unary(logger, async ({ id }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);

@@ -4,9 +4,9 @@ import { invalid } from '../domain/endpoint.ts';
 import { TEMPLATE_DEFAULTS } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 
-/** A template for its owner. */
-export function templateToMessage({ accountId: _accountId, createdAt, registryAuthId, ...rest }: Template): TemplateMessage {
-  return { ...rest, registryAuthId: registryAuthId ?? '', createTime: createdAt };
+/** A template for an account; which credentials its images need is its owner's business. */
+export function templateToMessage({ accountId, createdAt, registryAuthId, ...rest }: Template, readerId: string): TemplateMessage {
+  return { ...rest, registryAuthId: accountId === readerId ? registryAuthId ?? '' : '', createTime: createdAt };
 }
 
 /** A creation with the defaults written at each field. */

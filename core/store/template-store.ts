@@ -39,10 +39,11 @@ export class TemplateStore {
     return row;
   }
 
-  /** Templates of an account, oldest first. */
-  async list(accountId: string): Promise<Template[]> {
+  /** Templates of an account, with the public ones of others if wanted, oldest first. */
+  async list(accountId: string, includePublic: boolean): Promise<Template[]> {
+    const own = eq(template.accountId, accountId);
     return this.#database.db.select().from(template)
-      .where(eq(template.accountId, accountId)).orderBy(asc(template.createdAt), asc(template.id));
+      .where(includePublic ? or(own, eq(template.public, true)) : own).orderBy(asc(template.createdAt), asc(template.id));
   }
 
   /**

@@ -154,9 +154,11 @@ export class WorkerStore {
   /** Workers of an endpoint, oldest first, those left out that stopped as they were told to. */
   async list(endpointId: string): Promise<Worker[]> {
     const rows = await this.#database.sql<(Omit<Worker, 'createdAt' | 'held'> & { createdAtMs: number })[]>`
-      SELECT id, endpoint_id AS "endpointId", machine_id AS "machineId", desired, state, capacity, version, gpu_uuids AS "gpuUuids", reason,
-        exit_code AS "exitCode", sdk_version AS "sdkVersion", (extract(epoch FROM created_at) * 1000)::bigint AS "createdAtMs"
-      FROM worker WHERE endpoint_id = ${endpointId} AND (ended_at IS NULL OR state = 'UNHEALTHY') ORDER BY created_at, id`;
+      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired, w.state, w.capacity, w.version,
+        w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", w.reason, w.exit_code AS "exitCode", w.sdk_version AS "sdkVersion",
+        (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs"
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
+      WHERE w.endpoint_id = ${endpointId} AND (w.ended_at IS NULL OR w.state = 'UNHEALTHY') ORDER BY w.created_at, w.id`;
     const held = await this.#held(endpointId);
     return rows.map(({ createdAtMs, ...row }) => ({ ...row, held: held.get(row.id) ?? 0, createdAt: new Date(createdAtMs) }));
   }

@@ -66,7 +66,7 @@ export async function ensureEndpoint(core: CoreClient, key: string, handler: Han
 }
 
 async function ensureTemplate(core: CoreClient, key: string, handler: Handler): Promise<Template> {
-  const { templates } = await core.listTemplates({}, key);
+  const { templates } = await core.listTemplates({ includePublic: false }, key);
   const sameName = templates.find((template) => template.name === handler.name);
   const free = !sameName || (sameName.readme === TEMPLATE_README && sameName.startCommand.at(-1) === handler.file);
   const name = free ? handler.name : distinctName(handler.name, handler.file);
@@ -84,7 +84,7 @@ async function ensureTemplate(core: CoreClient, key: string, handler: Handler): 
 
 /** A handler that is not served in this run keeps its endpoint, but no worker waits for it. */
 async function restOthers(core: CoreClient, key: string, endpoints: readonly Endpoint[], templateId: string): Promise<void> {
-  const { templates } = await core.listTemplates({}, key);
+  const { templates } = await core.listTemplates({ includePublic: false }, key);
   const ours = new Set(templates.filter((template) => template.readme === TEMPLATE_README).map((template) => template.id));
   for (const endpoint of endpoints) {
     if (endpoint.templateId === templateId || !ours.has(endpoint.templateId) || endpoint.workersMin === 0) continue;

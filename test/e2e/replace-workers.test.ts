@@ -71,7 +71,7 @@ for (const [what, change, seen] of CHANGES) {
       const fresh = all.filter((worker) => worker.version === endpoint!.version && worker.state === WorkerState.READY);
       return !all.some(({ id }) => id === idle.id) && fresh.length === 2 ? all : undefined;
     });
-    t.match(between.find(({ id }) => id === busy.id), { state: WorkerState.DRAINING, held: 1, version: busy.version }, 'the busy one goes on, and says so');
+    t.match(between.find(({ id }) => id === busy.id), { state: WorkerState.OUTDATED, held: 1, version: busy.version }, 'the busy one goes on, and says so');
     t.equal((await jobs.status(jobId)).json.status, 'IN_PROGRESS');
 
     const record = await jobs.reached(await jobs.run({ mode: 'env', names: NAMES }), 'COMPLETED');

@@ -85,8 +85,9 @@ t.test('GraphQL', async (t) => {
     t.equal(refused.status, 200);
     t.match(refused.body, { data: { deleteEndpoint: null }, errors: [{ path: ['deleteEndpoint'], extensions: { code: 'RUNPOD',
       reason: 'WORKERS_NOT_ZERO' } }] });
-    t.match(refused.body.errors![0]!.message, /workersMin.*workersMax/);
-    await ok(`mutation { saveEndpoint(input: { id: "${made.id}", workersMax: 0 }) { id } }`);
+    const [, fields, call] = /^(workersMin and workersMax) .* first send (mutation .*)\.$/.exec(refused.body.errors![0]!.message)!;
+    t.ok(fields, 'the fields are named');
+    await ok(call!);
     t.same(await ok(query), { deleteEndpoint: null });
     t.same(await ok(`{ endpoint(id: "${made.id}") { id } }`), { endpoint: null });
   });

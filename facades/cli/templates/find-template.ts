@@ -8,6 +8,6 @@ const TEMPLATE_ID = /^[a-z0-9]{10}$/;
 /** Id of the template that is named. */
 export async function templateIdOf(cli: Cli, named: string): Promise<string> {
   if (TEMPLATE_ID.test(named)) return named;
-  const { templates } = await cli.core.templates.call((client) => client.listTemplates, {});
+  const { templates } = await cli.core.templates.call((client) => client.listTemplates, { includePublic: false });
   return onlyOne<Template>(templates.filter((template) => template.name === named), 'template', named).id;
 }

@@ -94,7 +94,7 @@ function changes(options: TemplateOptions, command: readonly string[]) {
 }
 
 async function listTemplates(cli: Cli): Promise<void> {
-  const { templates } = await cli.core.templates.call((client) => client.listTemplates, {});
+  const { templates } = await cli.core.templates.call((client) => client.listTemplates, { includePublic: false });
   const { output } = cli;
   output.result(templates.map(presentTemplate), () => {
     const empty = 'There are no templates; "slipway templates create --help" shows how to make one.';

@@ -1,4 +1,5 @@
 /** Fields of endpoints over EndpointService. Translation only: what is allowed is core's to decide. */
+import { GraphQLError } from 'graphql';
 import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GetEndpointResponse, ListEndpointsResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
@@ -55,6 +56,14 @@ async function readEndpoint(id: string, context: GraphqlContext): Promise<CoreMe
   return (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!;
 }
 
+/** Whoever may not delete yet is told what to send first. */
+function explain(error: unknown, id: string): unknown {
+  if (!(error instanceof GraphQLError) || error.extensions['reason'] !== 'WORKERS_NOT_ZERO') return error;
+  const text = 'workersMin and workersMax must both be 0 before an endpoint is deleted: '
+    + `first send mutation { saveEndpoint(input: { id: ${JSON.stringify(id)}, workersMin: 0, workersMax: 0 }) { id } }.`;
+  return new GraphQLError(text, { extensions: error.extensions });
+}
+
 const endpoint: Resolver<{ id: string }> = (_root, { id }, context) =>
   orNull(readEndpoint(id, context).then((found) => presentEndpoint(found, context.accountId)));
 
@@ -74,7 +83,9 @@ export const endpointResolvers = {
       updateEndpoint(input?.endpointId ?? '', { changes: { templateId: input?.templateId ?? '' }, mask: ['template_id'] }, context)
     ) satisfies Resolver<{ input?: { endpointId: string; templateId: string } | null }>,
     deleteEndpoint: (async (_root, { id }, context) => {
-      await callCore(context, SERVICE, 'DeleteEndpoint', { id });
+      await callCore(context, SERVICE, 'DeleteEndpoint', { id }).catch((error: unknown) => {
+        throw explain(error, id);
+      });
       return null;
     }) satisfies Resolver<{ id: string }>,
   },

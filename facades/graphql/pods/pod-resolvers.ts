@@ -22,7 +22,10 @@ function byId(method: string): Resolver<{ input: { podId: string } }> {
 }
 
 function create(computeType: 'GPU' | 'CPU', interruptible: boolean): Resolver<{ input?: PodInput | null }> {
-  return async (_root, { input }, context) => call(context, 'CreatePod', { pod: { ...newPod(input ?? {}, computeType), interruptible } });
+  return async (_root, { input }, context) => {
+    const { volumeGb, ...pod } = newPod(input ?? {}, computeType);
+    return call(context, 'CreatePod', { pod: { ...pod, interruptible }, ...(volumeGb === undefined ? {} : { volumeGb }) });
+  };
 }
 
 /** Part of Mesh's `additionalResolvers`. */

@@ -17,7 +17,7 @@ export function listEndpoints(app: RestApp, { core, gate }: RestParts): void {
     const options = { apiKey, repeatable: true };
     const [{ endpoints }, listed, running] = await Promise.all([
       core.endpoints.call((client) => client.listEndpoints, {}, options),
-      includeTemplate ? core.templates.call((client) => client.listTemplates, {}, options) : undefined,
+      includeTemplate ? core.templates.call((client) => client.listTemplates, { includePublic: true }, options) : undefined,
       includeWorkers ? core.pods.call((client) => client.listPods, { includeWorkers: true, endpointId: '' }, options) : undefined,
     ]);
     const templates = new Map(listed?.templates.map((template) => [template.id, template]));

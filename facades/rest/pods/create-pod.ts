@@ -18,7 +18,7 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
     const { apiKey, accountId } = request.caller;
     const pod = Pod.fromPartial(newPodFields(request.body));
     // Not repeatable: a second try could make a second pod.
-    const response = await core.pods.call((client) => client.createPod, { pod }, { apiKey, repeatable: false });
+    const response = await core.pods.call((client) => client.createPod, { pod, volumeGb: request.body.volumeInGb ?? undefined }, { apiKey, repeatable: false });
     return reply.code(201).send(presentPod(response.pod, accountId));
   });
 }

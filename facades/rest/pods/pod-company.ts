@@ -8,7 +8,7 @@ import type { PodCompany } from './present-pod.ts';
 export async function podCompany(core: RestParts['core'], apiKey: string, query: PodQuery): Promise<(pod: Pod) => PodCompany> {
   const options = { apiKey, repeatable: true };
   const [templates, volumes] = await Promise.all([
-    query.includeTemplate ? core.templates.call((client) => client.listTemplates, {}, options) : undefined,
+    query.includeTemplate ? core.templates.call((client) => client.listTemplates, { includePublic: true }, options) : undefined,
     query.includeNetworkVolume ? core.volumes.call((client) => client.listNetworkVolumes, {}, options) : undefined,
   ]);
   const templateById = new Map(templates?.templates.map((template) => [template.id, template]));

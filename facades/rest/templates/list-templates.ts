@@ -6,15 +6,15 @@ import type { RestApp, RestParts } from '../rest-parts.ts';
 import { TemplateQuery } from './template-schemas.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 
-/** Adds the route. The `include…` parameters of compat.md 3.3 are accepted: all templates of the account are always listed. */
+/** Adds the route. */
 export function listTemplates(app: RestApp, { core, gate }: RestParts): void {
   const schema = {
     operationId: 'ListTemplates', tags: ['templates'], summary: 'List templates',
     querystring: TemplateQuery, response: { 200: answers<TemplateRecord>('Template'), ...errors() },
   };
-  app.get('/v1/templates', { schema, onRequest: gate, preValidation: readQuery(TemplateQuery) }, async (request) => {
-    const options = { apiKey: request.caller.apiKey, repeatable: true };
-    const { templates } = await core.templates.call((client) => client.listTemplates, {}, options);
+  app.get('/v1/templates', { schema, onRequest: gate, preValidation: readQuery(TemplateQuery) }, async ({ caller: { apiKey }, query }) => {
+    const options = { apiKey, repeatable: true };
+    const { templates } = await core.templates.call((client) => client.listTemplates, { includePublic: query.includePublicTemplates === true }, options);
     return templates.map(presentTemplate);
   });
 }

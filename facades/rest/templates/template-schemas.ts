@@ -75,11 +75,11 @@ export type TemplateRecord = Static<typeof TemplateRecord>;
 /** Path of one template. */
 export const TemplatePath = Type.Object({ templateId: Type.String({ description: 'Id of the template.' }) });
 
-const include = (what: string) => Type.Optional(Type.Boolean({ description: `Taken and without effect: ${what}` }));
+const include = (what: string) => Type.Optional(Type.Boolean({ description: what }));
 
 /** Query of the reads. */
 export const TemplateQuery = Type.Object({
-  includeEndpointBoundTemplates: include('templates that endpoints use are always there.'),
-  includePublicTemplates: include('only the account\'s own templates are listed.'),
-  includeRunpodTemplates: include('there are no templates of the house.'),
+  includeEndpointBoundTemplates: include('Taken and without effect: templates that endpoints use are always there.'),
+  includePublicTemplates: include('Add the public templates of other accounts. Default false.'),
+  includeRunpodTemplates: include('Taken and without effect: there are no templates of the house.'),
 });

@@ -136,9 +136,20 @@ t.test('templates: names, masks, use', async (t) => {
   t.match(await reasonOf(call(templates, 'deleteTemplate', { id }, core.key)), new RegExp(`^IN_USE: .*${endpointId}`));
   await call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
   await call(templates, 'deleteTemplate', { id }, core.key);
-  t.same((await call(templates, 'listTemplates', {}, core.key)).templates.map((template) => template.id), [second]);
+  t.same((await call(templates, 'listTemplates', { includePublic: false }, core.key)).templates.map((template) => template.id), [second]);
   t.match(await reasonOf(call(templates, 'getTemplate', { id }, core.key)), /^TEMPLATE_NOT_FOUND/);
   const stranger = await core.newKey(undefined, [], await core.newAccount());
   t.match(await reasonOf(call(templates, 'getTemplate', { id: second }, stranger)), /^TEMPLATE_NOT_FOUND/);
   t.match(await reasonOf(core.createEndpoint({ templateId: second }, stranger)), /^INVALID_REQUEST: .*no template/);
+
+  // A public template is for all to see and to use; its credentials are named to its owner only.
+  const { registryAuth } = await call(core.clients.registryAuths, 'createRegistryAuth', { name: 'hub', username: 'u', password: 'p' }, core.key);
+  const template = Template.fromPartial({ id: second, public: true, registryAuthId: registryAuth!.id });
+  await call(templates, 'updateTemplate', { template, updateMask: ['public', 'registry_auth_id'] }, core.key);
+  const listed = async (includePublic: boolean, key: string) => (await call(templates, 'listTemplates', { includePublic }, key)).templates;
+  t.same(await listed(false, stranger), []);
+  t.match(await listed(true, stranger), [{ id: second, registryAuthId: '' }]);
+  t.match((await call(templates, 'getTemplate', { id: second }, stranger)).template, { registryAuthId: '' });
+  t.match(await listed(true, core.key), [{ id: second, registryAuthId: registryAuth!.id }]);
+  t.ok(await core.createEndpoint({ templateId: second }, stranger));
 });

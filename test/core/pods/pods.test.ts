@@ -1,7 +1,7 @@
 /** Pods over gRPC: merging, bounds, placement, verbs, locks, workers as pods, who sees what. The machines are scripted. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
@@ -62,6 +62,8 @@ t.test('a template gives what the request leaves out', async (t) => {
   t.match(await create(core, { templateId, computeType: 'CPU', ...more }), {
     name: 'n', imageName: 'i', startCommand: ['c'], env: { A: '1', B: '2' }, containerDiskGb: 8, volumeGb: 9, ports: ['2/udp'],
   });
+  const request = { pod: Pod.fromPartial({ ...CPU, volumeGb: 5 }), volumeGb: 0 };
+  t.equal((await call(core.clients.pods, 'createPod', request, core.key)).pod!.volumeGb, 0, 'no volume at all');
   const stranger = await core.newKey(KeyScope.ALL, [], await core.newAccount());
   const theirs = await core.createTemplate({}, stranger);
   t.match(await reasonOf(create(core, { templateId: theirs })), /^INVALID_REQUEST: template_id: there is no template/);

@@ -22,6 +22,8 @@ export const WorkerState = {
   UNHEALTHY: 4,
   /** STOPPED - It ended as it was told to. */
   STOPPED: 5,
+  /** OUTDATED - It was started from an earlier version of its endpoint: it finishes what it holds and goes. Shown by core; agents never say it. */
+  OUTDATED: 6,
 } as const;
 
 export type WorkerState = typeof WorkerState[keyof typeof WorkerState];
@@ -33,6 +35,7 @@ export namespace WorkerState {
   export type DRAINING = typeof WorkerState.DRAINING;
   export type UNHEALTHY = typeof WorkerState.UNHEALTHY;
   export type STOPPED = typeof WorkerState.STOPPED;
+  export type OUTDATED = typeof WorkerState.OUTDATED;
 }
 
 /** One GPU, or one MIG slice of a GPU. */

@@ -24,7 +24,11 @@ import { Pod } from "./pod.ts";
 /** What to create. */
 export interface CreatePodRequest {
   /** Zero values take the template's values, and without a template the defaults written at each field. */
-  pod: Pod | undefined;
+  pod:
+    | Pod
+    | undefined;
+  /** Size of the pod's volume in GB; absent: as in `pod`. Apart from it, because 0 is a real choice there. */
+  volumeGb?: number | undefined;
 }
 
 /** What was created. */
@@ -151,13 +155,16 @@ export interface GetPodLogResponse {
 }
 
 function createBaseCreatePodRequest(): CreatePodRequest {
-  return { pod: undefined };
+  return { pod: undefined, volumeGb: undefined };
 }
 
 export const CreatePodRequest: MessageFns<CreatePodRequest> = {
   encode(message: CreatePodRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.pod !== undefined) {
       Pod.encode(message.pod, writer.uint32(10).fork()).join();
+    }
+    if (message.volumeGb !== undefined) {
+      writer.uint32(16).int32(message.volumeGb);
     }
     return writer;
   },
@@ -183,6 +190,14 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
             message.pod = Pod.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.volumeGb = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -201,6 +216,7 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
   fromPartial(object: DeepPartial<CreatePodRequest>): CreatePodRequest {
     const message = createBaseCreatePodRequest();
     message.pod = (object.pod !== undefined && object.pod !== null) ? Pod.fromPartial(object.pod) : undefined;
+    message.volumeGb = object.volumeGb ?? undefined;
     return message;
   },
 };

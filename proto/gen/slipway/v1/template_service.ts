@@ -88,11 +88,13 @@ export interface GetTemplateResponse {
   template: Template | undefined;
 }
 
-/** All of the account. */
+/** Which ones to list. */
 export interface ListTemplatesRequest {
+  /** Add the public templates of other accounts. Default false. */
+  includePublic: boolean;
 }
 
-/** All of the account. */
+/** All that fit. */
 export interface ListTemplatesResponse {
   /** Oldest first. */
   templates: Template[];
@@ -694,11 +696,14 @@ export const GetTemplateResponse: MessageFns<GetTemplateResponse> = {
 };
 
 function createBaseListTemplatesRequest(): ListTemplatesRequest {
-  return {};
+  return { includePublic: false };
 }
 
 export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
-  encode(_: ListTemplatesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListTemplatesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.includePublic !== false) {
+      writer.uint32(8).bool(message.includePublic);
+    }
     return writer;
   },
 
@@ -715,6 +720,14 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.includePublic = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -730,8 +743,9 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
   create(base?: DeepPartial<ListTemplatesRequest>): ListTemplatesRequest {
     return ListTemplatesRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ListTemplatesRequest>): ListTemplatesRequest {
+  fromPartial(object: DeepPartial<ListTemplatesRequest>): ListTemplatesRequest {
     const message = createBaseListTemplatesRequest();
+    message.includePublic = object.includePublic ?? false;
     return message;
   },
 };
