@@ -1,38 +1,15 @@
 /** An endpoint for programs, with the names of GET /v1/endpoints/{endpointId}, and for people. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { presentEndpoint as presentRecord } from '../../rest/endpoints/present-endpoint.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, nameOf, roughly, variables } from '../output/words.ts';
 
-/** The record for programs. The last three are in no answer of the REST API. */
+/** The record for programs: the REST API's, and settings that it does not show. */
 export function presentEndpoint(endpoint: Endpoint) {
-  const [networkVolumeId] = endpoint.networkVolumeIds;
-  return {
-    id: endpoint.id,
-    name: endpoint.name,
-    templateId: endpoint.templateId,
-    version: endpoint.version,
-    createdAt: endpoint.createTime?.toISOString(),
-    type: nameOf(EndpointType, endpoint.type),
-    computeType: endpoint.computeType,
-    gpuTypeIds: endpoint.gpuIds,
-    gpuCount: endpoint.gpuCount,
-    allowedCudaVersions: endpoint.allowedCudaVersions,
-    dataCenterIds: endpoint.locations,
-    env: endpoint.env,
-    executionTimeoutMs: endpoint.executionTimeoutMs,
-    flashboot: endpoint.flashBootType === FlashBootType.FLASHBOOT,
-    idleTimeout: endpoint.idleTimeoutSeconds,
-    ...(networkVolumeId === undefined ? {} : { networkVolumeId }),
-    networkVolumeIds: endpoint.networkVolumeIds,
-    scalerType: nameOf(ScalerType, endpoint.scalerType),
-    scalerValue: endpoint.scalerValue,
-    workersMin: endpoint.workersMin,
-    workersMax: endpoint.workersMax,
-    retryLimit: endpoint.retryLimit,
-    retryHandlerErrors: endpoint.retryHandlerErrors,
-    workerConcurrency: endpoint.workerConcurrency,
-  };
+  const { userId: _userId, ...record } = presentRecord(endpoint, '');
+  const { retryLimit, retryHandlerErrors, workerConcurrency } = endpoint;
+  return { ...record, retryLimit, retryHandlerErrors, workerConcurrency };
 }
 
 /** Columns of the list. */

@@ -1,35 +1,14 @@
 /** A pod for programs, with the names of GET /v1/pods/{podId}, and for people. */
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { presentPod as presentRecord } from '../../rest/pods/present-pod.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, commandLine, moment, nameOf, variables } from '../output/words.ts';
 
-/** The record for programs. `state` is in no answer of the REST API. Of a worker's environment nothing is shown, as there. */
+/** The record for programs: the REST API's, and what the pod does now. */
 export function presentPod(pod: Pod) {
-  const isWorker = pod.endpointId !== '';
-  return {
-    id: pod.id,
-    name: pod.name,
-    image: pod.imageName,
-    desiredStatus: nameOf(PodStatus, pod.desiredStatus),
-    state: nameOf(PodState, pod.state),
-    lastStatusChange: pod.statusText,
-    lastStartedAt: pod.lastStartTime?.toISOString(),
-    machineId: pod.machine?.id ?? '',
-    endpointId: isWorker ? pod.endpointId : null,
-    templateId: pod.templateId || undefined,
-    gpu: pod.gpuTypeId === '' ? undefined : { id: pod.gpuTypeId, count: pod.gpuCount },
-    containerDiskInGb: pod.containerDiskGb,
-    volumeInGb: pod.volumeGb,
-    volumeMountPath: pod.volumeMountPath,
-    networkVolumeId: pod.networkVolumeId || undefined,
-    dockerEntrypoint: pod.entrypoint,
-    dockerStartCmd: pod.startCommand,
-    env: isWorker ? {} : pod.env,
-    ports: pod.ports,
-    locked: pod.locked,
-    costPerHr: pod.costPerHour,
-  };
+  const { consumerUserId: _consumerUserId, ...record } = presentRecord(pod, '');
+  return { ...record, state: nameOf(PodState, pod.state) };
 }
 
 /** Columns of the list. */

@@ -6,8 +6,9 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { collect, collectVariables, oneOf, wholeNumber } from '../option-values.ts';
+import { presentTemplate } from '../../rest/templates/present-template.ts';
 import { templateIdOf } from './find-template.ts';
-import { presentTemplate, templateColumns, templateFields } from './present-template.ts';
+import { templateColumns, templateFields } from './template-table.ts';
 
 interface TemplateOptions {
   name?: string;
@@ -96,7 +97,7 @@ function changes(options: TemplateOptions, command: readonly string[]) {
 async function listTemplates(cli: Cli): Promise<void> {
   const { templates } = await cli.core.templates.call((client) => client.listTemplates, { includePublic: false });
   const { output } = cli;
-  output.result(templates.map(presentTemplate), () => {
+  output.result(templates.map((template) => presentTemplate(template)), () => {
     const empty = 'There are no templates; "slipway templates create --help" shows how to make one.';
     output.table(templateColumns(output.nowMs()), templates, empty);
   });

@@ -1,30 +1,7 @@
-/** A template for programs, with the names of GET /v1/templates/{templateId}, and for people. */
+/** A template for people. For programs it is the record of the REST API. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, commandLine, moment, variables } from '../output/words.ts';
-
-/** The record for programs. */
-export function presentTemplate(template: Template) {
-  return {
-    id: template.id,
-    name: template.name,
-    imageName: template.imageName,
-    category: template.category,
-    containerDiskInGb: template.containerDiskGb,
-    ...(template.registryAuthId === '' ? {} : { containerRegistryAuthId: template.registryAuthId }),
-    dockerEntrypoint: template.entrypoint,
-    dockerStartCmd: template.startCommand,
-    env: template.env,
-    isPublic: template.public,
-    isRunpod: false,
-    isServerless: template.serverless,
-    ports: template.ports,
-    readme: template.readme,
-    volumeInGb: template.volumeGb,
-    volumeMountPath: template.volumeMountPath,
-    ...(template.workingDirectory === '' ? {} : { workingDirectory: template.workingDirectory }),
-  };
-}
 
 /** Columns of the list. */
 export function templateColumns(nowMs: number): Column<Template>[] {
