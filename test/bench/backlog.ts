@@ -31,7 +31,8 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
     }
   }
   const name = `drain of ${DRAIN_JOBS.toLocaleString('en')} queued jobs`;
-  return [{ name, path: kind, value: median(rates), unit: '/s', target: DRAIN_RATE_MIN, ofInserts: true, cpu }];
+  const target = kind === 'session' ? { target: DRAIN_RATE_MIN } : {};
+  return [{ name, path: kind, value: median(rates), unit: '/s', ...target, ofInserts: true, cpu }];
 }
 
 async function drainOnce(stack: Stack, kind: MachineKind): Promise<{ rate: number; cpu: Record<string, number> }> {
@@ -45,7 +46,8 @@ async function drainOnce(stack: Stack, kind: MachineKind): Promise<{ rate: numbe
       const [row] = await stack.sql<{ completed: string }[]>`SELECT completed FROM endpoint_counter WHERE endpoint_id = ${endpointId}`;
       return Number(row?.completed ?? 0) >= DRAIN_JOBS;
     }, DRAIN_MS_MAX);
-    const cpu = cpuPer(before, processes, DRAIN_JOBS);
+    // The machine's start is part of it.
+    const cpu = cpuPer({ ...before, machine: 0 }, { ...processes, machine: machine.pid }, DRAIN_JOBS);
     return { rate: DRAIN_JOBS / await drainSeconds(stack, endpointId), cpu };
   } finally {
     await machine.stop();
