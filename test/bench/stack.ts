@@ -1,6 +1,6 @@
 /** A fresh Slipway for one part of the bench: its own database, core and facade as processes, an account, and an endpoint. */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import postgres from 'postgres';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { NODE_FLAGS } from '../../deploy/local/node-process.ts';
@@ -42,7 +42,7 @@ export async function startStack(bench: Bench): Promise<Stack> {
   const stops: (() => Promise<void>)[] = [async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); }];
   const stop = async (): Promise<void> => { for (const each of stops.toReversed()) await each(); };
   const flags = (program: string): string[] => (bench.options.profile === undefined ? [...NODE_FLAGS]
-    : [...NODE_FLAGS, '--cpu-prof', `--cpu-prof-dir=${join(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
+    : [...NODE_FLAGS, '--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
   try {
     const core = await Child.start('core/main.ts', {
       SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
