@@ -34,6 +34,8 @@ const READY_MS_MAX = 60_000;
  * with 200,000 queued jobs takes 330 MiB instead of 250.
  */
 export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=16'];
+/** Environment of every process of ours: graphql-js leaves checks out in it that cost a sixth of a long answer. Workers never see it. */
+export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = { NODE_ENV: 'production' };
 
 /** See the file's first line. */
 export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessage> {
@@ -46,7 +48,7 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
       detached: true,
       execPath: process.execPath,
       execArgv: [...NODE_FLAGS],
-      env: { ...(options.cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.cacheDir }), ...options.env() } as NodeJS.ProcessEnv,
+      env: { ...NODE_ENVIRONMENT, ...(options.cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.cacheDir }), ...options.env() } as NodeJS.ProcessEnv,
       stdio: ['ignore', output, output, 'ipc'],
     }),
     whenReady: (child) => new Promise((resolve) => {

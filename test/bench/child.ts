@@ -6,6 +6,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { NODE_ENVIRONMENT } from '../../deploy/local/node-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const START_MS_MAX = 60_000;
@@ -45,7 +46,7 @@ export class Child {
 
   /** Starts a file of this repository and waits until it is ready. */
   static async start(file: string, env: Record<string, string> = {}, execArgv: readonly string[] = []): Promise<Child> {
-    const child = fork(join(ROOT, file), { env: { ...process.env, ...env }, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const child = fork(join(ROOT, file), { env: { ...process.env, ...NODE_ENVIRONMENT, ...env }, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     const ready = await new Promise<Ready>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${file} was not ready after ${START_MS_MAX} ms`)), START_MS_MAX);
       child.once('exit', (code, signal) => { clearTimeout(timer); reject(new Error(`${file} ended with ${code ?? signal} before it was ready`)); });
