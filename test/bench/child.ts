@@ -46,7 +46,9 @@ export class Child {
 
   /** Starts a file of this repository and waits until it is ready. */
   static async start(file: string, env: Record<string, string> = {}, execArgv: readonly string[] = []): Promise<Child> {
-    const child = fork(join(ROOT, file), { env: { ...process.env, ...NODE_ENVIRONMENT, ...env }, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const child = fork(join(ROOT, file), {
+      env: { ...process.env, ...NODE_ENVIRONMENT, ...env }, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     const ready = await new Promise<Ready>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${file} was not ready after ${START_MS_MAX} ms`)), START_MS_MAX);
       child.once('exit', (code, signal) => { clearTimeout(timer); reject(new Error(`${file} ended with ${code ?? signal} before it was ready`)); });
