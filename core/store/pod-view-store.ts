@@ -85,8 +85,10 @@ function workerAsPod(row: {
 }): Omit<PodView, 'machine' | 'costPerHour'> {
   const { name, gpuIds, locations, allowedCudaVersions, accountId } = row.endpoint;
   const {
-    imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports, registryAuthId,
+    imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
   } = row.template;
+  // Which credentials a public template needs is its owner's business.
+  const registryAuthId = row.template.accountId === accountId ? row.template.registryAuthId : null;
   const { id, machineId, gpuUuids, reason, exitCode, version, createdAt, endedAt } = row.worker;
   const gpu = row.machine.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
   return {

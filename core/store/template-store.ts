@@ -1,5 +1,5 @@
 /** Templates. */
-import { and, asc, eq, or, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, or, sql } from 'drizzle-orm';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
@@ -9,8 +9,13 @@ import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 
-/** What became of a deletion. */
-export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[] };
+/** What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use it too. */
+export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[]; usedElsewhere: boolean };
+
+const USERS_NAMED_MAX = 10;
+/** What each other account may add to a list of public templates: so many templates and, as text, so many bytes. */
+const SHARED_MAX = 100;
+const SHARED_BYTES_MAX = 1_048_576;
 
 /** See the file's first line. */
 export class TemplateStore {
@@ -39,11 +44,21 @@ export class TemplateStore {
     return row;
   }
 
-  /** Templates of an account, with the public ones of others if wanted, oldest first. */
+  /**
+   * Templates of an account, with the public ones of others if wanted, oldest first. Of those each account has a share, which its oldest
+   * ones get: nobody may make the list longer than a message.
+   */
   async list(accountId: string, includePublic: boolean): Promise<Template[]> {
     const own = eq(template.accountId, accountId);
+    const shared = sql`${template.id} IN (
+      SELECT id FROM (
+        SELECT id, sum(octet_length(t::text)) OVER (PARTITION BY account_id ORDER BY created_at, id) AS bytes FROM (
+          SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
+          FROM template WHERE public AND account_id <> ${accountId}
+        ) t WHERE place <= ${SHARED_MAX}
+      ) sized WHERE bytes <= ${SHARED_BYTES_MAX})`;
     return this.#database.db.select().from(template)
-      .where(includePublic ? or(own, eq(template.public, true)) : own).orderBy(asc(template.createdAt), asc(template.id));
+      .where(includePublic ? or(own, shared) : own).orderBy(asc(template.createdAt), asc(template.id));
   }
 
   /**
@@ -79,8 +94,12 @@ export class TemplateStore {
       const [current] = await tx.select({ id: template.id }).from(template)
         .where(and(eq(template.id, id), eq(template.accountId, actor.accountId))).for('update');
       if (!current) return undefined;
-      const users = await tx.select({ id: endpoint.id }).from(endpoint).where(eq(endpoint.templateId, id)).limit(10);
-      if (users.length > 0) return { removed: false, usedBy: users.map((user) => user.id) };
+      const uses = eq(endpoint.templateId, id);
+      const usedBy = await tx.select({ id: endpoint.id }).from(endpoint)
+        .where(and(uses, eq(endpoint.accountId, actor.accountId))).limit(USERS_NAMED_MAX);
+      const elsewhere = await tx.select({ id: endpoint.id }).from(endpoint).where(and(uses, ne(endpoint.accountId, actor.accountId))).limit(1);
+      const usedElsewhere = elsewhere.length > 0;
+      if (usedBy.length > 0 || usedElsewhere) return { removed: false, usedBy: usedBy.map((user) => user.id), usedElsewhere };
       await tx.delete(template).where(eq(template.id, id));
       await recordChange(tx, { ...actor, action: 'DeleteTemplate', subjectId: id, fields: [] });
       return { removed: true };

@@ -38,7 +38,7 @@ export interface WorkerSpecRow {
   gpus: GpuRow[];
   /** The endpoint's network volume in the data centre of its machine. */
   networkVolumeId: string | null;
-  /** The template's registry credentials; null: none. */
+  /** The template's registry credentials; null: none, or those of another account, whose public template it is. */
   registryAuthId: string | null;
   credentialsSealed: Buffer | null;
 }
@@ -133,7 +133,7 @@ export class WorkerStore {
           ORDER BY array_position(e.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id JOIN machine m ON m.id = w.machine_id
-        LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = t.account_id
+        LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id
       WHERE w.id = ANY(${[...workerIds]})`;
   }
 
