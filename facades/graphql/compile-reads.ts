@@ -11,6 +11,8 @@ import type { CompiledQuery } from 'graphql-jit';
 
 /** Times that a document runs before it is compiled, which costs more than one run: clients that write values into it never repeat it. */
 const USES_BEFORE = 2;
+/** Operations of one document that are compiled: with fragments a short document has hundreds of large ones. */
+const OPERATIONS_MAX = 3;
 
 /** What is known about a document. Documents are kept by the executor, and what belongs to them goes with them. */
 interface Uses {
@@ -45,7 +47,7 @@ function runCompiled(compiled: CompiledQuery, { rootValue, contextValue, variabl
 
 function compiledOf({ compiled }: Uses, { schema, document, operationName }: ExecutionArgs): CompiledQuery | undefined {
   const name = operationName ?? '';
-  if (!compiled.has(name)) {
+  if (!compiled.has(name) && compiled.size < OPERATIONS_MAX) {
     const reads = getOperationAST(document, operationName)?.operation === OperationTypeNode.QUERY;
     const result = reads ? compileQuery(schema, document, operationName ?? undefined, { disablingCapturingStackErrors: true }) : undefined;
     compiled.set(name, result && isCompiledQuery(result) ? result : undefined);

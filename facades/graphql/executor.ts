@@ -7,6 +7,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { TOKENS_MAX, boundsRule } from './bounds.ts';
+import { DocumentCache } from './document-cache.ts';
 import resolvers from './resolvers.ts';
 
 /** A request, already authorized. */
@@ -41,8 +42,9 @@ export class InvalidDocument extends Error {
   }
 }
 
-/** Valid documents kept; beyond it the oldest goes. */
+/** Valid documents kept, and the characters of all of them, which their memory grows with; beyond it the oldest goes. */
 const DOCUMENTS_MAX = 500;
+const DOCUMENT_CHARACTERS_MAX = 300_000;
 /** Made by `mesh build`; its types do not exist before that. */
 const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
 
@@ -51,7 +53,7 @@ export class GraphqlExecutor implements Service {
   readonly name = 'graphql';
   readonly #addresses: readonly string[];
   readonly #clock: Clock;
-  readonly #documents = new Map<string, DocumentNode>();
+  readonly #documents = new DocumentCache<DocumentNode>(DOCUMENTS_MAX, DOCUMENT_CHARACTERS_MAX);
   #mesh: Promise<MeshInstance> | undefined;
 
   /** `addresses`: host:port of every core replica. */
@@ -86,7 +88,6 @@ export class GraphqlExecutor implements Service {
 
   #check(query: string, schema: MeshInstance['schema']): DocumentNode {
     const document = valid(query, schema);
-    if (this.#documents.size >= DOCUMENTS_MAX) this.#documents.delete(this.#documents.keys().next().value!);
     this.#documents.set(query, document);
     return document;
   }

@@ -4,7 +4,7 @@ import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GetEndpointResponse, ListEndpointsResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { FieldChanges } from '../../rest/mask-fields.ts';
-import { callCore, orNull } from '../core-calls.ts';
+import { callCore, once, orNull } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { presentPod } from '../pods/present-pod.ts';
@@ -52,8 +52,12 @@ async function updateEndpoint(id: string, given: FieldChanges<EndpointMessage>, 
   return presentEndpoint(endpoint!, context.accountId);
 }
 
-async function readEndpoint(id: string, context: GraphqlContext): Promise<CoreMessage<Endpoint>> {
-  return (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!;
+function readEndpoint(id: string, context: GraphqlContext): Promise<CoreMessage<Endpoint>> {
+  return once(context, `endpoint ${id}`, async () => (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!);
+}
+
+function listEndpoints(context: GraphqlContext): Promise<CoreMessage<Endpoint>[]> {
+  return once(context, 'endpoints', async () => (await callCore<ListEndpointsResponse>(context, SERVICE, 'ListEndpoints', {})).endpoints ?? []);
 }
 
 /** Whoever may not delete yet is told what to send first. */
@@ -72,10 +76,8 @@ export const endpointResolvers = {
   Query: { endpoint },
   User: {
     endpoint,
-    endpoints: (async (_root, _args, context) => {
-      const { endpoints = [] } = await callCore<ListEndpointsResponse>(context, SERVICE, 'ListEndpoints', {});
-      return endpoints.map((each) => presentEndpoint(each, context.accountId, true));
-    }) satisfies Resolver,
+    endpoints: (async (_root, _args, context) => (await listEndpoints(context)).map((each) => presentEndpoint(each, context.accountId, true))
+    ) satisfies Resolver,
   },
   Mutation: {
     saveEndpoint,

@@ -11,14 +11,14 @@ async function list(context: GraphqlContext, request: object): Promise<CorePod[]
   return (await callCore<ListPodsResponse>(context, 'PodService', 'ListPods', request)).pods ?? [];
 }
 
-/** Pods of the account, oldest first, without the workers of endpoints. */
+/** Pods of the account, oldest first, without the workers of endpoints, read once for an operation. */
 export function listPods(context: GraphqlContext): Promise<CorePod[]> {
-  return list(context, {});
+  return once(context, 'pods', () => list(context, {}));
 }
 
-/** Workers of one endpoint. */
+/** Workers of one endpoint, read once for an operation. */
 export function readWorkers(endpointId: string, context: GraphqlContext): Promise<CorePod[]> {
-  return list(context, { endpointId });
+  return once(context, `workers of ${endpointId}`, () => list(context, { endpointId }));
 }
 
 /** Everything of the account that runs, read once for an operation. */

@@ -11,14 +11,14 @@ export function readTemplate(id: string, context: GraphqlContext): Promise<CoreM
   return once(context, `template ${id}`, async () => (await callCore<GetTemplateResponse>(context, SERVICE, 'GetTemplate', { id })).template!);
 }
 
-/** All of the account, oldest first. */
-export async function listTemplates(context: GraphqlContext): Promise<CoreMessage<Template>[]> {
-  return (await callCore<ListTemplatesResponse>(context, SERVICE, 'ListTemplates', {})).templates ?? [];
+/** All of the account, oldest first, read once for an operation. */
+export function listTemplates(context: GraphqlContext): Promise<CoreMessage<Template>[]> {
+  return once(context, 'templates', async () => (await callCore<ListTemplatesResponse>(context, SERVICE, 'ListTemplates', {})).templates ?? []);
 }
 
 /** All of the account by their ids, read once for an operation. */
 export function templatesById(context: GraphqlContext): Promise<ReadonlyMap<string, CoreMessage<Template>>> {
-  return once(context, 'templates', async () => new Map((await listTemplates(context)).map((template) => [template.id!, template])));
+  return once(context, 'templates by id', async () => new Map((await listTemplates(context)).map((template) => [template.id!, template])));
 }
 
 /** Creates a template. */

@@ -88,3 +88,20 @@ t.test('variables that do not fit: an error and no data', async (t) => {
     t.equal(data === undefined, run === 3);
   }
 });
+
+t.test('of a document with many operations only some are compiled', async (t) => {
+  const plugin = compileReads();
+  const document = parse(Array.from({ length: 9 }, (_, n) => `query q${n} { thing(id: "x") { id } }`).join(' '));
+  const compiled = new Set<string>();
+  for (let run = 0; run < 27; run += 1) {
+    const operationName = `q${run % 9}`;
+    const args: ExecutionArgs = { schema, document, operationName, contextValue: {} };
+    let executeIt: (args: ExecutionArgs) => unknown = execute;
+    plugin.onExecute({ args, setExecuteFn: (given) => {
+      executeIt = given;
+      if (given !== execute) compiled.add(operationName);
+    } });
+    t.same(shown(await executeIt(args) as ExecutionResult), { data: { thing: { id: 'x' } } });
+  }
+  t.equal(compiled.size, 3);
+});
