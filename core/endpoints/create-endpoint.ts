@@ -30,7 +30,8 @@ export async function createEndpoint(context: EndpointContext, actor: Actor, wis
   const { requestId, webhookSecret } = wish;
   if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
   checkText('request_id', requestId);
-  const template = wish.settings.templateId === '' ? undefined : await templates.usable(wish.settings.templateId, accountId);
+  if (wish.settings.templateId === '') throw invalid('template_id is required: it says what workers run');
+  const template = await templates.usable(wish.settings.templateId, accountId);
   if (!template) {
     throw invalid(`template_id: there is no template ${JSON.stringify(wish.settings.templateId.slice(0, 64))} in this account`);
   }

@@ -3,17 +3,18 @@ import { endpointNotFound } from '../domain/access.ts';
 import type { Actor } from '../domain/access.ts';
 import { checkEndpoint, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import { checkFixed } from '../domain/fixed-fields.ts';
 import type { EndpointContext } from './context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
 
 /** What to change. Absent fields stay as they are. */
 export interface EndpointChange {
-  settings: Partial<Omit<EndpointSettings, 'type' | 'computeType'>>;
+  settings: Partial<EndpointSettings>;
   /** Empty: calls are no longer signed. Absent: as before. */
   webhookSecret: string | undefined;
 }
 
-/** Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of range. */
+/** Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of range, or fixed. */
 export async function updateEndpoint(context: EndpointContext, actor: Actor, id: string, change: EndpointChange): Promise<Endpoint> {
   const { endpoints, templates, onChanged } = context;
   const { templateId } = change.settings;
@@ -23,6 +24,7 @@ export async function updateEndpoint(context: EndpointContext, actor: Actor, id:
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
   const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];
   const updated = await endpoints.update(id, actor, fields, (current) => {
+    checkFixed<EndpointSettings>(current, change.settings, ['type', 'computeType']);
     const settings = merge(current, change.settings);
     checkEndpoint(settings);
     return { settings, replacesWorkers: replacesWorkers(current, settings), webhookSecretSealed };

@@ -6,6 +6,8 @@ import { ENDPOINT_DEFAULTS, invalid } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointWish } from '../endpoints/create-endpoint.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
+import { changeFromMask } from './update-mask.ts';
+import type { FieldReaders } from './update-mask.ts';
 
 const TYPES: Record<EndpointType, EndpointSettings['type']> = {
   [EndpointType.UNSPECIFIED]: 'QB', [EndpointType.QB]: 'QB', [EndpointType.LB]: 'LB',
@@ -69,10 +71,12 @@ export function wishFromMessage(request: CreateEndpointRequest): EndpointWish {
   };
 }
 
-/** How each field that may be named in an update mask gets its new value. */
-const CHANGES: Record<string, (endpoint: EndpointMessage) => EndpointChange['settings']> = {
+/** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
+const CHANGES: FieldReaders<EndpointMessage, EndpointChange['settings']> = {
   name: ({ name }) => ({ name }),
   template_id: ({ templateId }) => ({ templateId }),
+  type: ({ type }) => ({ type: known('type', TYPES[type]) }),
+  compute_type: (endpoint) => ({ computeType: computeType(endpoint.computeType) }),
   gpu_ids: ({ gpuIds }) => ({ gpuIds }),
   gpu_count: ({ gpuCount }) => ({ gpuCount }),
   workers_min: ({ workersMin }) => ({ workersMin }),
@@ -89,21 +93,13 @@ const CHANGES: Record<string, (endpoint: EndpointMessage) => EndpointChange['set
   retry_handler_errors: ({ retryHandlerErrors }) => ({ retryHandlerErrors }),
   worker_concurrency: ({ workerConcurrency }) => ({ workerConcurrency }),
   allowed_cuda_versions: ({ allowedCudaVersions }) => ({ allowedCudaVersions }),
+  // Not a setting: stored sealed and never read back.
+  webhook_secret: () => ({}),
 };
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
 export function changeFromMessage(endpoint: EndpointMessage, mask: readonly string[]): EndpointChange {
-  if (mask.length === 0) throw invalid('update_mask is empty: name the fields to change');
-  const settings: EndpointChange['settings'] = {};
-  for (const path of mask) {
-    if (path === 'webhook_secret') continue;
-    const change = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
-    if (!change) {
-      const allowed = [...Object.keys(CHANGES), 'webhook_secret'].join(', ');
-      throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${allowed}`);
-    }
-    Object.assign(settings, change(endpoint));
-  }
+  const settings = changeFromMask(endpoint, mask, CHANGES);
   return { settings, webhookSecret: mask.includes('webhook_secret') ? endpoint.webhookSecret : undefined };
 }
 

@@ -6,6 +6,8 @@ import { invalid, snake } from '../domain/endpoint.ts';
 import type { PodWish } from '../domain/pod.ts';
 import type { PodUpdate } from '../pods/update-pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
+import { changeFromMask } from './update-mask.ts';
+import type { FieldReaders } from './update-mask.ts';
 
 /** A pod for its owner. */
 export function podToMessage(pod: PodView): PodMessage {
@@ -42,7 +44,7 @@ export function podWishFromMessage({ pod, volumeGb }: CreatePodRequest): { wish:
 }
 
 /** How each field that may be named in an update mask gets its new value. */
-const CHANGES: Record<string, (pod: PodMessage) => PodUpdate> = {
+const CHANGES: FieldReaders<PodMessage, PodUpdate> = {
   name: ({ name }) => ({ name }),
   locked: ({ locked }) => ({ locked }),
   container_disk_gb: ({ containerDiskGb }) => ({ containerDiskGb }),
@@ -59,16 +61,7 @@ const CHANGES: Record<string, (pod: PodMessage) => PodUpdate> = {
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
 export function podUpdateFromMessage(pod: PodMessage, mask: readonly string[]): PodUpdate {
-  if (mask.length === 0) throw invalid('update_mask is empty: name the fields to change');
-  const update: PodUpdate = {};
-  for (const path of mask) {
-    const change = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
-    if (!change) {
-      throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}`);
-    }
-    Object.assign(update, change(pod));
-  }
-  return update;
+  return changeFromMask(pod, mask, CHANGES);
 }
 
 /** Only what an owner chooses, of a message or of a pod. */

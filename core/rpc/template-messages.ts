@@ -3,6 +3,8 @@ import type { Template as TemplateMessage } from '../../proto/gen/slipway/v1/tem
 import { invalid } from '../domain/endpoint.ts';
 import { TEMPLATE_DEFAULTS } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
+import { changeFromMask } from './update-mask.ts';
+import type { FieldReaders } from './update-mask.ts';
 
 /** A template for an account; which credentials its images need is its owner's business. */
 export function templateToMessage({ accountId, createdAt, registryAuthId, ...rest }: Template, readerId: string): TemplateMessage {
@@ -22,8 +24,8 @@ export function templateFromMessage(template: TemplateMessage | undefined): Temp
   };
 }
 
-/** How each field that may be named in an update mask gets its new value. */
-const CHANGES: Record<string, (template: TemplateMessage) => Partial<TemplateSettings>> = {
+/** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
+const CHANGES: FieldReaders<TemplateMessage, Partial<TemplateSettings>> = {
   name: ({ name }) => ({ name }),
   image_name: ({ imageName }) => ({ imageName }),
   start_command: ({ startCommand }) => ({ startCommand }),
@@ -37,18 +39,11 @@ const CHANGES: Record<string, (template: TemplateMessage) => Partial<TemplateSet
   registry_auth_id: ({ registryAuthId }) => ({ registryAuthId: registryAuthId || null }),
   public: (template) => ({ public: template.public }),
   readme: ({ readme }) => ({ readme }),
+  category: ({ category }) => ({ category }),
+  serverless: ({ serverless }) => ({ serverless }),
 };
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
 export function templateChangeFromMessage(template: TemplateMessage, mask: readonly string[]): Partial<TemplateSettings> {
-  if (mask.length === 0) throw invalid('update_mask is empty: name the fields to change');
-  const change: Partial<TemplateSettings> = {};
-  for (const path of mask) {
-    const field = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
-    if (!field) {
-      throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}`);
-    }
-    Object.assign(change, field(template));
-  }
-  return change;
+  return changeFromMask(template, mask, CHANGES);
 }

@@ -3,6 +3,8 @@ import type { NetworkVolume as VolumeMessage } from '../../proto/gen/slipway/v1/
 import { invalid } from '../domain/endpoint.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import type { VolumeChange } from '../volumes/update-volume.ts';
+import { changeFromMask } from './update-mask.ts';
+import type { FieldReaders } from './update-mask.ts';
 
 /** A volume for its owner. */
 export function volumeToMessage({ id, name, sizeGb, dataCenterId, createdAt }: NetworkVolume): VolumeMessage {
@@ -15,22 +17,14 @@ export function volumeFromMessage(volume: VolumeMessage | undefined): VolumeSett
   return { name: volume.name, sizeGb: volume.sizeGb, dataCenterId: volume.dataCenterId };
 }
 
-/** How each field that may be named in an update mask gets its new value. */
-const CHANGES: Record<string, (volume: VolumeMessage) => VolumeChange> = {
+/** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
+const CHANGES: FieldReaders<VolumeMessage, VolumeChange> = {
   name: ({ name }) => ({ name }),
   size_gb: ({ sizeGb }) => ({ sizeGb }),
+  data_center_id: ({ dataCenterId }) => ({ dataCenterId }),
 };
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
 export function volumeChangeFromMessage(volume: VolumeMessage, mask: readonly string[]): VolumeChange {
-  if (mask.length === 0) throw invalid('update_mask is empty: name the fields to change');
-  const change: VolumeChange = {};
-  for (const path of mask) {
-    const field = Object.hasOwn(CHANGES, path) ? CHANGES[path] : undefined;
-    if (!field) {
-      throw invalid(`update_mask: ${JSON.stringify(path.slice(0, 64))} cannot be changed; allowed are ${Object.keys(CHANGES).join(', ')}`);
-    }
-    Object.assign(change, field(volume));
-  }
-  return change;
+  return changeFromMask(volume, mask, CHANGES);
 }

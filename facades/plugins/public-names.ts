@@ -18,6 +18,7 @@ const COMMON: FieldNames = {
   registry_auth_id: 'containerRegistryAuthId',
   scaler_type: 'scalerType',
   scaler_value: 'scalerValue',
+  serverless: 'isServerless',
   size_gb: 'size',
   template_id: 'templateId',
   volume_gb: 'volumeInGb',
@@ -29,7 +30,8 @@ const COMMON: FieldNames = {
 
 /** Names of the REST surface. */
 export const REST_NAMES: FieldNames = {
-  ...COMMON, flash_boot_type: 'flashboot', gpu_ids: 'gpuTypeIds', network_volume_ids: 'networkVolumeIds', start_command: 'dockerStartCmd',
+  ...COMMON, entrypoint: 'dockerEntrypoint', flash_boot_type: 'flashboot', gpu_ids: 'gpuTypeIds', network_volume_ids: 'networkVolumeIds',
+  start_command: 'dockerStartCmd',
 };
 
 /** Names of the GraphQL surface. */
@@ -37,7 +39,10 @@ export const GRAPHQL_NAMES: FieldNames = {
   ...COMMON, flash_boot_type: 'flashBootType', gpu_ids: 'gpuIds', network_volume_ids: 'networkVolumeId', start_command: 'dockerArgs',
 };
 
-/** The text with public names. What stands in quotes is the client's own and stays as it is. */
+/**
+ * The text with public names. What stands in quotes is the client's own and stays as it is; a plain word counts as a field only where core
+ * begins with it.
+ */
 export function withPublicNames(text: string, names: FieldNames): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|\b[a-z]+(?:_[a-z]+)+\b/g, (word) => (Object.hasOwn(names, word) ? names[word]! : word));
+  return text.replace(/"(?:[^"\\]|\\.)*"|^[a-z]+\b|\b[a-z]+(?:_[a-z]+)+\b/g, (word) => (Object.hasOwn(names, word) ? names[word]! : word));
 }

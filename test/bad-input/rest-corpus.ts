@@ -108,6 +108,7 @@ const ENDPOINTS = [
   ...fields('PATCH', '/v1/endpoints/{endpoint}', {}, [
     ['change: workersMin above workersMax', { workersMin: 5 }], ['change: another account\'s template', { templateId: '{otherTemplate}' }],
     ['change: idleTimeout a fraction', { idleTimeout: 5.5 }], ['change: name empty', { name: '' }],
+    ['change: type that every object has', { type: 'toString' }], ['change: computeType a number', { computeType: 5 }],
   ]),
   { name: 'delete an endpoint with workers', method: 'DELETE', path: '/v1/endpoints/{endpoint}', status: 400, code: 'workers_not_zero' },
 ];
@@ -122,7 +123,7 @@ const VOLUMES = [
   ]),
   ...fields('PATCH', '/v1/networkvolumes/{freeVolume}', {}, [
     ['volume shrinks by 1', { size: 99 }], ['volume shrinks to 0', { size: 0 }], ['volume grows to 4,001', { size: 4_001 }],
-    ['volume gets an empty name', { name: '' }],
+    ['volume gets an empty name', { name: '' }], ['volume moves', { dataCenterId: 'US-1' }],
   ]),
 ];
 

@@ -29,6 +29,15 @@ t.test('GraphQL', async (t) => {
   const template = saved['saveTemplate'] as { id: string; dockerArgs: string };
   t.equal(template.dockerArgs, `python -u 'my handler.py'`);
 
+  await t.test('a template is changed by a client that sends all it knows', async (t) => {
+    const input = { id: template.id, name: 'tpl', imageName: 'worker:2', dockerArgs: '', containerDiskInGb: 5, volumeInGb: 0, env: [], isServerless: true };
+    const change = 'mutation($input: SaveTemplateInput) { saveTemplate(input: $input) { id imageName isServerless } }';
+    t.same(await ok(change, { input }), { saveTemplate: { id: template.id, imageName: 'worker:2', isServerless: true } });
+    t.match((await post({ query: change, variables: { input: { ...input, isServerless: false } } })).body.errors,
+      [{ message: 'isServerless is fixed after creation and is true here' }]);
+    await ok(change, { input: { ...input, imageName: 'worker:1' } });
+  });
+
   const create = `mutation { saveEndpoint(input: { gpuIds: "AMPERE_16", idleTimeout: 5, locations: "US", name: "Generated Endpoint -fb",
     flashBootType: FLASHBOOT,
     networkVolumeId: "", scalerType: "QUEUE_DELAY", scalerValue: 4, templateId: "${template.id}", workersMax: 3, workersMin: 1 })
@@ -118,6 +127,8 @@ t.test('GraphQL', async (t) => {
       400, 'raw calls are not public');
     t.equal((await post({})).status, 400);
     t.equal((await post([1])).status, 400);
+    t.match((await post({ query: 'mutation { saveEndpoint(input: { name: "x", gpuIds: "AMPERE_16" }) { id } }' })).body.errors,
+      [{ message: /^templateId is required/ }]);
     t.match((await post({ query: `mutation { saveEndpoint(input: { name: "x", templateId: "nope" }) { id } }` })).body.errors,
       [{ extensions: { code: 'RUNPOD' } }]);
     t.match((await post({ query: `mutation { saveEndpoint(input: { name: "x", templateId: "x",

@@ -121,6 +121,23 @@ t.test('REST from the first resource to the last', async (t) => {
     await change(`pods/${pod.id}`, {}, { name: 'renamed' });
   });
 
+  await t.test('what was read may be sent back, and what is fixed stays', async (t) => {
+    for (const [path, { id }] of Object.entries({ networkvolumes: volume, templates: template, endpoints: endpoint })) {
+      const { json } = await rest('GET', `${path}/${id}`);
+      const answer = await rest('PATCH', `${path}/${id}`, json);
+      t.equal(answer.status, 200, `${path}: ${answer.text}`);
+      t.same(answer.json, json, path);
+    }
+    const fixed: [path: string, body: object, field: string][] = [
+      [`networkvolumes/${volume.id}`, { dataCenterId: 'US-1' }, 'dataCenterId'], [`templates/${template.id}`, { category: 'AMD' }, 'category'],
+      [`templates/${template.id}`, { isServerless: false }, 'isServerless'], [`endpoints/${endpoint.id}`, { type: 'LB' }, 'type'],
+      [`endpoints/${endpoint.id}`, { computeType: 'CPU' }, 'computeType'],
+    ];
+    for (const [path, body, field] of fixed) {
+      t.match((await rest('PATCH', path, body)).json, { status: 400, message: new RegExp(`^${field} is fixed after creation and is `) });
+    }
+  });
+
   await t.test('the endpoint does a job', async (t) => {
     const answer = await system.request('POST', `/v2/${endpoint.id}/runsync`, { input: { mode: 'value', value: 42 } });
     t.match(answer.json, { status: 'COMPLETED', output: 42 });

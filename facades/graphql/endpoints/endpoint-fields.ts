@@ -66,15 +66,6 @@ export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessa
   return fields;
 }
 
-/** The same without the fields that never change, where they are named with the value that they have. */
-export function withoutFixed(
-  { changes, mask }: FieldChanges<EndpointMessage>, current: Pick<EndpointMessage, 'type' | 'computeType'>,
-): FieldChanges<EndpointMessage> {
-  const { type, computeType, ...others } = changes;
-  const same = new Set([...(type === current.type ? ['type'] : []), ...(computeType === current.computeType ? ['compute_type'] : [])]);
-  return { changes: others, mask: mask.filter((name) => !same.has(name)) };
-}
-
 function given<Value>(value: Value | null | undefined): Value | undefined {
   return value ?? undefined;
 }

@@ -1,6 +1,5 @@
 /** Fields of endpoints over EndpointService. Translation only: what is allowed is core's to decide. */
 import { GraphQLError } from 'graphql';
-import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GetEndpointResponse, ListEndpointsResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { FieldChanges } from '../../rest/mask-fields.ts';
@@ -12,7 +11,7 @@ import { readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { readTemplate, templatesById } from '../templates/read-templates.ts';
 import { volumesById } from '../volumes/read-volumes.ts';
-import { endpointFields, withoutFixed } from './endpoint-fields.ts';
+import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointInput, EndpointMessage } from './endpoint-fields.ts';
 import { withInlineTemplate } from './inline-template.ts';
 import { presentEndpoint } from './present-endpoint.ts';
@@ -38,16 +37,8 @@ async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, contex
   return presentEndpoint(created!, context.accountId);
 }
 
-/** Clients that send all they know name the fixed fields too; core refuses them only when they would change. */
-async function updateEndpoint(id: string, given: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
-  let fields = given;
-  if (given.mask.includes('type') || given.mask.includes('compute_type')) {
-    const current = await readEndpoint(id, context);
-    const type = current.type === EndpointType.LB ? 'ENDPOINT_TYPE_LB' : 'ENDPOINT_TYPE_QB';
-    fields = withoutFixed(given, { type, computeType: current.computeType ?? '' });
-    if (fields.mask.length === 0) return presentEndpoint(current, context.accountId);
-  }
-  const request = { endpoint: { ...fields.changes, id }, updateMask: { paths: fields.mask } };
+async function updateEndpoint(id: string, { changes, mask }: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
+  const request = { endpoint: { ...changes, id }, updateMask: { paths: mask } };
   const { endpoint } = await callCore<GetEndpointResponse>(context, SERVICE, 'UpdateEndpoint', request);
   return presentEndpoint(endpoint!, context.accountId);
 }

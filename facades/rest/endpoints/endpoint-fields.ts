@@ -15,8 +15,7 @@ export function endpointFields(input: EndpointCreateInput | EndpointUpdateInput)
   change(fields, 'templateId', input.templateId);
   change(fields, 'gpuIds', input.gpuTypeIds);
   // Its default of 1 is there for every endpoint; without GPUs it says nothing.
-  const hasNoGpu = 'computeType' in input && input.computeType === 'CPU';
-  change(fields, 'gpuCount', hasNoGpu ? undefined : input.gpuCount);
+  change(fields, 'gpuCount', input.computeType === 'CPU' ? undefined : input.gpuCount);
   change(fields, 'workersMin', input.workersMin);
   change(fields, 'workersMax', input.workersMax);
   change(fields, 'idleTimeoutSeconds', input.idleTimeout);
@@ -28,8 +27,8 @@ export function endpointFields(input: EndpointCreateInput | EndpointUpdateInput)
   change(fields, 'networkVolumeIds', volumes(input));
   change(fields, 'env', input.env);
   change(fields, 'allowedCudaVersions', cudaVersions(input));
-  if ('computeType' in input) change(fields, 'computeType', input.computeType);
-  if ('type' in input) change(fields, 'type', input.type && EndpointType[input.type]);
+  change(fields, 'computeType', input.computeType);
+  change(fields, 'type', input.type && EndpointType[input.type]);
   return fields;
 }
 

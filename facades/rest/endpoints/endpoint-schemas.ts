@@ -12,11 +12,11 @@ const scalerType = oneOf(
   ['QUEUE_DELAY', 'REQUEST_COUNT'],
   'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs.',
 );
-const computeType = oneOf(['GPU', 'CPU'], 'CPU endpoints run on machines without a GPU.');
+const computeType = oneOf(['GPU', 'CPU'], 'CPU endpoints run on machines without a GPU. Fixed after creation.');
 const endpointType = oneOf(['QB', 'LB'], 'Queue-based or load balancing. An extension; fixed after creation.');
 const TemplateId = Type.String({ maxLength: 191, description: 'The template that its workers run.' });
 
-/** Fields that create and update share; none is required here. */
+/** Fields that create and update share; none is required here. A change may name the fixed ones with the value that they have. */
 const settings = {
   allowedCudaVersions: optional(Strings('CUDA versions a machine must support, any of them. Default: any.')),
   cpuFlavorIds: optional(Strings('Taken and without effect: one\'s own machines have no CPU flavours.')),
@@ -24,7 +24,7 @@ const settings = {
   env: optional(textMap('Environment of the workers, over the template\'s. An extension.')),
   executionTimeoutMs: Count(5_000, 604_800_000, 'Longest run of a job in milliseconds. Default 600000.'),
   flashboot: optional(Type.Boolean({ description: 'Keep scaled-down workers frozen for a fast start. Default false.' })),
-  gpuCount: Count(1, 64, 'GPUs of a worker. Default 1.'),
+  gpuCount: Count(1, 64, 'GPUs of a worker. Default 1 with gpuTypeIds; without them none, and any machine will do.'),
   gpuTypeIds: optional(Strings('GPU type names in order of preference. Empty: any machine.')),
   idleTimeout: Count(1, 3_600, 'Seconds a worker stays without a job. Default 5.'),
   minCudaVersion: optional(Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' })),
@@ -36,6 +36,8 @@ const settings = {
   vcpuCount: Count(1, 1_024, 'Taken and without effect: a worker may use all processors of its machine.'),
   workersMax: Count(0, 10_000, 'Most workers at any time. Default 3.'),
   workersMin: Count(0, 10_000, 'Fewest workers kept. Default 0.'),
+  computeType: optional(computeType),
+  type: optional(endpointType),
 };
 
 const EXAMPLE = {
@@ -46,8 +48,6 @@ const EXAMPLE = {
 export const EndpointCreateInput = Type.Object({
   ...settings,
   templateId: TemplateId,
-  computeType: optional(computeType),
-  type: optional(endpointType),
 }, { $id: 'EndpointCreateInput', examples: [EXAMPLE] });
 export type EndpointCreateInput = Static<typeof EndpointCreateInput>;
 

@@ -28,7 +28,7 @@ export function templateFields(input: TemplateCreateInput | TemplateUpdateInput)
   change(fields, 'registryAuthId', input.containerRegistryAuthId);
   change(fields, 'public', input.isPublic);
   change(fields, 'readme', input.readme);
-  if ('category' in input) change(fields, 'category', input.category);
-  if ('isServerless' in input) change(fields, 'serverless', input.isServerless);
+  change(fields, 'category', input.category);
+  change(fields, 'serverless', input.isServerless);
   return fields;
 }

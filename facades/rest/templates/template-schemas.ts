@@ -7,18 +7,20 @@ import { Port } from '../port.ts';
 import { textMap } from '../text-map.ts';
 
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });
-const category = oneOf(['NVIDIA', 'AMD', 'CPU'], 'Kind of machine it is made for. Default NVIDIA.');
+const category = oneOf(['NVIDIA', 'AMD', 'CPU'], 'Kind of machine it is made for. Default NVIDIA. Fixed after creation.');
 const Name = Type.String({ minLength: 1, maxLength: 191, description: 'Unique in the account.' });
 const ImageName = Type.String({ maxLength: 4_096, description: 'Container image.' });
 
-/** Fields that create and update share; none is required here. */
+/** Fields that create and update share; none is required here. A change may name the fixed ones with the value that they have. */
 const settings = {
+  category: optional(category),
   containerDiskInGb: optional(Type.Integer({ minimum: 1, maximum: 65_536, description: 'Disk of the container in GB. Default 50.' })),
   containerRegistryAuthId: optional(Type.String({ maxLength: 191, description: 'Credentials for the image\'s registry; empty: none.' })),
   dockerEntrypoint: optional(Words('Replaces the image\'s entry point.')),
   dockerStartCmd: optional(Words('Command line; with the process executor the program and its arguments.')),
   env: optional(textMap('Environment of the workers.')),
   isPublic: optional(Type.Boolean({ description: 'Visible to all accounts. Default false.' })),
+  isServerless: optional(Type.Boolean({ description: 'Made for endpoints rather than for pods. Default false. Fixed after creation.' })),
   ports: optional(Type.Array(Port, {
     maxItems: 100, description: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints.',
   })),
@@ -35,8 +37,6 @@ export const TemplateCreateInput = Type.Object({
   ...settings,
   name: Name,
   imageName: ImageName,
-  category: optional(category),
-  isServerless: optional(Type.Boolean({ description: 'Made for endpoints rather than for pods. Default false.' })),
 }, { $id: 'TemplateCreateInput', examples: [EXAMPLE] });
 export type TemplateCreateInput = Static<typeof TemplateCreateInput>;
 

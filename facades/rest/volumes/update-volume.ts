@@ -20,6 +20,7 @@ export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts):
       const fields = noChanges<NetworkVolume>();
       change(fields, 'name', request.body.name);
       change(fields, 'sizeGb', request.body.size);
+      change(fields, 'dataCenterId', request.body.dataCenterId);
       const { changes, mask } = fields;
       const options = { apiKey: request.caller.apiKey, repeatable: true };
       // Nothing to change is not a fault here: the volume is answered as it is.

@@ -4,13 +4,14 @@ import type { Static } from 'typebox';
 import { optional } from '../optional.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 191, description: 'For people.' });
+const DataCenter = Type.String({ minLength: 1, maxLength: 64, description: 'Data centre whose machines see it. Fixed after creation.' });
 const Size = Type.Integer({ minimum: 0, maximum: 4_000, description: 'Size in GB. It only ever grows.' });
 
 /** Body of POST /networkvolumes. */
 export const NetworkVolumeCreateInput = Type.Object({
   name: Name,
   size: Size,
-  dataCenterId: Type.String({ minLength: 1, maxLength: 64, description: 'Data centre whose machines see it. Fixed after creation.' }),
+  dataCenterId: DataCenter,
 }, { $id: 'NetworkVolumeCreateInput', examples: [{ name: 'models', size: 100, dataCenterId: 'EU-RO-1' }] });
 export type NetworkVolumeCreateInput = Static<typeof NetworkVolumeCreateInput>;
 
@@ -18,6 +19,7 @@ export type NetworkVolumeCreateInput = Static<typeof NetworkVolumeCreateInput>;
 export const NetworkVolumeUpdateInput = Type.Object({
   name: optional(Name),
   size: optional(Size),
+  dataCenterId: optional(DataCenter),
 }, { $id: 'NetworkVolumeUpdateInput', examples: [{ size: 200 }] });
 export type NetworkVolumeUpdateInput = Static<typeof NetworkVolumeUpdateInput>;
 

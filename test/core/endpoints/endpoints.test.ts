@@ -29,7 +29,7 @@ const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a long name', { name: 'x'.repeat(192) }, /name has 192 characters/],
   ['a NUL in the name', { name: 'a\0b' }, /cannot be stored/],
   ['an unknown template', { templateId: 'nosuch' }, /no template "nosuch"/],
-  ['no template', { templateId: '' }, /no template ""/],
+  ['no template', { templateId: '' }, /template_id is required/],
   ['an unknown pool', { gpuIds: ['AMPERE_99'] }, /"AMPERE_99" is not known; allowed is a pool \(AMPERE_16, AMPERE_24, .*or a type name \(NVIDIA RTX A4000/],
   ['an unknown excluded type', { gpuIds: ['AMPERE_24', '-L4'] }, /a type name after the '-'/],
   ['everything excluded', { gpuIds: ['NVIDIA L4', '-NVIDIA L4'] }, /every GPU type is excluded/],
@@ -99,8 +99,12 @@ t.test('updates touch what the mask names', async (t) => {
   for (const [fields, version] of versions) t.equal((await core.updateEndpoint(id, fields)).endpoint!.version, version, JSON.stringify(fields));
   t.equal(await sealed(), null);
   t.match(await reasonOf(core.updateEndpoint(id, {})), /update_mask is empty/);
-  t.match(await reasonOf(core.updateEndpoint(id, { type: EndpointType.LB })), /"type" cannot be changed; allowed are name, /);
-  t.match(await reasonOf(core.updateEndpoint(id, { version: 9 })), /"version" cannot be changed/);
+  t.match((await core.updateEndpoint(id, { name: 'c', type: EndpointType.QB, computeType: 'GPU' })).endpoint, { name: 'c', version: 5 }, 'the same type');
+  t.match(await reasonOf(core.updateEndpoint(id, { type: EndpointType.LB })), /^INVALID_REQUEST: type is fixed after creation and is "QB" here/);
+  t.match(await reasonOf(core.updateEndpoint(id, { computeType: 'CPU' })), /^INVALID_REQUEST: compute_type is fixed/);
+  t.match(await reasonOf(core.updateEndpoint(id, { version: 9 })), /^INVALID_REQUEST: version cannot be changed$/);
+  const odd = { endpoint: Endpoint.fromPartial({ id }), updateMask: ['constructor'] };
+  t.match(await reasonOf(call(core.clients.endpoints, 'updateEndpoint', odd, core.key)), /"constructor" is no field; allowed are name, /);
   t.match(await reasonOf(core.updateEndpoint(id, { workersMax: 1, workersMin: 2 })), /workers_min is 2/);
   t.match(await reasonOf(core.updateEndpoint('nosuch', { name: 'x' })), /^ENDPOINT_NOT_FOUND/);
 });
@@ -125,7 +129,9 @@ t.test('templates: names, masks, use', async (t) => {
     call(templates, 'updateTemplate', { template: Template.fromPartial({ ...fields, id }), updateMask }, core.key);
   t.match(await reasonOf(update({ name: 'two' }, ['name'])), /^NAME_TAKEN/);
   t.match((await update({ name: 'three', readme: 'hi' }, ['name', 'readme'])).template, { name: 'three', readme: 'hi', ports: ['8888/http', '22/tcp'] });
-  t.match(await reasonOf(update({}, ['category'])), /"category" cannot be changed/);
+  t.match((await update({ readme: 'again', category: 'NVIDIA' }, ['readme', 'category', 'serverless'])).template, { readme: 'again' }, 'fixed, and the same');
+  t.match(await reasonOf(update({ category: 'AMD' }, ['category'])), /^INVALID_REQUEST: category is fixed after creation and is "NVIDIA" here/);
+  t.match(await reasonOf(update({ serverless: true }, ['serverless'])), /^INVALID_REQUEST: serverless is fixed/);
   t.match(await reasonOf(update({}, [])), /update_mask is empty/);
   for (const [fields, why] of [
     [{ name: '' }, /name has 0/], [{ startCommand: [] }, /image_name or start_command/], [{ startCommand: [''] }, /names no program/],

@@ -3,7 +3,7 @@ import t from 'tap';
 import { presentDataCenter, stockIn, stockWord } from '../../../facades/graphql/catalog/present-catalog.ts';
 import { numberOf, timeTextOf } from '../../../facades/graphql/core-message.ts';
 import { lowestVersion, versionsFrom } from '../../../facades/graphql/cuda-versions.ts';
-import { endpointFields, withoutFixed } from '../../../facades/graphql/endpoints/endpoint-fields.ts';
+import { endpointFields } from '../../../facades/graphql/endpoints/endpoint-fields.ts';
 import { commandOf, commandText, listOf } from '../../../facades/graphql/list-text.ts';
 import { newPod } from '../../../facades/graphql/pods/pod-fields.ts';
 import { presentPod } from '../../../facades/graphql/pods/present-pod.ts';
@@ -53,9 +53,7 @@ t.test('fields of an endpoint: only what the input names', async (t) => {
   t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: [{ networkVolumeId: 'b' }] }).changes, { networkVolumeIds: ['b'] });
   t.same(endpointFields({ networkVolumeIds: [] }).mask, ['network_volume_ids']);
   t.same(endpointFields({ name: 'x-fb' }).mask, ['name', 'flash_boot_type']);
-  const both = endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] });
-  t.same(withoutFixed(both, { type: 'ENDPOINT_TYPE_LB', computeType: 'CPU' }).mask, ['name']);
-  t.same(withoutFixed(both, { type: 'ENDPOINT_TYPE_QB', computeType: 'GPU' }).mask, ['name', 'compute_type', 'type']);
+  t.same(endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] }).mask, ['name', 'compute_type', 'type']);
 });
 
 t.test('pods', async (t) => {

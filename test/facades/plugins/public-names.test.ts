@@ -7,6 +7,8 @@ const CASES: [text: string, rest: string, graphql: string][] = [
   ['gpu_ids: "gpu_ids" is not known', 'gpuTypeIds: "gpu_ids" is not known', 'gpuIds: "gpu_ids" is not known'],
   ['start_command names no program', 'dockerStartCmd names no program', 'dockerArgs names no program'],
   ['size_gb is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"'],
+  ['serverless is fixed', 'isServerless is fixed', 'isServerless is fixed'],
+  ['entrypoint[0] is serverless', 'dockerEntrypoint[0] is serverless', 'entrypoint[0] is serverless'],
   ['env: my_variable is longer', 'env: my_variable is longer', 'env: my_variable is longer'],
 ];
 
