@@ -92,10 +92,10 @@ export function outcomeFromMessage(message: OutcomeMessage): AttemptOutcome | un
   return key && kind && { ...key, kind, output: message.output, error: message.error };
 }
 
-/** What a report says; undefined when its state is none. */
+/** What a report says; undefined when its state is none, or its id one that PostgreSQL refuses: it would be tried for ever. */
 export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
   const state = STATES[report.state];
-  if (!state) return undefined;
+  if (!state || report.workerId.includes('\0')) return undefined;
   return {
     workerId: report.workerId,
     state,

@@ -8,6 +8,7 @@ import type { OpenCredentials } from './agent-messages.ts';
 
 /** Where a network volume appears in a pod that names no place (compat.md 3.7). */
 const POD_VOLUME_PATH = '/workspace';
+const POD_ID = /^[a-z0-9]{1,64}$/;
 
 const STATES: Record<PodState, State | undefined> = {
   [PodState.UNSPECIFIED]: undefined,
@@ -50,8 +51,8 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
   };
 }
 
-/** What a report says; undefined when its state is none. */
+/** What a report says; undefined when its state is none, or its id one that no pod has and PostgreSQL may refuse. */
 export function podFactsFromReport(report: PodReport): PodFacts | undefined {
   const state = STATES[report.state];
-  return state && { podId: report.podId, run: report.run, state, reason: reasonOf(report.reason), exitCode: report.exitCode ?? null };
+  return state && POD_ID.test(report.podId) ? { podId: report.podId, run: report.run, state, reason: reasonOf(report.reason), exitCode: report.exitCode ?? null } : undefined;
 }

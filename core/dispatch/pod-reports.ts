@@ -1,16 +1,25 @@
-/** Writes what agents observe of their pods: the latest of each pod, in the order in which it came, tried again until it is written. */
+/**
+ * Writes what agents observe of their pods: the latest of each pod, in the order in which it came, tried again until it is written. What a
+ * session said is written only while no later one speaks for its machine.
+ */
 import type { PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
+import type { MachineSession } from '../store/machine-store.ts';
 import type { PodFacts, PodReportStore } from '../store/pod-report-store.ts';
 import { podFactsFromReport } from './pod-messages.ts';
 
 const RETRY = { firstMs: 100, maxMs: 2_000 };
 /** Most pods that one message may report. */
 const PODS_MAX = 10_000;
+
+interface Waiting {
+  session: MachineSession;
+  facts: Map<string, PodFacts>;
+}
 
 /** What it needs. */
 export interface PodReportsOptions {
@@ -20,13 +29,13 @@ export interface PodReportsOptions {
   logger: Logger;
 }
 
-/** See the file's first line. */
+/** See the file's first lines. */
 export class PodReports implements Service {
   readonly name = 'pod reports';
   readonly #options: PodReportsOptions;
   readonly #stopping = new AbortController();
-  /** Latest facts to write, by machine and pod. */
-  readonly #waiting = new Map<string, Map<string, PodFacts>>();
+  /** Latest facts to write, by session and pod. */
+  readonly #waiting = new Map<string, Waiting>();
   #writing: Promise<void> | undefined;
 
   constructor(options: PodReportsOptions) {
@@ -40,20 +49,19 @@ export class PodReports implements Service {
     await this.#writing;
   }
 
-  /** The full picture of a hello. What an earlier session left to be written is older and is dropped. */
-  async begin(machineId: string, reports: readonly PodReport[]): Promise<void> {
-    this.#waiting.delete(machineId);
-    await this.#options.podReports.missing(machineId, reports.map((report) => report.podId));
-    this.changed(machineId, reports);
+  /** The full picture of a hello. */
+  async begin(session: MachineSession, reports: readonly PodReport[]): Promise<void> {
+    await this.#options.podReports.missing(session.machineId, reports.map((report) => report.podId));
+    this.changed(session, reports);
   }
 
   /** Pods that changed. */
-  changed(machineId: string, reports: readonly PodReport[]): void {
+  changed(session: MachineSession, reports: readonly PodReport[]): void {
     const facts = reports.slice(0, PODS_MAX).flatMap((report) => podFactsFromReport(report) ?? []);
     if (facts.length === 0) return;
-    const waiting = this.#waiting.get(machineId) ?? new Map<string, PodFacts>();
-    for (const fact of facts) waiting.set(fact.podId, fact);
-    this.#waiting.set(machineId, waiting);
+    const waiting = this.#waiting.get(session.sessionId) ?? { session, facts: new Map<string, PodFacts>() };
+    for (const fact of facts) waiting.facts.set(fact.podId, fact);
+    this.#waiting.set(session.sessionId, waiting);
     this.#writing ??= this.#write();
   }
 
@@ -62,16 +70,16 @@ export class PodReports implements Service {
     const { podReports, clock, random, logger } = this.#options;
     let failures = 0;
     for (let [next] = this.#waiting; next && !this.#stopping.signal.aborted; [next] = this.#waiting) {
-      const [machineId, facts] = next;
-      this.#waiting.delete(machineId);
+      const [sessionId, { session, facts }] = next;
+      this.#waiting.delete(sessionId);
       try {
-        await podReports.report(machineId, [...facts.values()]);
+        await podReports.report(session, [...facts.values()]);
         failures = 0;
       } catch (error) {
         failures += 1;
-        logger.warn({ err: error, machineId }, 'pod reports were not written, will try again');
+        logger.warn({ err: error, machineId: session.machineId }, 'pod reports were not written, will try again');
         // What came meanwhile is newer.
-        this.#waiting.set(machineId, new Map([...facts, ...(this.#waiting.get(machineId) ?? [])]));
+        this.#waiting.set(sessionId, { session, facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]) });
         await delay(clock, backoffMs(failures, RETRY, random), this.#stopping.signal);
       }
     }

@@ -188,7 +188,7 @@ export class Session implements AssignmentSink {
       attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
     )));
     await workers.endUnlisted(machine.id, hello!.workers.map((report) => report.workerId));
-    await pods.begin(machine.id, hello!.pods);
+    await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down');
     this.#open(hello!, held, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
@@ -211,7 +211,7 @@ export class Session implements AssignmentSink {
     this.#inbox.chunks(message.chunks);
     this.#inbox.progress(message.progress);
     this.#inbox.outcomes(message.outcomes);
-    this.#context.pods.changed(this.#machineId, message.pods);
+    this.#context.pods.changed({ machineId: this.#machineId, sessionId: this.id }, message.pods);
     for (const reply of message.logReplies) this.#context.onLogReply(reply);
   }
 

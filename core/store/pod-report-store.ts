@@ -1,6 +1,7 @@
 /** What agents are told about their pods, and what they observe of them. */
 import type { PodDesired, PodState } from '../domain/pod.ts';
 import type { Database } from './database.ts';
+import type { MachineSession } from './machine-store.ts';
 
 /** One pod as its agent sees it. */
 export interface PodFacts {
@@ -47,15 +48,19 @@ export class PodReportStore {
     this.#database = database;
   }
 
-  /** Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone. */
-  async report(machineId: string, facts: readonly PodFacts[]): Promise<void> {
+  /**
+   * Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone, and so is everything
+   * when a later session speaks for the machine: it has told how things are now.
+   */
+  async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
     await this.#database.sql`
       UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code,
         state_changed_at = CASE WHEN p.state = r.state THEN p.state_changed_at ELSE now() END
       FROM unnest(${facts.map((f) => f.podId)}::text[], ${facts.map((f) => f.run)}::int[], ${facts.map((f) => f.state)}::text[],
         ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[]) AS r (id, run, state, reason, exit_code)
       WHERE p.id = r.id AND p.machine_id = ${machineId} AND p.run = r.run
-        AND (p.state, p.status_text, p.exit_code) IS DISTINCT FROM (r.state, r.reason, r.exit_code)`;
+        AND (p.state, p.status_text, p.exit_code) IS DISTINCT FROM (r.state, r.reason, r.exit_code)
+        AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
   }
 
   /** Notes that an agent came back without some of its machine's pods: their processes are gone; those that shall run are started again. */

@@ -1,0 +1,49 @@
+/** Reports of pods: which session's count, and what a report that cannot be stored does to the others. */
+import t from 'tap';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { openDatabase } from '../../../core/store/database.ts';
+import { PodReportStore } from '../../../core/store/pod-report-store.ts';
+import type { PodFacts } from '../../../core/store/pod-report-store.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+import { podCalls } from '../../helpers/pods.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
+
+t.test('a report that cannot be stored keeps no other from being written', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  const pods = podCalls(core.clients, core.key);
+  const { id } = await pods.create(CPU);
+  const facts = { run: 1, state: PodState.RUNNING, reason: '' };
+  agent.send({ pods: [{ ...facts, podId: 'a\0b' }, { ...facts, podId: id }] });
+  await pods.reach(id, 'RUNNING');
+  const endpointId = await core.createEndpoint();
+  agent.send({ workers: [{ workerId: 'a\0b', endpointId, state: WorkerState.READY, capacity: 1 }] });
+  await core.ready(endpointId);
+});
+
+t.test('what an earlier session says late changes nothing', async (t) => {
+  const core = await startReplicas(t);
+  const { machineId } = await core.joinAgent();
+  const pods = podCalls(core.clients, core.key);
+  const { id } = await pods.create(CPU);
+  const database = openDatabase(core.url, { logger: createLogger('test', 'silent') });
+  t.teardown(() => database.close());
+  const store = new PodReportStore(database);
+  const [row] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
+  const facts = (state: PodFacts['state']): PodFacts[] => [{ podId: id, run: 1, state, reason: '', exitCode: null }];
+  await store.report({ machineId, sessionId: row!.session_id as string }, facts('RUNNING'));
+  t.equal((await pods.get(id)).state, PodState.RUNNING);
+  await store.report({ machineId, sessionId: 'an earlier one' }, facts('FAILED'));
+  t.equal((await pods.get(id)).state, PodState.RUNNING);
+  await core.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId}`;
+  await store.report({ machineId, sessionId: row!.session_id as string }, facts('FAILED'));
+  t.equal((await pods.get(id)).state, PodState.FAILED, 'the last words of one that ended in order count');
+});
