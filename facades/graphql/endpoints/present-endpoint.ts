@@ -3,7 +3,7 @@ import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slip
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { numberOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
-import { lowestVersion } from '../cuda-versions.ts';
+import { lowestVersion } from '../../rest/cuda-versions.ts';
 import { textOf, variablesOf } from '../list-text.ts';
 
 /** What the resolvers of an endpoint's own objects start from. */

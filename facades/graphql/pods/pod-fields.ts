@@ -3,7 +3,7 @@ import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { change, noChanges } from '../../rest/mask-fields.ts';
 import type { FieldChanges } from '../../rest/mask-fields.ts';
 import { refused } from '../core-calls.ts';
-import { versionsFrom } from '../cuda-versions.ts';
+import { versionsFrom } from '../../rest/cuda-versions.ts';
 import { commandOf, environmentOf, listOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
 

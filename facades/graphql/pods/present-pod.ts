@@ -1,6 +1,7 @@
 /** Contract pods to the public schema's fields. What is zero or empty is left out on the wire, so each has its default here. */
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { statusChange } from '../../rest/pods/status-change.ts';
 import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { commandText, textOf } from '../list-text.ts';
@@ -8,10 +9,6 @@ import { commandText, textOf } from '../list-text.ts';
 /** Two capital letters are a country; everything else that a machine carries is a data centre. */
 const COUNTRY_CODE = /^[A-Z]{2}$/;
 const MIB_PER_GB = 1_024;
-
-const STATE_WORDS: Readonly<Record<number, string>> = {
-  [PodState.STARTING]: 'Starting', [PodState.RUNNING]: 'Running', [PodState.EXITED]: 'Exited', [PodState.FAILED]: 'Failed',
-};
 
 /** Pod of the public schema. `nowMs`: wall clock in milliseconds. */
 export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
@@ -43,7 +40,7 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
     costPerHr: cost,
     adjustedCostPerHr: cost,
     locked: pod.locked ?? false,
-    lastStatusChange: statusChange(pod),
+    lastStatusChange: statusChange(pod.statusText ?? '', numberOf(pod.state), timeTextOf(pod.stateChangeTime)),
     lastStartedAt: timeTextOf(pod.lastStartTime),
     createdAt: timeTextOf(pod.createTime),
     uptimeSeconds,
@@ -56,12 +53,6 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
 /** US dollars an hour that it costs now. */
 export function costPerHour(pod: CoreMessage<Pod>): number {
   return pod.desiredStatus === PodStatus.EXITED ? 0 : numberOf(pod.costPerHour);
-}
-
-function statusChange(pod: CoreMessage<Pod>): string {
-  const words = pod.statusText || STATE_WORDS[numberOf(pod.state)] || '';
-  const time = timeTextOf(pod.stateChangeTime);
-  return time === null ? words : `${words}: ${time}`;
 }
 
 function machineOf({ machine, gpuTypeId }: CoreMessage<Pod>) {

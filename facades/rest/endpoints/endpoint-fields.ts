@@ -1,12 +1,10 @@
 /** Public endpoint settings to contract fields. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { versionsFrom } from '../cuda-versions.ts';
 import type { EndpointCreateInput, EndpointUpdateInput } from './endpoint-schemas.ts';
 import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
-
-/** CUDA versions that `minCudaVersion` chooses from, newest first (compat.md 3.4). */
-const CUDA_VERSIONS = ['13.0', '12.9', '12.8', '12.7', '12.6', '12.5', '12.4', '12.3', '12.2', '12.1', '12.0', '11.8'];
 
 /** The fields that a body names. */
 export function endpointFields(input: EndpointCreateInput | EndpointUpdateInput): FieldChanges<Endpoint> {
@@ -45,8 +43,5 @@ function volumes({ networkVolumeId, networkVolumeIds }: EndpointUpdateInput): st
 
 function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointUpdateInput): string[] | undefined {
   if (allowedCudaVersions !== undefined || minCudaVersion === undefined) return allowedCudaVersions;
-  if (minCudaVersion === '') return [];
-  const newerOrSame = CUDA_VERSIONS.filter((version) => Number(version) >= Number(minCudaVersion));
-  // Unknown or newer than the list: it stands for itself, and core refuses what is no version.
-  return newerOrSame.length > 0 ? newerOrSame : [minCudaVersion];
+  return minCudaVersion === '' ? [] : versionsFrom(minCudaVersion);
 }

@@ -72,6 +72,7 @@ export const EndpointRecord = Type.Object({
   gpuTypeIds: Type.Array(Type.String()),
   gpuCount: Type.Integer(),
   allowedCudaVersions: Type.Array(Type.String()),
+  minCudaVersion: Type.Optional(Type.String({ description: 'Lowest of allowedCudaVersions. Missing: any will do.' })),
   dataCenterIds: Type.Array(Type.String()),
   env: textMap('Environment of the workers, over the template\'s.'),
   executionTimeoutMs: Type.Integer(),

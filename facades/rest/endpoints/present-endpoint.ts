@@ -4,6 +4,7 @@ import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
+import { lowestVersion } from '../cuda-versions.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
@@ -18,6 +19,7 @@ export interface EndpointCompany {
 export function presentEndpoint(endpoint: Endpoint | undefined, accountId: string, company: EndpointCompany = {}): EndpointRecord {
   if (endpoint === undefined) throw new CoreError('INTERNAL', 'core answered without an endpoint');
   const [networkVolumeId] = endpoint.networkVolumeIds;
+  const minCudaVersion = lowestVersion(endpoint.allowedCudaVersions);
   const { template, workers } = company;
   return {
     id: endpoint.id,
@@ -32,6 +34,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     gpuTypeIds: endpoint.gpuIds,
     gpuCount: endpoint.gpuCount,
     allowedCudaVersions: endpoint.allowedCudaVersions,
+    ...(minCudaVersion === null ? {} : { minCudaVersion }),
     dataCenterIds: endpoint.locations,
     env: endpoint.env,
     executionTimeoutMs: endpoint.executionTimeoutMs,

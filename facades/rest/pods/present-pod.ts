@@ -8,6 +8,7 @@ import { presentTemplate } from '../templates/present-template.ts';
 import { presentVolume } from '../volumes/present-volume.ts';
 import { desiredStatusOf } from './pod-query.ts';
 import type { PodRecord } from './pod-record.ts';
+import { statusChange } from './status-change.ts';
 
 /** What is shown with a pod when it is asked for. */
 export interface PodCompany {
@@ -29,7 +30,7 @@ export function presentPod(pod: Pod | undefined, accountId: string, company: Pod
     image: pod.imageName,
     consumerUserId: accountId,
     desiredStatus: desiredStatusOf(pod),
-    lastStatusChange: pod.statusText,
+    lastStatusChange: statusChange(pod.statusText, pod.state, pod.stateChangeTime?.toISOString() ?? null),
     ...(pod.lastStartTime === undefined ? {} : { lastStartedAt: pod.lastStartTime.toISOString() }),
     machineId: pod.machine?.id ?? '',
     endpointId: isWorker ? pod.endpointId : null,

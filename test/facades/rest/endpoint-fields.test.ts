@@ -28,6 +28,7 @@ t.test('every field has its place', async (t) => {
 
 t.test('a minimum of CUDA is the list from there on', async (t) => {
   t.same(endpointFields({ minCudaVersion: '12.8' }).changes.allowedCudaVersions, ['13.0', '12.9', '12.8']);
+  t.same(endpointFields({ minCudaVersion: '12.10' }).changes.allowedCudaVersions, ['13.0'], 'newer than 12.9');
   t.same(endpointFields({ minCudaVersion: '14.1' }).changes.allowedCudaVersions, ['14.1']);
   t.same(endpointFields({ minCudaVersion: '12.0', allowedCudaVersions: ['11.8'] }).changes.allowedCudaVersions, ['11.8']);
 });
@@ -48,5 +49,7 @@ t.test('the public record', async (t) => {
     id: 'e', userId: 'user_1', type: 'QB', computeType: 'GPU', gpuTypeIds: ['NVIDIA L4'], idleTimeout: 5, scalerType: 'QUEUE_DELAY',
     workersMin: 0, workersMax: 3, networkVolumeId: 'v', flashboot: false, createdAt: '1970-01-01T00:00:00.000Z',
   });
+  t.notOk('minCudaVersion' in record);
+  t.equal(presentEndpoint({ ...stored, allowedCudaVersions: ['12.9', '12.10'] }, 'user_1').minCudaVersion, '12.9', 'a number for each part');
   t.notMatch(JSON.stringify(record), 'whsec_', 'secrets are not shown');
 });

@@ -3,7 +3,7 @@ import t from 'tap';
 import { newPodFields, podFields } from '../../../facades/rest/pods/pod-fields.ts';
 import { fits } from '../../../facades/rest/pods/pod-query.ts';
 import { presentPod } from '../../../facades/rest/pods/present-pod.ts';
-import { Pod, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
+import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 
 const machine = { id: 'm', name: 'host', gpus: [{ uuid: 'g', name: 'NVIDIA L4', memoryMib: 24_000, migProfile: '' }], locations: ['RO',
   'EU-RO-1'], memoryMib: 65_000, cpuCount: 8 };
@@ -40,6 +40,8 @@ t.test('the public record', async (t) => {
     env: { A: '1' }, gpu: { id: 'NVIDIA L4', count: 2, securePrice: 1.5 }, costPerHr: 3, memoryInGb: 63, vcpuCount: 8, endpointId: null,
     containerRegistryAuthId: 'r', templateId: 't', consumerUserId: 'user_1',
   });
+  const running = { ...stored, statusText: '', state: PodState.RUNNING, stateChangeTime: new Date(0) };
+  t.equal(presentPod(running, 'u').lastStatusChange, 'Running: 1970-01-01T00:00:00.000Z');
   t.notOk('machine' in record || 'slsVersion' in record);
   t.match(presentPod(stored, 'u', { machine: true }).machine, { location: 'RO', dataCenterId: 'EU-RO-1', note: 'host',
     gpuTypeId: 'NVIDIA L4', gpuAvailable: 1 });
