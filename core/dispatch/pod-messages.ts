@@ -52,7 +52,8 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
 }
 
 /** What a report says; undefined when its state is none, or its id one that no pod has and PostgreSQL may refuse. */
-export function podFactsFromReport(report: PodReport): PodFacts | undefined {
-  const state = STATES[report.state];
-  return state && POD_ID.test(report.podId) ? { podId: report.podId, run: report.run, state, reason: reasonOf(report.reason), exitCode: report.exitCode ?? null } : undefined;
+export function podFactsFromReport({ podId, run, state: reported, reason, exitCode }: PodReport): PodFacts | undefined {
+  const state = STATES[reported];
+  if (!state || !POD_ID.test(podId)) return undefined;
+  return { podId, run, state, reason: reasonOf(reason), exitCode: exitCode ?? null };
 }

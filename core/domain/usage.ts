@@ -37,6 +37,10 @@ export interface UsageRecord {
 
 /** Most periods of one answer (usage_service.proto). */
 export const PERIODS_MAX = 10_000;
+/** Most records of one answer, which must stay far from the largest message. */
+export const USAGE_RECORDS_MAX = 50_000;
+/** Most pieces of spans that are summed up, which takes a second or two. */
+const PIECES_MAX = 500_000;
 /** How far back usage is summed up when nothing is said, in milliseconds. */
 export const USAGE_SPAN_MS = 30 * 86_400_000;
 /** Most prices of one call (usage_service.proto). */
@@ -64,6 +68,12 @@ export function checkUsageQuery(query: UsageQuery): void {
     throw invalid(`start_time and end_time are ${apart}; ask for less or for longer periods`);
   }
   if (query.grouping === 'ENDPOINT' && query.kind !== 'WORKER') throw invalid('grouping ENDPOINT is for workers only');
+}
+
+/** Fails with INVALID_REQUEST when a sum has too many parts: pieces of spans that lie in one period each, or records of its answer. */
+export function checkUsageCost(pieces: number, records: number): void {
+  if (pieces <= PIECES_MAX && records <= USAGE_RECORDS_MAX) return;
+  throw invalid('this is too much to sum up at once; ask for less time, for longer periods, for one thing, or by another grouping');
 }
 
 /** Checks prices and answers them with the names that machines report. INVALID_REQUEST: a fault, or an item is named twice. */

@@ -1,29 +1,82 @@
 /** Reads metered time. Triggers write it (migration 0001), in the transaction of whatever makes, ends or deletes the thing. */
+import { DomainError } from '../domain/errors.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
+import { USAGE_RECORDS_MAX, checkUsageCost } from '../domain/usage.ts';
 import type { UsageBucket, UsageGrouping, UsageQuery, UsageRecord } from '../domain/usage.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import type { Database } from './database.ts';
 
 const GROUP_COLUMNS: Record<UsageGrouping, string> = { SUBJECT: 'subject_id', ENDPOINT: 'endpoint_id', GPU_TYPE: 'gpu_type_id' };
 const STEPS: Record<UsageBucket, string> = { hour: '1 hour', day: '1 day', week: '7 days', month: '1 month', year: '1 year' };
 
+const STEP_SECONDS: Record<UsageBucket, number> = { hour: 3_600, day: 86_400, week: 604_800, month: 28 * 86_400, year: 365 * 86_400 };
+/** Sums take seconds in the worst case: more of them at once would take the connections that leases are extended on. */
+const AT_ONCE_MAX = 2;
+const WAITING_MAX = 200;
+const OF_ACCOUNT_MAX = 4;
+
+/** What one account asks for. */
+interface Asked extends UsageQuery {
+  accountId: string;
+}
+
 /** See the file's first line. */
 export class UsageStore {
   readonly #database: Database;
+  readonly #turns: Batcher<Asked, UsageRecord[]>;
+  /** Calls that wait or run, by account. */
+  readonly #asking = new Map<string, number>();
 
   constructor(database: Database) {
     this.#database = database;
+    this.#turns = new Batcher({
+      name: 'usage', itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: AT_ONCE_MAX, flush: async ([asked]) => [await this.#list(asked!)],
+    });
   }
 
   /**
    * Sums an account's usage up by period and group, in this order. Each span is cut into the periods it touches: their number is what the
-   * spans cover, not what was asked for. Periods are counted in UTC without a zone, so that no setting of the server can shift them.
+   * spans cover, not what was asked for. INVALID_REQUEST: too many of them, or of records. RATE_LIMITED: the account asks too often at once.
    */
   async list(accountId: string, query: UsageQuery): Promise<UsageRecord[]> {
+    const asking = this.#asking.get(accountId) ?? 0;
+    if (asking >= OF_ACCOUNT_MAX) throw new DomainError('RATE_LIMITED', 'Usage is being summed up for this account already; try again shortly.');
+    this.#asking.set(accountId, asking + 1);
+    try {
+      return await this.#turns.add({ ...query, accountId });
+    } finally {
+      const left = this.#asking.get(accountId)! - 1;
+      if (left > 0) this.#asking.set(accountId, left);
+      else this.#asking.delete(accountId);
+    }
+  }
+
+  /** Periods are counted in UTC without a zone, so that no setting of the server can shift them. */
+  async #list(asked: Asked): Promise<UsageRecord[]> {
     const { sql } = this.#database;
-    const { bucket, startMs, endMs } = query;
+    const { bucket, grouping } = asked;
     const step = STEPS[bucket];
-    return sql<UsageRecord[]>`
-      WITH asked AS (
+    const [cost] = await sql<{ pieces: number }[]>`
+      WITH ${this.#spans(asked)}
+      SELECT coalesce(sum(1 + extract(epoch FROM until - since) / ${STEP_SECONDS[bucket]}::float8), 0)::float8 AS pieces FROM span`;
+    checkUsageCost(cost!.pieces, 0);
+    const records = await sql<UsageRecord[]>`
+      WITH ${this.#spans(asked)}, piece AS (
+        SELECT period, s.*, extract(epoch FROM least(s.until, period + ${step}::interval) - greatest(s.since, period)) AS seconds
+        FROM span s, generate_series(date_trunc(${bucket}, s.since), s.until, ${step}::interval) AS period
+      )
+      SELECT (extract(epoch FROM period) * 1000)::float8 AS "startMs", ${sql(GROUP_COLUMNS[grouping])} AS "group",
+        sum(seconds / 3600 * usd_per_hour)::float8 AS "amountUsd", round(sum(seconds) * 1000)::float8 AS "billedMs",
+        max(disk_gb) AS "diskGb"
+      FROM piece WHERE seconds > 0 GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${USAGE_RECORDS_MAX + 1}`;
+    checkUsageCost(0, records.length);
+    return records;
+  }
+
+  /** The spans that are meant, cut to the time that was asked for: the first parts of a WITH. */
+  #spans({ accountId, startMs, endMs, ...query }: Asked) {
+    return this.#database.sql`
+      asked AS (
         SELECT to_timestamp(${startMs}::float8 / 1000) AT TIME ZONE 'UTC' AS since,
           to_timestamp(${endMs}::float8 / 1000) AT TIME ZONE 'UTC' AS until
       ), span AS (
@@ -38,13 +91,6 @@ export class UsageStore {
           AND (cardinality(${query.dataCenterIds}::text[]) = 0 OR s.locations && ${query.dataCenterIds}::text[])
           AND (${query.templateId} = '' OR s.template_id = ${query.templateId})
           AND (${query.imageName} = '' OR s.image_name = ${query.imageName})
-      ), piece AS (
-        SELECT period, s.*, extract(epoch FROM least(s.until, period + ${step}::interval) - greatest(s.since, period)) AS seconds
-        FROM span s, generate_series(date_trunc(${bucket}, s.since), s.until, ${step}::interval) AS period
-      )
-      SELECT (extract(epoch FROM period) * 1000)::float8 AS "startMs", ${sql(GROUP_COLUMNS[query.grouping])} AS "group",
-        sum(seconds / 3600 * usd_per_hour)::float8 AS "amountUsd", round(sum(seconds) * 1000)::float8 AS "billedMs",
-        max(disk_gb) AS "diskGb"
-      FROM piece WHERE seconds > 0 GROUP BY 1, 2 ORDER BY 1, 2`;
+      )`;
   }
 }

@@ -808,7 +808,10 @@ export const SetPricesResponse: MessageFns<SetPricesResponse> = {
 /** Metered time of the caller's account, to the millisecond by the database clock, and what it costs by the operator's price table. */
 export type UsageServiceService = typeof UsageServiceService;
 export const UsageServiceService = {
-  /** Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order or there are over 10,000 periods. */
+  /**
+   * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
+   * answer would have over 50,000 records. RESOURCE_EXHAUSTED: the account has four sums under way.
+   */
   listUsage: {
     path: "/slipway.v1.UsageService/ListUsage" as const,
     requestStream: false as const,
@@ -841,7 +844,10 @@ export const UsageServiceService = {
 } as const;
 
 export interface UsageServiceServer extends UntypedServiceImplementation {
-  /** Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order or there are over 10,000 periods. */
+  /**
+   * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
+   * answer would have over 50,000 records. RESOURCE_EXHAUSTED: the account has four sums under way.
+   */
   listUsage: handleUnaryCall<ListUsageRequest, ListUsageResponse>;
   /** Reads the price table. */
   listPrices: handleUnaryCall<ListPricesRequest, ListPricesResponse>;
@@ -850,7 +856,10 @@ export interface UsageServiceServer extends UntypedServiceImplementation {
 }
 
 export interface UsageServiceClient extends Client {
-  /** Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order or there are over 10,000 periods. */
+  /**
+   * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
+   * answer would have over 50,000 records. RESOURCE_EXHAUSTED: the account has four sums under way.
+   */
   listUsage(
     request: ListUsageRequest,
     callback: (error: ServiceError | null, response: ListUsageResponse) => void,
