@@ -112,8 +112,8 @@ export function replacesWorkers(before: EndpointSettings, after: EndpointSetting
 /** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (spec.md 3). */
 export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'workersMax'>): void {
   if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
-  throw new DomainError('WORKERS_NOT_ZERO', 'Set workersMin and workersMax to 0 before deleting the endpoint (they are '
-    + `${endpoint.workersMin} and ${endpoint.workersMax}): PATCH /v1/endpoints/${endpoint.id} with {"workersMin":0,"workersMax":0}.`);
+  throw new DomainError('WORKERS_NOT_ZERO', 'workers_min and workers_max must both be 0 before an endpoint is deleted (they are '
+    + `${endpoint.workersMin} and ${endpoint.workersMax}): first call UpdateEndpoint with update_mask "workers_min,workers_max".`);
 }
 
 /** 1 to 191 characters, no NUL. */

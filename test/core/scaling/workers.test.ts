@@ -169,7 +169,7 @@ t.test('deleting needs zero workers, and takes jobs and workers along', async (t
   const { id } = await core.submit(endpointId);
   await waitFor('it to run', () => agent.assignments.length === 1);
   const remove = () => call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
-  t.match(await reasonOf(remove()), new RegExp(`^WORKERS_NOT_ZERO: .*workersMin and workersMax to 0.*PATCH /v1/endpoints/${endpointId}`));
+  t.match(await reasonOf(remove()), /^WORKERS_NOT_ZERO: workers_min and workers_max must both be 0 .* first call UpdateEndpoint/);
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
   await remove();
   await waitFor('the worker to go', () => agent.desired.length === 0);
