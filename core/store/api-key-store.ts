@@ -39,7 +39,7 @@ export class ApiKeyStore {
 
   /** Holders of keys by the hashes of their texts, hex; hashes of no key and of revoked keys are left out. */
   async callers(hashes: readonly Buffer[]): Promise<Map<string, Caller>> {
-    const rows = await this.#database.db.select().from(apiKey)
+    const rows = await this.#database.urgent.db.select().from(apiKey)
       .where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
     return new Map(rows.map((row) => [
       row.secretHash.toString('hex'),

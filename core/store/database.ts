@@ -1,6 +1,7 @@
 /**
- * Connections to PostgreSQL. Two pools: `sql` for everything, `hot` for the statements of the job engine, whose plans must never depend
- * on statistics: a plan made while the job table was empty would scan a million rows until the next analyze.
+ * Connections to PostgreSQL. Three pools: `sql` for everything; `hot` for the statements of the job engine, whose plans must never depend
+ * on statistics: a plan made while the job table was empty would scan a million rows until the next analyze; `urgent` for leases and for
+ * who may do what, which must not wait behind the calls of one busy account.
  */
 import { sql as drizzleSql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
@@ -46,6 +47,8 @@ export interface Database {
   readonly hot: Sql;
   /** General pool through drizzle. */
   readonly db: PostgresJsDatabase<typeof schema>;
+  /** Small pool for short statements that everything else waits for. */
+  readonly urgent: Pick<Database, 'sql' | 'db'>;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
 }
@@ -67,6 +70,7 @@ const HOT_SETTINGS = {
 /** Longest pause before connecting again, in seconds: a restarted database is used again within this time. */
 const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
+const URGENT_CONNECTIONS = 2;
 
 /** Makes a client; `name` tells its connections apart in pg_stat_activity. */
 export function connect(
@@ -89,13 +93,15 @@ export function connect(
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const sql = connect(url, 'slipway-core', options.connectionsMax ?? 8, options.logger);
   const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, HOT_SETTINGS);
+  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, options.logger);
   return {
     url,
     sql,
     hot,
     db: drizzle(sql, { schema }),
+    urgent: { sql: urgent, db: drizzle(urgent, { schema }) },
     async close() {
-      await Promise.all([sql.end({ timeout: CLOSE_SECONDS_MAX }), hot.end({ timeout: CLOSE_SECONDS_MAX })]);
+      await Promise.all([sql, hot, urgent].map((pool) => pool.end({ timeout: CLOSE_SECONDS_MAX })));
     },
   };
 }

@@ -57,7 +57,7 @@ export class EndpointStore {
 
   /** Endpoints by id, of whatever account. */
   async byIds(ids: readonly string[]): Promise<Endpoint[]> {
-    const rows = await this.#database.db.select().from(endpoint).where(inArray(endpoint.id, [...ids]));
+    const rows = await this.#database.urgent.db.select().from(endpoint).where(inArray(endpoint.id, [...ids]));
     return rows.map(endpointFromRow);
   }
 

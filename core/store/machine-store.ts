@@ -77,7 +77,7 @@ export class MachineStore {
   async extend(sessions: readonly MachineSession[]): Promise<Set<string>> {
     // In the order of their ids, so that two replicas never lock the same rows crosswise.
     const ordered = sessions.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
-    const rows = await this.#database.sql<{ id: string }[]>`
+    const rows = await this.#database.urgent.sql<{ id: string }[]>`
       UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp()
       FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[]) AS s (machine_id, session_id)
       WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.session_id AS id`;
