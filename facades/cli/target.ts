@@ -56,10 +56,15 @@ function sourceOf(config: CliConfig, options: TargetOptions, local: LocalFacts |
 }
 
 function findFacts(workingDir: string, named: string | undefined): LocalFacts | undefined {
-  if (named === undefined) return usualFiles(workingDir).map(readLocalEnv).find((facts) => facts !== undefined);
+  if (named === undefined) return usualFiles(workingDir).map(readLocalEnv).find((facts) => facts !== undefined && isOfThisMachine(facts));
   const facts = readLocalEnv(resolve(workingDir, named));
   if (!facts) throw new UsageError(`${named} cannot be read. "npm start" writes local.env into its data folder while it runs.`);
   return facts;
+}
+
+/** `npm start` writes no other address; a file that lies in some folder must not lead a key of the environment elsewhere. */
+function isOfThisMachine({ coreAddress }: LocalFacts): boolean {
+  return coreAddress === undefined || coreAddress.startsWith('127.0.0.1:');
 }
 
 function checkAddress(address: string): string {

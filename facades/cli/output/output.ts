@@ -41,7 +41,8 @@ export class Output {
   /** A line of the result. */
   line(text: string): void {
     this.clearProgress();
-    this.#stdout.write(`${text}\n`);
+    // JSON escapes some control characters by itself and not all; on a terminal the others are escaped too, which means the same.
+    this.#stdout.write(`${this.json && this.#stdout.isTTY ? printable(text, '\n\r\t') : text}\n`);
   }
 
   /** Rows as a table; `empty` says what it means that there are none. */

@@ -34,6 +34,19 @@ t.test('text from elsewhere cannot move the cursor', async (t) => {
   t.equal(printableLog('\u001b[31mred\u001b[0m 50%\r100%\ta\u0007\n'), 'red 50%100%\ta\\u0007\n');
 });
 
+t.test('JSON on a terminal cannot move the cursor either, and means the same', async (t) => {
+  const document = { name: 'a\u001b[2J\u009b2Jb\u202ec\u007f' };
+  for (const isTTY of [true, false]) {
+    let written = '';
+    const sink = Object.assign(new Writable({ write(part, _encoding, done) { written += String(part); done(); } }), { isTTY });
+    const output = new Output(sink, sink, new ManualClock());
+    output.json = true;
+    output.result(document, () => undefined);
+    t.same(JSON.parse(written), document);
+    t.equal(/[\u007f-\u009f\u202e]/.test(written), !isTTY);
+  }
+});
+
 t.test('values in words', async (t) => {
   t.same([0, 999, 61_000, 7_200_000, 200_000_000].map(roughly), ['0 ms', '999 ms', '1 min', '2 h', '2 d']);
   t.same([undefined, 12.4, 12_340].map(measured), [undefined, '12 ms', '12.3 s']);
