@@ -181,4 +181,11 @@ t.test('REST from the first resource to the last', async (t) => {
       path);
     t.match(await list('billing/endpoints'), [{ endpointId: endpoint.id }], 'what was used stays on the bill');
   });
+
+  await t.test('a core that is down is a 503, never an empty list', async (t) => {
+    await system.cores[0]!.stop();
+    const message = /not reachable right now; try again/;
+    const answers = await Promise.all([rest('GET', 'endpoints'), rest('GET', 'pods'), rest('POST', 'templates', { name: 'x', imageName: 'x' })]);
+    for (const { json } of answers) t.match(json, { status: 503, code: 'unavailable', message, error: message });
+  });
 });
