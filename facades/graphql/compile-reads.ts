@@ -41,14 +41,19 @@ export function compileReads(): { onExecute(execution: Execution): void } {
   };
 }
 
-function runCompiled(compiled: CompiledQuery, { rootValue, contextValue, variableValues }: ExecutionArgs): unknown {
-  return compiled.query(rootValue, contextValue, variableValues ?? {});
+function runCompiled(compiled: CompiledQuery, execution: ExecutionArgs): unknown {
+  const { rootValue, contextValue, variableValues } = execution;
+  const result = compiled.query(rootValue, contextValue, variableValues ?? {});
+  // Variables that do not fit: nothing ran, and graphql-js says so as it does for documents that are not compiled.
+  return 'errors' in result && !('data' in result) ? execute(execution) : result;
 }
 
 function compiledOf({ compiled }: Uses, { schema, document, operationName }: ExecutionArgs): CompiledQuery | undefined {
   const name = operationName ?? '';
   if (!compiled.has(name) && compiled.size < OPERATIONS_MAX) {
-    const reads = getOperationAST(document, operationName)?.operation === OperationTypeNode.QUERY;
+    // Compiled code would set the prototype of an object instead of a field of this name.
+    const isPlain = !document.loc?.source.body.includes('__proto__');
+    const reads = isPlain && getOperationAST(document, operationName)?.operation === OperationTypeNode.QUERY;
     const result = reads ? compileQuery(schema, document, operationName ?? undefined, { disablingCapturingStackErrors: true }) : undefined;
     compiled.set(name, result && isCompiledQuery(result) ? result : undefined);
   }

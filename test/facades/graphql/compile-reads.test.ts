@@ -86,6 +86,8 @@ t.test('variables that do not fit: an error and no data', async (t) => {
     const { data, errors } = await executeIt(args) as ExecutionResult;
     t.equal(errors === undefined, run < 3);
     t.equal(data === undefined, run === 3);
+    if (run === 3) t.same(shown({ data, errors }), shown(await execute(args)), 'said as by graphql-js');
+    for (const error of errors ?? []) t.ok(error instanceof GraphQLError);
   }
 });
 
@@ -104,4 +106,14 @@ t.test('of a document with many operations only some are compiled', async (t) =>
     t.same(shown(await executeIt(args) as ExecutionResult), { data: { thing: { id: 'x' } } });
   }
   t.equal(compiled.size, 3);
+});
+
+t.test('a field of the name __proto__ is one like any other', async (t) => {
+  const plugin = compileReads();
+  const args: ExecutionArgs = { schema, document: parse('{ thing(id: "x") { __proto__: id } }'), contextValue: {} };
+  for (let run = 0; run < 4; run += 1) {
+    let executeIt: (args: ExecutionArgs) => unknown = execute;
+    plugin.onExecute({ args, setExecuteFn: (given) => { executeIt = given; } });
+    t.equal(JSON.stringify((await executeIt(args) as ExecutionResult).data), '{"thing":{"__proto__":"x"}}');
+  }
 });

@@ -1,4 +1,4 @@
-/** How often one document reads from core: aliases must not multiply the work that others wait for. */
+/** Documents that come again and again, on a whole system: what they read from core, and what they answer to wrong variables. */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
@@ -33,5 +33,17 @@ t.test('what a document asks for many times is read once', async (t) => {
     t.equal(status, 200);
     const made = await waitFor('the call', async () => calls.filter((call) => call.endsWith(method)).length);
     t.equal(made, 1, method);
+  }
+});
+
+t.test('wrong variables are the client\'s fault however often the document came before', async (t) => {
+  const system = await startSystem(t, { agents: 0 });
+  const graphql = graphqlClient(t, system.url, system.key);
+  const query = 'query Q($id: String!) { pod(input: { podId: $id }) { id } }';
+  for (let run = 0; run < 5; run += 1) await graphql.ok(query, { id: 'none' });
+  for (const variables of [{ id: 5 }, { id: null }, {}]) {
+    const { status, body } = await graphql.post({ query, variables });
+    t.equal(status, 400);
+    t.match(body, { data: null, errors: [{ message: /^Variable "\$id"/, extensions: { code: 'BAD_USER_INPUT' } }] });
   }
 });
