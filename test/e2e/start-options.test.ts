@@ -1,0 +1,57 @@
+/** `npm start` on somebody's own PostgreSQL and without an agent, which joins afterwards with the line that is printed. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { freePort } from '../../deploy/local/ports.ts';
+import { createDatabase } from '../helpers/database.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { Launcher, readFacts } from '../helpers/launcher.ts';
+import { openFolder } from '../helpers/open-folder.ts';
+import { publicRequest } from '../helpers/public-api.ts';
+
+t.setTimeout(180_000);
+
+const CLI = join(import.meta.dirname, '../../facades/cli/slipway.mjs');
+
+t.test('--database-url and --no-agent', async (t) => {
+  const { url } = await createDatabase(t);
+  const folder = await openFolder(t);
+  const launcher = new Launcher(t, '--port', String(await freePort()), '--data-dir', folder, '--database-url', url, '--no-agent');
+  await launcher.ready();
+  const commands = launcher.processes().map(({ command }) => command);
+  t.notOk(commands.some((command) => /gpu-agent|postgres -D/.test(command)), 'neither an agent nor a PostgreSQL of its own runs');
+
+  const facts = readFacts(join(folder, 'local.env'));
+  const jobs = endpointJobs({ request: publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!) }, facts.SLIPWAY_ENDPOINT_ID!);
+  const { input } = JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown };
+  const id = await jobs.run(input);
+  t.match(await jobs.look(id), { status: 'IN_QUEUE' }, 'a job is accepted and waits');
+
+  const [, address] = /SLIPWAY_AGENT_KEY=… npx slipway agent --join (\S+)$/m.exec(launcher.text)!;
+  const { agentKey } = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { agentKey: string };
+  const agent = spawn(process.execPath, [CLI, 'agent', '--join', address!, '--data-dir', join(folder, 'joined')], {
+    env: { ...process.env, SLIPWAY_AGENT_KEY: agentKey }, stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said: string[] = [];
+  for (const stream of [agent.stdout, agent.stderr]) stream.on('data', (part: Buffer) => said.push(part.toString()));
+  const ended = new Promise((resolve) => { agent.once('close', resolve); });
+  t.teardown(async () => {
+    if (!t.passing()) t.comment(said.join(''));
+    agent.kill('SIGTERM');
+    await ended;
+  });
+  t.match(await jobs.settled(id, 60_000), { status: 'COMPLETED' }, 'until the agent that joins runs it');
+  agent.kill('SIGTERM');
+  await ended;
+  t.equal(await launcher.end('SIGTERM'), 0);
+});
+
+t.test('a database that cannot be reached', async (t) => {
+  const folder = await openFolder(t);
+  const port = String(await freePort());
+  const nobody = new Launcher(t, '--port', port, '--data-dir', folder, '--database-url', `postgres://u:secret@127.0.0.1:${await freePort()}/x`);
+  t.equal(await nobody.exit(), 2);
+  t.match(nobody.text, /cannot be (used|reached)|could not be reached|did not answer/i);
+  t.notMatch(nobody.text, /secret/, 'the password is not shown');
+});
