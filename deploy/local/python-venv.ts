@@ -41,13 +41,21 @@ export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<
   const python = join(dir, 'bin', 'python');
   const stamp = join(dir, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && existsSync(python)) return python;
-  rmSync(dir, { recursive: true, force: true });
-  mkdirSync(options.parentDir, { recursive: true });
+  makeRoom(options.parentDir, dir);
   seams.report(`making a Python environment (Python ${version}) in ${dir}`);
   await makeEmptyVenv(dir, seams.signal);
   await install(python, options.requirements, seams);
   writeFileSync(stamp, hash);
   return python;
+}
+
+function makeRoom(parentDir: string, dir: string): void {
+  try {
+    rmSync(dir, { recursive: true, force: true });
+    mkdirSync(parentDir, { recursive: true });
+  } catch (error) {
+    throw new UsageError(`There is no place for a Python environment in ${parentDir}: ${(error as Error).message}`);
+  }
 }
 
 /** How to get Python on this machine. */

@@ -54,6 +54,12 @@ t.test('what is missing is named', async (t) => {
   await t.rejects(make(['x']), { constructor: UsageError, message: /need python3, which is missing here/ });
 });
 
+t.test('no place for it', async (t) => {
+  const { make, path } = await fakePython(t);
+  writeFileSync(path('venvs'), 'a file stands where the folder should be');
+  await t.rejects(make(['x']), { constructor: UsageError, message: /There is no place for a Python environment in .*venvs/ });
+});
+
 t.test('stopped in the middle', async (t) => {
   const { make } = await fakePython(t);
   const stopping = new AbortController();
