@@ -122,12 +122,15 @@ t.test('REST from the first resource to the last', async (t) => {
   });
 
   await t.test('what was read may be sent back, and what is fixed stays', async (t) => {
-    for (const [path, { id }] of Object.entries({ networkvolumes: volume, templates: template, endpoints: endpoint })) {
+    const { json: plain } = await rest('POST', 'endpoints', { name: 'without GPU', templateId: template.id, workersMax: 0 });
+    const things = [['networkvolumes', volume], ['templates', template], ['endpoints', endpoint], ['endpoints', plain]] as const;
+    for (const [path, { id }] of things) {
       const { json } = await rest('GET', `${path}/${id}`);
       const answer = await rest('PATCH', `${path}/${id}`, json);
       t.equal(answer.status, 200, `${path}: ${answer.text}`);
       t.same(answer.json, json, path);
     }
+    t.equal((await rest('DELETE', `endpoints/${plain.id}`)).status, 204);
     const fixed: [path: string, body: object, field: string][] = [
       [`networkvolumes/${volume.id}`, { dataCenterId: 'US-1' }, 'dataCenterId'], [`templates/${template.id}`, { category: 'AMD' }, 'category'],
       [`templates/${template.id}`, { isServerless: false }, 'isServerless'], [`endpoints/${endpoint.id}`, { type: 'LB' }, 'type'],

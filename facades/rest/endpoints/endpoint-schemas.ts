@@ -54,6 +54,7 @@ export type EndpointCreateInput = Static<typeof EndpointCreateInput>;
 /** Body of PATCH /endpoints/{endpointId}: what is left out stays as it is. */
 export const EndpointUpdateInput = Type.Object({
   ...settings,
+  gpuCount: Count(0, 64, 'GPUs of a worker. 0 for an endpoint without gpuTypeIds.'),
   templateId: optional(TemplateId),
 }, { $id: 'EndpointUpdateInput', examples: [{ workersMin: 0, workersMax: 0 }] });
 export type EndpointUpdateInput = Static<typeof EndpointUpdateInput>;
