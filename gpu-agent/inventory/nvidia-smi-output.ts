@@ -1,4 +1,4 @@
-/** Reads what nvidia-smi prints. Pure; tested on the output of several cards. */
+/** Reads what nvidia-smi prints. Pure; tested on samples of what several cards answer. */
 import type { MachineGpu } from './machine-gpu.ts';
 
 /** Columns asked for with `--query-gpu`, in any order of the answer. */

@@ -1,9 +1,13 @@
+/**
+ * What is made of nvidia-smi's answers. The samples are written after the documented form and after answers in public reports; none was
+ * recorded on a machine of ours yet.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { parseCudaVersion, parseGpus } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
 
-const recorded = (card: string, part: string): string => readFileSync(join(import.meta.dirname, 'recordings', `${card}.${part}.txt`), 'utf8');
+const sample = (card: string, part: string): string => readFileSync(join(import.meta.dirname, 'samples', `${card}.${part}.txt`), 'utf8');
 const whole = (uuid: string, name: string, memoryMib: number) => ({ uuid, name, memoryMib, migProfile: '', virtual: false });
 
 const CARDS = {
@@ -31,8 +35,8 @@ const CARDS = {
 
 for (const [card, expected] of Object.entries(CARDS)) {
   t.test(card, async (t) => {
-    t.same(parseGpus(recorded(card, 'query'), recorded(card, 'list')), expected.gpus);
-    t.equal(parseCudaVersion(recorded(card, 'summary')), expected.cuda);
+    t.same(parseGpus(sample(card, 'query'), sample(card, 'list')), expected.gpus);
+    t.equal(parseCudaVersion(sample(card, 'summary')), expected.cuda);
   });
 }
 
