@@ -1,6 +1,5 @@
 /**
- * What is made of nvidia-smi's answers. The samples are written after the documented form and after answers in public reports; none was
- * recorded on a machine of ours yet.
+ * What is made of nvidia-smi's answers. The samples are written by hand after the documented form; none was recorded on a real machine yet.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
