@@ -1,6 +1,5 @@
 /** Pods: what their owners want of them. What agents observe is written in pod-report-store. */
 import { and, eq, sql } from 'drizzle-orm';
-import { networkVolume } from '../../drizzle/schema/network-volume.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
@@ -12,6 +11,7 @@ import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
 import { MachineStore } from './machine-store.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
+import { holdVolumes } from './volume-store.ts';
 
 /** A place that was chosen. */
 export interface PodPlace {
@@ -55,7 +55,7 @@ export class PodStore {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
-      const dataCenterIds = await holdVolume(tx, accountId, settings.networkVolumeId);
+      const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await this.#machines.placementView(statementOf(tx), '');
       const placed = placeOf(machines, choose(machines, dataCenterIds));
       const [row] = await tx.insert(pod).values({ ...settings, ...placed, id, accountId }).returning();
@@ -122,13 +122,12 @@ function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids }:
   return { machineId, gpuUuids, gpuTypeId: gpu ? sameCard(gpu.name) : '' };
 }
 
-/** Locks a network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account. */
-async function holdVolume(tx: Transaction, accountId: string, id: string | null): Promise<string[]> {
+/** Locks the pod's network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account. */
+async function placesOfVolume(tx: Transaction, accountId: string, id: string | null): Promise<string[]> {
   if (id === null) return [];
-  const [row] = await tx.select({ place: networkVolume.dataCenterId }).from(networkVolume)
-    .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId))).for('share');
-  if (!row) throw invalid(`network_volume_id: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
-  return [row.place];
+  const volumes = await holdVolumes(tx, accountId, [id]);
+  if (volumes.length === 0) throw invalid(`network_volume_id: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
+  return volumes.map((volume) => volume.dataCenterId);
 }
 
 async function locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {
