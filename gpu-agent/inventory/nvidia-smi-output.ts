@@ -1,28 +1,27 @@
-/** Reads what nvidia-smi prints. Pure; tested on samples of what several cards answer. */
+/** Reads what nvidia-smi prints. Pure; tested on recorded answers of several cards. */
 import type { MachineGpu } from './machine-gpu.ts';
 
-/** Columns asked for with `--query-gpu`, in any order of the answer. */
-export const QUERY_FIELDS = ['uuid', 'name', 'memory.total', 'mig.mode.current'] as const;
+/** Columns asked for with `--query-gpu`, in any order of the answer. A card's name is in the list. */
+export const QUERY_FIELDS = ['uuid', 'memory.total', 'mig.mode.current'] as const;
 
 const MIB_PER_GIB = 1024;
 
 interface Card {
   uuid: string;
   name: string;
-  memoryMib: number;
-  /** Whole cards in MIG mode run nothing; only their slices do. */
-  mig: boolean;
+  slices: { uuid: string; memoryMib: number; migProfile: string }[];
 }
 
 /**
- * The GPUs to offer: each card, or its slices when it is in MIG mode. `query` is the answer to `--query-gpu=… --format=csv`, `list` the
- * answer to `-L`.
+ * The GPUs to offer: each card, or its slices when it has any. `list` is the answer to `-L`; `query`, the answer to
+ * `--query-gpu=… --format=csv`, tells of whole cards what the list leaves out. A card in MIG mode without slices runs nothing.
  */
 export function parseGpus(query: string, list: string): MachineGpu[] {
-  const slices = parseSlices(list);
-  return parseCards(query).flatMap((card): MachineGpu[] => {
-    if (card.mig) return (slices.get(card.uuid) ?? []).map((slice) => ({ ...slice, name: card.name, virtual: false }));
-    return [{ uuid: card.uuid, name: card.name, memoryMib: card.memoryMib, migProfile: '', virtual: false }];
+  const facts = parseQuery(query);
+  return parseList(list).flatMap(({ uuid, name, slices }): MachineGpu[] => {
+    if (slices.length > 0) return slices.map((slice) => ({ ...slice, name, virtual: false }));
+    const card = facts.get(uuid);
+    return card && !card.mig ? [{ uuid, name, memoryMib: card.memoryMib, migProfile: '', virtual: false }] : [];
   });
 }
 
@@ -31,31 +30,34 @@ export function parseCudaVersion(summary: string): string {
   return /CUDA(?: UMD)? Version\s*:\s*(\d+(?:\.\d+)+)/.exec(summary)?.[1] ?? '';
 }
 
-function parseCards(query: string): Card[] {
-  const [header, ...rows] = query.split('\n').map((line) => line.trim()).filter((line) => line !== '');
-  const columns = (header ?? '').split(',').map((name) => name.trim().replace(/ \[.*\]$/, ''));
-  return rows.flatMap((row): Card[] => {
-    const cells = row.split(',').map((cell) => cell.trim());
-    const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
-    if (!cell('uuid').startsWith('GPU-')) return [];
-    // A card that shares the host's memory answers `[N/A]`.
-    const memoryMib = Number.parseInt(cell('memory.total'), 10) || 0;
-    return [{ uuid: cell('uuid'), name: cell('name'), memoryMib, mig: cell('mig.mode.current') === 'Enabled' }];
-  });
+/** Memory and MIG mode of each card, by its UUID. */
+function parseQuery(query: string): Map<string, { memoryMib: number; mig: boolean }> {
+  const [header, ...rows] = query.split('\n').map((line) => line.split(',').map((cell) => cell.trim()));
+  const columns = (header ?? []).map((name) => name.replace(/ \[.*\]$/, ''));
+  return new Map(
+    rows.map((cells) => {
+      const cell = (name: (typeof QUERY_FIELDS)[number]): string => cells[columns.indexOf(name)] ?? '';
+      // A card that shares the host's memory answers `[N/A]`.
+      const memoryMib = Number.parseInt(cell('memory.total'), 10) || 0;
+      return [cell('uuid'), { memoryMib, mig: cell('mig.mode.current') === 'Enabled' }];
+    }),
+  );
 }
 
-/** MIG slices by the UUID of their card. The list names a slice's size only by its profile. */
-function parseSlices(list: string): Map<string, { uuid: string; memoryMib: number; migProfile: string }[]> {
-  const slices = new Map<string, { uuid: string; memoryMib: number; migProfile: string }[]>();
-  let card: string | undefined;
+/**
+ * Cards and their MIG slices. The list names a slice's size only by its profile, a round number above what the driver gives
+ * (`1g.10gb` has 9984 MiB, `1g.18gb` 16384 MiB); slices like `1c.3g.71gb` share theirs with their neighbours, and each counts with all of it.
+ */
+function parseList(list: string): Card[] {
+  const cards: Card[] = [];
   for (const line of list.split('\n')) {
-    const owner = /^GPU \d+: .*\(UUID: (GPU-[^)]+)\)/.exec(line);
-    if (owner) card = owner[1];
+    const card = /^GPU \d+: (.*) \(UUID: (GPU-[^)]+)\)/.exec(line);
+    if (card) cards.push({ uuid: card[2]!, name: card[1]!, slices: [] });
     const slice = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[^)]+)\)/.exec(line);
-    if (!slice || card === undefined) continue;
+    if (!slice) continue;
     const migProfile = slice[1]!;
     const gib = Number(/(\d+)gb/.exec(migProfile)?.[1] ?? 0);
-    slices.set(card, [...(slices.get(card) ?? []), { uuid: slice[2]!, memoryMib: gib * MIB_PER_GIB, migProfile }]);
+    cards.at(-1)?.slices.push({ uuid: slice[2]!, memoryMib: gib * MIB_PER_GIB, migProfile });
   }
-  return slices;
+  return cards;
 }

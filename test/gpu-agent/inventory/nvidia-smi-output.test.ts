@@ -1,50 +1,105 @@
-/**
- * What is made of nvidia-smi's answers. The samples are written by hand after the documented form; none was recorded on a real machine yet.
- */
+/** What is made of nvidia-smi's answers: recorded ones (recordings/README.md tells where from), then a few written by hand. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { parseCudaVersion, parseGpus } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
+import { QUERY_FIELDS, parseCudaVersion, parseGpus } from '../../../gpu-agent/inventory/nvidia-smi-output.ts';
 
-const sample = (card: string, part: string): string => readFileSync(join(import.meta.dirname, 'samples', `${card}.${part}.txt`), 'utf8');
+const recording = (machine: string, part: 'query' | 'list' | 'summary'): string =>
+  readFileSync(join(import.meta.dirname, 'recordings', `${machine}.${part}.txt`), 'utf8');
 const whole = (uuid: string, name: string, memoryMib: number) => ({ uuid, name, memoryMib, migProfile: '', virtual: false });
+const slice = (uuid: string, name: string, migProfile: string, memoryMib: number) => ({ uuid, name, memoryMib, migProfile, virtual: false });
 
-const CARDS = {
-  h100: { cuda: '12.4', gpus: [whole('GPU-8a1f3f0c-0a4b-7d22-54f7-8e8f3c1d9b02', 'NVIDIA H100 80GB HBM3', 81_559)] },
-  rtx4090: { cuda: '13.0', gpus: [whole('GPU-e1b3b6f2-3f0e-8c61-0d5a-7f1c2d9be6a4', 'NVIDIA GeForce RTX 4090', 24_564)] },
-  'two-l4': {
+/** Most recordings have a card's UUID masked like this. */
+const MASKED = 'GPU-00000000-0000-0000-0000-000000000000';
+const [H100, H200, A100] = ['NVIDIA H100 80GB HBM3', 'NVIDIA H200', 'A100-SXM4-40GB'];
+
+/** Machines with all three answers recorded. The values were read from the recordings by eye. */
+const MACHINES = {
+  h100: { cuda: '13.1', gpus: [whole(MASKED, H100, 81_559)] },
+  'h100-mig': {
     cuda: '13.1',
     gpus: [
-      whole('GPU-2c3d6a11-6f0f-3a52-9c1b-0f4f9f6f3d55', 'NVIDIA L4', 23_034),
-      whole('GPU-9f8e7d6c-5b4a-3928-1706-f5e4d3c2b1a0', 'NVIDIA L4', 23_034),
+      slice('MIG-00000000-0000-0000-0000-000000000000', H100, '3g.40gb', 40_960),
+      slice('MIG-00000001-0000-0000-0000-000000000001', H100, '2g.20gb', 20_480),
+      slice('MIG-00000002-0000-0000-0000-000000000002', H100, '1g.10gb', 10_240),
+      slice('MIG-00000003-0000-0000-0000-000000000003', H100, '1g.10gb', 10_240),
     ],
   },
-  // It shares the host's memory and has no number of its own.
-  spark: { cuda: '', gpus: [whole('GPU-77aa0c3e-1b2d-4f5e-8a9b-0c1d2e3f4a5b', 'NVIDIA GB10', 0)] },
-  'a100-mig': {
-    cuda: '12.2',
+  'h200-mig': { cuda: '13.3', gpus: [slice('MIG-f165f0ad-bde2-5b72-acdf-73bbf48eeb2c', H200, '3g.71gb', 72_704)] },
+  'h200-mig-shared': {
+    cuda: '13.1',
     gpus: [
-      { uuid: 'MIG-7d2a9e0c-2f19-5f60-8f0e-0a0d3c7a4e5b', name: 'NVIDIA A100-SXM4-80GB', memoryMib: 40_960, migProfile: '3g.40gb', virtual: false },
-      { uuid: 'MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f', name: 'NVIDIA A100-SXM4-80GB', memoryMib: 10_240, migProfile: '1g.10gb', virtual: false },
-      { uuid: 'MIG-1a5b0f4e-6d4c-5b11-9f0d-2b8a1c7d3e90', name: 'NVIDIA A100-SXM4-80GB', memoryMib: 10_240, migProfile: '1g.10gb+me', virtual: false },
-      whole('GPU-0b7f1d7e-92d1-5b0e-5c0b-6d6d2a3c4e11', 'NVIDIA A100-SXM4-80GB', 81_920),
+      slice('MIG-00000000-0000-0000-0000-000000000000', H200, '1c.3g.71gb', 72_704),
+      slice('MIG-00000001-0000-0000-0000-000000000001', H200, '2c.3g.71gb', 72_704),
+      slice('MIG-00000002-0000-0000-0000-000000000002', H200, '2g.35gb', 35_840),
+      slice('MIG-00000003-0000-0000-0000-000000000003', H200, '1g.18gb', 18_432),
+      slice('MIG-00000004-0000-0000-0000-000000000004', H200, '1g.18gb', 18_432),
     ],
   },
+  l40s: { cuda: '13.2', gpus: [whole(MASKED, 'NVIDIA L40S', 46_068)] },
+  'rtx4080-super': { cuda: '13.2', gpus: [whole(MASKED, 'NVIDIA GeForce RTX 4080 SUPER', 16_376)] },
+  'rtx2080-super': { cuda: '13.3', gpus: [whole(MASKED, 'NVIDIA GeForce RTX 2080 SUPER', 8192)] },
 };
 
-for (const [card, expected] of Object.entries(CARDS)) {
-  t.test(card, async (t) => {
-    t.same(parseGpus(sample(card, 'query'), sample(card, 'list')), expected.gpus);
-    t.equal(parseCudaVersion(sample(card, 'summary')), expected.cuda);
+for (const [machine, expected] of Object.entries(MACHINES)) {
+  t.test(`recorded: ${machine}`, async (t) => {
+    const query = recording(machine, 'query');
+    for (const field of QUERY_FIELDS) t.ok(query.split('\n')[0]!.includes(field), `the driver names the column ${field}`);
+    t.same(parseGpus(query, recording(machine, 'list')), expected.gpus);
+    t.equal(parseCudaVersion(recording(machine, 'summary')), expected.cuda);
   });
 }
 
-t.test('nothing to read', async (t) => {
-  t.same(parseGpus('', ''), []);
-  t.same(parseGpus('No devices were found\n', ''), []);
+t.test('recorded: slices of an A100 by an older driver; the query was not recorded', async (t) => {
+  const instances = [7, 8, 9, 11, 12, 13, 14];
+  t.same(
+    parseGpus('', recording('a100-mig', 'list')),
+    instances.map((id) => slice(`MIG-GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f/${id}/0`, A100, '1g.5gb', 5120)),
+  );
 });
 
-t.test('columns in another order', async (t) => {
-  const query = 'name, mig.mode.current, memory.total [MiB], uuid\nNVIDIA L4, [N/A], 23034 MiB, GPU-1\n';
-  t.same(parseGpus(query, ''), [whole('GPU-1', 'NVIDIA L4', 23_034)]);
+t.test('recorded: slices of two cards with their own UUIDs; the query was not recorded', async (t) => {
+  const gpus = parseGpus('', recording('two-h100-mig', 'list'));
+  t.same([...new Set(gpus.map(({ name, migProfile, memoryMib }) => `${name} ${migProfile} ${memoryMib}`))], [`${H100} 1g.10gb 10240`]);
+  t.same(
+    gpus.map(({ uuid }) => uuid.slice(0, 12)),
+    [
+      ...['MIG-4d0efb7d', 'MIG-7d8b2e8d', 'MIG-ec4af7a3', 'MIG-ee5bffff', 'MIG-6201bd07', 'MIG-b0483f2f', 'MIG-f9cebd56'],
+      ...['MIG-9e577b56', 'MIG-ccc16071', 'MIG-d9705e92', 'MIG-c3cda6f5', 'MIG-1f55da33', 'MIG-ca599e38', 'MIG-15f2fb26'],
+    ],
+  );
+});
+
+t.test('recorded: the header of an older driver', async (t) => {
+  t.equal(parseCudaVersion(recording('t4', 'summary')), '11.0');
+});
+
+t.test('put together of two recordings of one machine: MIG mode without slices offers nothing', async (t) => {
+  t.same(parseGpus(recording('h100-mig', 'query'), recording('h100', 'list')), []);
+});
+
+t.test('written by hand: a sliced card beside a whole one, profiles with media engines, columns in another order', async (t) => {
+  const query = 'mig.mode.current, memory.total [MiB], uuid\nEnabled, 81920 MiB, GPU-1\nDisabled, 81920 MiB, GPU-2\n';
+  const list = [
+    'GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)',
+    '  MIG 1g.10gb+me  Device  0: (UUID: MIG-1)',
+    'GPU 1: NVIDIA A100-SXM4-80GB (UUID: GPU-2)',
+    '',
+  ].join('\n');
+  const name = 'NVIDIA A100-SXM4-80GB';
+  t.same(parseGpus(query, list), [slice('MIG-1', name, '1g.10gb+me', 10_240), whole('GPU-2', name, 81_920)]);
+});
+
+t.test('written by hand: memory of the host, and a MIG mode that the driver does not know', async (t) => {
+  const query = 'uuid, memory.total [MiB], mig.mode.current\nGPU-1, [N/A], [N/A]\nGPU-2, 2002 MiB, [Not Supported]\n';
+  const list = 'GPU 0: NVIDIA GB10 (UUID: GPU-1)\nGPU 1: GeForce 930M (UUID: GPU-2)\n';
+  t.same(parseGpus(query, list), [whole('GPU-1', 'NVIDIA GB10', 0), whole('GPU-2', 'GeForce 930M', 2002)]);
+});
+
+t.test('written by hand: nothing to read', async (t) => {
+  t.same(parseGpus('', ''), []);
+  t.same(parseGpus('No devices were found\n', 'No devices were found\n'), []);
+  t.same(parseGpus('uuid, memory.total [MiB], mig.mode.current\n', 'GPU 0: NVIDIA L4 (UUID: GPU-1)\n'), [], 'a card the query leaves out');
+  t.equal(parseCudaVersion("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"), '');
+  t.equal(parseCudaVersion('| NVIDIA-SMI 410.79       Driver Version: 410.79       CUDA Version: N/A      |\n'), '');
 });
