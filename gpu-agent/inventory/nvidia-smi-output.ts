@@ -13,12 +13,13 @@ interface Card {
 }
 
 /**
- * The GPUs to offer: each card, or its slices when it has any. `list` is the answer to `-L`; `query`, the answer to
- * `--query-gpu=… --format=csv`, tells of whole cards what the list leaves out. A card in MIG mode without slices runs nothing.
+ * The GPUs to offer: each card, or its slices when it has any. `list` is the answer to `-L`. What it leaves out is told by `query`, the
+ * answer to `--query-gpu=… --format=csv`, of whole cards and by `summary`, the answer without options, of slices. A card in MIG mode
+ * without slices runs nothing.
  */
-export function parseGpus(query: string, list: string): MachineGpu[] {
+export function parseGpus(query: string, list: string, summary: string): MachineGpu[] {
   const facts = parseQuery(query);
-  return parseList(list).flatMap(({ uuid, name, slices }): MachineGpu[] => {
+  return parseList(list, parseSliceMemory(summary)).flatMap(({ uuid, name, slices }): MachineGpu[] => {
     if (slices.length > 0) return slices.map((slice) => ({ ...slice, name, virtual: false }));
     const card = facts.get(uuid);
     return card && !card.mig ? [{ uuid, name, memoryMib: card.memoryMib, migProfile: '', virtual: false }] : [];
@@ -44,20 +45,31 @@ function parseQuery(query: string): Map<string, { memoryMib: number; mig: boolea
   );
 }
 
+/** Memory of each MIG slice in MiB, by the numbers of its card and of itself, as the table of MIG devices gives them: `0/3`. */
+function parseSliceMemory(summary: string): Map<string, number> {
+  // Card, GPU instance, compute instance, slice | used / total.
+  const rows = summary.matchAll(/^\|\s+(\d+)\s+\d+\s+\d+\s+(\d+)\s+\|\s+\d+MiB\s+\/\s+(\d+)MiB/gm);
+  return new Map([...rows].map(([, card, slice, memoryMib]) => [`${card}/${slice}`, Number(memoryMib)]));
+}
+
 /**
- * Cards and their MIG slices. The list names a slice's size only by its profile, a round number above what the driver gives
- * (`1g.10gb` has 9984 MiB, `1g.18gb` 16384 MiB); slices like `1c.3g.71gb` share theirs with their neighbours, and each counts with all of it.
+ * Cards and their MIG slices. Slices like `1c.3g.71gb` share their memory with their neighbours, and each counts with all of it. A profile's
+ * own number is a round one above what there is (`1g.18gb` has 16384 MiB); it stands in where the driver prints no table.
  */
-function parseList(list: string): Card[] {
+function parseList(list: string, sliceMemory: Map<string, number>): Card[] {
   const cards: Card[] = [];
+  let number = '';
   for (const line of list.split('\n')) {
-    const card = /^GPU \d+: (.*) \(UUID: (GPU-[^)]+)\)/.exec(line);
-    if (card) cards.push({ uuid: card[2]!, name: card[1]!, slices: [] });
-    const slice = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[^)]+)\)/.exec(line);
+    const card = /^GPU (\d+): (.*) \(UUID: (GPU-[^)]+)\)/.exec(line);
+    if (card) {
+      number = card[1]!;
+      cards.push({ uuid: card[3]!, name: card[2]!, slices: [] });
+    }
+    const slice = /^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)/.exec(line);
     if (!slice) continue;
     const migProfile = slice[1]!;
-    const gib = Number(/(\d+)gb/.exec(migProfile)?.[1] ?? 0);
-    cards.at(-1)?.slices.push({ uuid: slice[2]!, memoryMib: gib * MIB_PER_GIB, migProfile });
+    const rounded = Number(/(\d+)gb/.exec(migProfile)?.[1] ?? 0) * MIB_PER_GIB;
+    cards.at(-1)?.slices.push({ uuid: slice[3]!, memoryMib: sliceMemory.get(`${number}/${slice[2]}`) ?? rounded, migProfile });
   }
   return cards;
 }

@@ -15,7 +15,7 @@ export async function readGpus(logger: Logger): Promise<{ gpus: MachineGpu[]; cu
     const ask = async (...args: string[]): Promise<string> => (await run('nvidia-smi', args, { timeout: TIMEOUT_MS })).stdout;
     const query = await ask(`--query-gpu=${QUERY_FIELDS.join(',')}`, '--format=csv');
     const [list, summary] = [await ask('-L'), await ask()];
-    return { gpus: parseGpus(query, list), cudaVersion: parseCudaVersion(summary) };
+    return { gpus: parseGpus(query, list, summary), cudaVersion: parseCudaVersion(summary) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') logger.warn({ err: error }, 'nvidia-smi did not answer, going on without GPUs');
     return { gpus: [], cudaVersion: '' };

@@ -19,21 +19,21 @@ const MACHINES = {
   'h100-mig': {
     cuda: '13.1',
     gpus: [
-      slice('MIG-00000000-0000-0000-0000-000000000000', H100, '3g.40gb', 40_960),
-      slice('MIG-00000001-0000-0000-0000-000000000001', H100, '2g.20gb', 20_480),
-      slice('MIG-00000002-0000-0000-0000-000000000002', H100, '1g.10gb', 10_240),
-      slice('MIG-00000003-0000-0000-0000-000000000003', H100, '1g.10gb', 10_240),
+      slice('MIG-00000000-0000-0000-0000-000000000000', H100, '3g.40gb', 40_448),
+      slice('MIG-00000001-0000-0000-0000-000000000001', H100, '2g.20gb', 20_096),
+      slice('MIG-00000002-0000-0000-0000-000000000002', H100, '1g.10gb', 9984),
+      slice('MIG-00000003-0000-0000-0000-000000000003', H100, '1g.10gb', 9984),
     ],
   },
-  'h200-mig': { cuda: '13.3', gpus: [slice('MIG-f165f0ad-bde2-5b72-acdf-73bbf48eeb2c', H200, '3g.71gb', 72_704)] },
+  'h200-mig': { cuda: '13.3', gpus: [slice('MIG-f165f0ad-bde2-5b72-acdf-73bbf48eeb2c', H200, '3g.71gb', 71_424)] },
   'h200-mig-shared': {
     cuda: '13.1',
     gpus: [
-      slice('MIG-00000000-0000-0000-0000-000000000000', H200, '1c.3g.71gb', 72_704),
-      slice('MIG-00000001-0000-0000-0000-000000000001', H200, '2c.3g.71gb', 72_704),
-      slice('MIG-00000002-0000-0000-0000-000000000002', H200, '2g.35gb', 35_840),
-      slice('MIG-00000003-0000-0000-0000-000000000003', H200, '1g.18gb', 18_432),
-      slice('MIG-00000004-0000-0000-0000-000000000004', H200, '1g.18gb', 18_432),
+      slice('MIG-00000000-0000-0000-0000-000000000000', H200, '1c.3g.71gb', 71_424),
+      slice('MIG-00000001-0000-0000-0000-000000000001', H200, '2c.3g.71gb', 71_424),
+      slice('MIG-00000002-0000-0000-0000-000000000002', H200, '2g.35gb', 33_280),
+      slice('MIG-00000003-0000-0000-0000-000000000003', H200, '1g.18gb', 16_384),
+      slice('MIG-00000004-0000-0000-0000-000000000004', H200, '1g.18gb', 16_384),
     ],
   },
   l40s: { cuda: '13.2', gpus: [whole(MASKED, 'NVIDIA L40S', 46_068)] },
@@ -45,21 +45,21 @@ for (const [machine, expected] of Object.entries(MACHINES)) {
   t.test(`recorded: ${machine}`, async (t) => {
     const query = recording(machine, 'query');
     for (const field of QUERY_FIELDS) t.ok(query.split('\n')[0]!.includes(field), `the driver names the column ${field}`);
-    t.same(parseGpus(query, recording(machine, 'list')), expected.gpus);
+    t.same(parseGpus(query, recording(machine, 'list'), recording(machine, 'summary')), expected.gpus);
     t.equal(parseCudaVersion(recording(machine, 'summary')), expected.cuda);
   });
 }
 
-t.test('recorded: slices of an A100 by an older driver; the query was not recorded', async (t) => {
+t.test('recorded: slices of an A100 by an older driver; query and summary were not recorded', async (t) => {
   const instances = [7, 8, 9, 11, 12, 13, 14];
   t.same(
-    parseGpus('', recording('a100-mig', 'list')),
+    parseGpus('', recording('a100-mig', 'list'), ''),
     instances.map((id) => slice(`MIG-GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f/${id}/0`, A100, '1g.5gb', 5120)),
   );
 });
 
-t.test('recorded: slices of two cards with their own UUIDs; the query was not recorded', async (t) => {
-  const gpus = parseGpus('', recording('two-h100-mig', 'list'));
+t.test('recorded: slices of two cards with their own UUIDs; query and summary were not recorded', async (t) => {
+  const gpus = parseGpus('', recording('two-h100-mig', 'list'), '');
   t.same([...new Set(gpus.map(({ name, migProfile, memoryMib }) => `${name} ${migProfile} ${memoryMib}`))], [`${H100} 1g.10gb 10240`]);
   t.same(
     gpus.map(({ uuid }) => uuid.slice(0, 12)),
@@ -75,7 +75,7 @@ t.test('recorded: the header of an older driver', async (t) => {
 });
 
 t.test('put together of two recordings of one machine: MIG mode without slices offers nothing', async (t) => {
-  t.same(parseGpus(recording('h100-mig', 'query'), recording('h100', 'list')), []);
+  t.same(parseGpus(recording('h100-mig', 'query'), recording('h100', 'list'), ''), []);
 });
 
 t.test('written by hand: a sliced card beside a whole one, profiles with media engines, columns in another order', async (t) => {
@@ -87,19 +87,19 @@ t.test('written by hand: a sliced card beside a whole one, profiles with media e
     '',
   ].join('\n');
   const name = 'NVIDIA A100-SXM4-80GB';
-  t.same(parseGpus(query, list), [slice('MIG-1', name, '1g.10gb+me', 10_240), whole('GPU-2', name, 81_920)]);
+  t.same(parseGpus(query, list, ''), [slice('MIG-1', name, '1g.10gb+me', 10_240), whole('GPU-2', name, 81_920)]);
 });
 
 t.test('written by hand: memory of the host, and a MIG mode that the driver does not know', async (t) => {
   const query = 'uuid, memory.total [MiB], mig.mode.current\nGPU-1, [N/A], [N/A]\nGPU-2, 2002 MiB, [Not Supported]\n';
   const list = 'GPU 0: NVIDIA GB10 (UUID: GPU-1)\nGPU 1: GeForce 930M (UUID: GPU-2)\n';
-  t.same(parseGpus(query, list), [whole('GPU-1', 'NVIDIA GB10', 0), whole('GPU-2', 'GeForce 930M', 2002)]);
+  t.same(parseGpus(query, list, ''), [whole('GPU-1', 'NVIDIA GB10', 0), whole('GPU-2', 'GeForce 930M', 2002)]);
 });
 
 t.test('written by hand: nothing to read', async (t) => {
-  t.same(parseGpus('', ''), []);
-  t.same(parseGpus('No devices were found\n', 'No devices were found\n'), []);
-  t.same(parseGpus('uuid, memory.total [MiB], mig.mode.current\n', 'GPU 0: NVIDIA L4 (UUID: GPU-1)\n'), [], 'a card the query leaves out');
+  t.same(parseGpus('', '', ''), []);
+  t.same(parseGpus('No devices were found\n', 'No devices were found\n', 'No devices were found\n'), []);
+  t.same(parseGpus('uuid, memory.total [MiB], mig.mode.current\n', 'GPU 0: NVIDIA L4 (UUID: GPU-1)\n', ''), [], 'a card the query leaves out');
   t.equal(parseCudaVersion("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"), '');
   t.equal(parseCudaVersion('| NVIDIA-SMI 410.79       Driver Version: 410.79       CUDA Version: N/A      |\n'), '');
 });
