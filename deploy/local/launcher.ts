@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { connectCore } from './core-client.ts';
 import type { CoreClient } from './core-client.ts';
+import { coreProcess } from './core-process.ts';
 import { claimDataDir, openDataDir, releaseDataDir } from './data-dir.ts';
 import type { DataDir } from './data-dir.ts';
 import { checkDatabase } from './external-postgres.ts';
+import { facadeProcess } from './facade-process.ts';
 import { prepareHandler } from './handler.ts';
 import type { Handler } from './handler.ts';
 import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
@@ -14,7 +16,7 @@ import type { LocalFacts } from './local-env.ts';
 import { nodeProcess } from './node-process.ts';
 import type { LocalOptions } from './options.ts';
 import { UsageError } from './options.ts';
-import { freePort, portProblem, stickyPort } from './ports.ts';
+import { portProblem } from './ports.ts';
 import { createCluster, postgresProcess, postgresUrl, stopLeftover } from './postgres.ts';
 import { findPostgres } from './postgres-program.ts';
 import { ProcessLog } from './process-log.ts';
@@ -28,7 +30,7 @@ import type { ProcessPlan } from './supervised-process.ts';
 
 const LAUNCHER_FILE = 'deploy/local/start.ts';
 const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
-const CORE_PORT_WISHED = 50_051;
+const HTTP_HOST = '127.0.0.1';
 /** How long a killed run's processes are given to leave the port. */
 const PORT_WAIT_MS = 5_000;
 const POLL_MS = 100;
@@ -107,10 +109,14 @@ export class Launcher {
     return { ...facts, handler, agent: options.agent, data };
   }
 
+  get #httpHost(): string {
+    return this.#given.env.SLIPWAY_HTTP_HOST || HTTP_HOST;
+  }
+
   async #requirePort(waitMs: number): Promise<void> {
     const until = systemClock.monotonicMs() + waitMs;
     for (;;) {
-      const problem = await portProblem(this.#given.options.port);
+      const problem = await portProblem(this.#given.options.port, this.#httpHost);
       if (problem === undefined) return;
       if (systemClock.monotonicMs() >= until) throw new UsageError(problem);
       await delay(systemClock, POLL_MS, this.#stopping.signal);
@@ -126,34 +132,31 @@ export class Launcher {
     if (leftover !== undefined) progress.step(`stopped PostgreSQL of an earlier run (process ${leftover})`);
     const isNew = !existsSync(join(place.dataDir, 'PG_VERSION'));
     await createCluster(place, secrets.databasePassword, log);
-    const port = await freePort();
-    await this.#run([postgresProcess(place, port, log, systemClock)]);
+    const [port] = await this.#run([postgresProcess(place, log, systemClock)]);
     progress.step(`PostgreSQL is up on port ${port}${isNew ? ', with a new database' : ''}`);
-    return postgresUrl(port, secrets.databasePassword);
+    return postgresUrl(port!, secrets.databasePassword);
   }
 
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
     const { root, env, progress } = this.#given;
-    const port = await stickyPort(data.corePortFile, CORE_PORT_WISHED);
-    const plan = nodeProcess({
-      name: 'core', root, file: 'core/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
+    const plan = await coreProcess({
+      root, portFile: data.corePortFile, logDir: data.logDir, cacheDir: data.cacheDir,
       // Everything runs on this machine, so a webhook to it is what a developer means.
       env: () => ({
-        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env, SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}`,
+        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env, SLIPWAY_DATABASE_URL: databaseUrl,
         SLIPWAY_ROOT_KEY: secrets.rootKey, SLIPWAY_SECRET_KEY: secrets.sealKey,
       }),
     });
-    const [ready] = await this.#run([plan]);
-    const address = ready?.address ?? `127.0.0.1:${port}`;
+    const [address] = await this.#run([plan]);
     progress.step(`core is up on ${address}`);
-    return address;
+    return address!;
   }
 
   async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets): Promise<string> {
     const { options, root, env, progress } = this.#given;
-    const facade = nodeProcess({
-      name: 'facade', root, file: 'facades/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
-      env: () => ({ SLIPWAY_HTTP_HOST: '127.0.0.1', ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_PORT: String(options.port) }),
+    const facade = facadeProcess({
+      root, host: this.#httpHost, port: options.port, logDir: data.logDir, cacheDir: data.cacheDir,
+      env: () => ({ ...env, SLIPWAY_CORE_ADDRESS: coreAddress }),
     });
     const agent = nodeProcess({
       name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 
 const HOST = '127.0.0.1';
 
-function listen(port: number): Promise<number> {
+function listen(port: number, host = HOST): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
-    server.listen({ port, host: HOST, exclusive: true }, () => {
+    server.listen({ port, host, exclusive: true }, () => {
       const { port: bound } = server.address() as AddressInfo;
       server.close(() => resolve(bound));
     });
@@ -17,9 +17,9 @@ function listen(port: number): Promise<number> {
 }
 
 /** Why a port cannot be used, as a sentence for the user; undefined when it is free. */
-export async function portProblem(port: number): Promise<string | undefined> {
+export async function portProblem(port: number, host = HOST): Promise<string | undefined> {
   try {
-    await listen(port);
+    await listen(port, host);
     return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -30,24 +30,24 @@ export async function portProblem(port: number): Promise<string | undefined> {
   }
 }
 
-/** A port that is free right now. */
+/** A port that is free right now. Somebody else may have it a moment later: who listens on it must be ready to choose another. */
 export function freePort(): Promise<number> {
   return listen(0);
 }
 
 /**
- * A port that stays the same from run to run as long as it is free: the one in the file, else the wished one, else any. The choice is
- * kept in the file.
+ * The port to try first, so that it stays the same from run to run: the one in the file, else the wished one; 0, which is any, when both
+ * are taken. Like `freePort` it promises nothing.
  */
-export async function stickyPort(file: string, wished: number): Promise<number> {
+export async function keptPort(file: string, wished: number): Promise<number> {
   const kept = existsSync(file) ? Number(readFileSync(file, 'utf8')) : wished;
   for (const port of [kept, wished]) {
-    if (Number.isInteger(port) && port > 0 && await portProblem(port) === undefined) return keep(file, port);
+    if (Number.isInteger(port) && port > 0 && port <= 65_535 && await portProblem(port) === undefined) return port;
   }
-  return keep(file, await freePort());
+  return 0;
 }
 
-function keep(file: string, port: number): number {
+/** Writes down the port that was got in the end. */
+export function keepPort(file: string, port: number): void {
   writeFileSync(file, `${port}\n`);
-  return port;
 }

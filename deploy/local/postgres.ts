@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import { commandOf } from './data-dir.ts';
+import { freePort } from './ports.ts';
 import type { PostgresPlace } from './postgres-program.ts';
 import { ProcessLog } from './process-log.ts';
 import type { ProcessPlan } from './supervised-process.ts';
@@ -59,23 +60,40 @@ export async function createCluster(place: PostgresPlace, password: string, log:
   renameSync(part, place.dataDir);
 }
 
-/** Plan of the server. It keeps its port for the launcher's life, so that core finds it again after a restart. */
-export function postgresProcess(place: PostgresPlace, port: number, log: ProcessLog, clock: Clock): ProcessPlan<void> {
-  const settings = {
-    listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB',
-  };
-  const args = ['-D', place.dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+/**
+ * Plan of the server; ready means its port. PostgreSQL cannot be told to take any port, so one is chosen for it, and another at the next
+ * try, until it has come up once: from then on it keeps its port, so that core finds it again after a restart.
+ */
+export function postgresProcess(place: PostgresPlace, log: ProcessLog, clock: Clock, choosePort = freePort): ProcessPlan<number> {
+  let kept: number | undefined;
+  let tried = 0;
   return {
     name: 'PostgreSQL',
     log,
     readyMsMax: READY_MS_MAX,
-    firstTries: FIRST_TRIES,
+    triesAgain: (failures) => failures < FIRST_TRIES,
     // Fast shutdown: open connections are ended. Immediate shutdown: the next start recovers from the log, nothing committed is lost.
     stopSignal: 'SIGINT',
     killSignal: 'SIGQUIT',
-    spawn: (output) => spawn(place.postgres, args, { ...place.owner, cwd: '/', detached: true, stdio: ['ignore', output, output] }),
-    whenReady: (child, signal) => waitUntilReady(place.dataDir, child, clock, signal),
+    spawn: async (output) => {
+      tried = kept ?? await choosePort();
+      const options = { ...place.owner, cwd: '/', detached: true, stdio: ['ignore' as const, output, output] };
+      return spawn(place.postgres, serverArgs(place.dataDir, tried), options);
+    },
+    whenReady: async (child, signal) => {
+      await waitUntilReady(place.dataDir, child, clock, signal);
+      // It also returns when the server has ended instead.
+      if (!signal.aborted) kept = tried;
+      return tried;
+    },
   };
+}
+
+function serverArgs(dataDir: string, port: number): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB',
+  };
+  return ['-D', dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
 /** Stops a server that an earlier launcher left running. Returns its process id, or undefined when there was none. */

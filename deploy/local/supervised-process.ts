@@ -30,8 +30,11 @@ export interface ProcessPlan<Ready> {
   whenReady(child: ChildProcess, signal: AbortSignal): Promise<Ready>;
   /** Longest time until it is ready. */
   readyMsMax: number;
-  /** How often the first start is tried; later ones are tried for ever. Default 1. */
-  firstTries?: number;
+  /**
+   * Asked after each failure of the first start whether it is tried again; may throw an error that says more than the process did. Later
+   * starts are tried for ever. Default: it is not.
+   */
+  triesAgain?(failures: number): boolean | Promise<boolean>;
   /** Signal that asks it to stop. Default SIGTERM. */
   stopSignal?: NodeJS.Signals;
   /** Signal that ends it at once. Default SIGKILL. */
@@ -63,14 +66,13 @@ export class SupervisedProcess<Ready> {
 
   /** Starts it; resolves when it is ready, rejects with its last lines when it cannot be started. */
   async start(): Promise<Ready> {
-    const tries = this.#plan.firstTries ?? 1;
-    for (let attempt = 1; ; attempt += 1) {
+    for (let failures = 1; ; failures += 1) {
       try {
         const ready = await this.#launch();
         this.#keeper = this.#keep();
         return ready;
       } catch (error) {
-        if (attempt >= tries || this.#stopping.signal.aborted) throw error;
+        if (this.#stopping.signal.aborted || !await this.#plan.triesAgain?.(failures)) throw error;
         await delay(this.#seams.clock, RESTART_PAUSE.firstMs, this.#stopping.signal);
       }
     }

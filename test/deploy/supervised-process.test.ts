@@ -55,9 +55,11 @@ t.test('one that never gets ready', async (t) => {
   const { supervised, children } = await supervise(t, 'console.error("no disk"); process.exit(3);');
   await t.rejects(supervised.start(), { message: /thing ended with code 3 before it was ready[\s\S]*no disk/ });
   t.equal(children.length, 1);
-  const retried = await supervise(t, 'process.exit(3);', { firstTries: 2 });
+  const retried = await supervise(t, 'process.exit(3);', { triesAgain: (failures) => failures < 2 });
   await t.rejects(retried.supervised.start(), { message: /code 3/ });
   t.equal(retried.children.length, 2, 'as often as the plan says');
+  const explained = await supervise(t, 'process.exit(3);', { triesAgain: () => { throw new Error('the cable is out'); } });
+  await t.rejects(explained.supervised.start(), { message: 'the cable is out' }, 'with the error that the plan has for it');
   const slow = await supervise(t, IDLE, { readyMsMax: 50 });
   await t.rejects(slow.supervised.start(), { message: /was not ready after 0.05 s/ });
   t.notOk(isAlive(slow.children[0]!.pid!), 'and it is ended');

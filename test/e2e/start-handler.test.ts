@@ -3,11 +3,11 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { freePort } from '../../deploy/local/ports.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { skipWithoutPython } from '../helpers/handlers.ts';
 import { Launcher, readFacts } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
+import { quietPort } from '../helpers/ports.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 
 const PYTHON = `import runpod
@@ -68,7 +68,7 @@ async function serve(t: Test, name: string, text: string): Promise<{ output: unk
   await mkdir(dataDir, { mode: 0o711 });
   await mkdir(venvs, { recursive: true });
   await symlink(venvs, join(dataDir, 'venvs'));
-  const launcher = new Launcher(t, '--handler', file, '--port', String(await freePort()), '--data-dir', dataDir);
+  const launcher = new Launcher(t, '--handler', file, '--port', String(await quietPort()), '--data-dir', dataDir);
   await launcher.ready(180_000); // A first Python handler gets an environment of its own from pip.
   const facts = readFacts(join(dataDir, 'local.env'));
   t.same(JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!), { input: { name: 'Ada' } }, 'test_input.json is the example');

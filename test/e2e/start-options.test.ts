@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { freePort } from '../../deploy/local/ports.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { Launcher, readFacts } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
+import { quietPort } from '../helpers/ports.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 
 t.setTimeout(180_000);
@@ -17,7 +17,7 @@ const CLI = join(import.meta.dirname, '../../facades/cli/slipway.mjs');
 t.test('--database-url and --no-agent', async (t) => {
   const { url } = await createDatabase(t);
   const folder = await openFolder(t);
-  const launcher = new Launcher(t, '--port', String(await freePort()), '--data-dir', folder, '--database-url', url, '--no-agent');
+  const launcher = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--database-url', url, '--no-agent');
   await launcher.ready();
   const commands = launcher.processes().map(({ command }) => command);
   t.notOk(commands.some((command) => /gpu-agent|postgres -D/.test(command)), 'neither an agent nor a PostgreSQL of its own runs');
@@ -49,8 +49,8 @@ t.test('--database-url and --no-agent', async (t) => {
 
 t.test('a database that cannot be reached', async (t) => {
   const folder = await openFolder(t);
-  const port = String(await freePort());
-  const nobody = new Launcher(t, '--port', port, '--data-dir', folder, '--database-url', `postgres://u:secret@127.0.0.1:${await freePort()}/x`);
+  const port = String(await quietPort());
+  const nobody = new Launcher(t, '--port', port, '--data-dir', folder, '--database-url', `postgres://u:secret@127.0.0.1:${await quietPort()}/x`);
   t.equal(await nobody.exit(), 2);
   t.match(nobody.text, /cannot be (used|reached)|could not be reached|did not answer/i);
   t.notMatch(nobody.text, /secret/, 'the password is not shown');

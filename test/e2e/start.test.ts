@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';
-import { freePort } from '../../deploy/local/ports.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { Launcher, readFacts } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
+import { quietPort } from '../helpers/ports.ts';
 import { processTable } from '../helpers/process-table.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -23,7 +23,7 @@ t.setTimeout(300_000);
 
 t.test('npm start', async (t) => {
   const folder = await openFolder(t);
-  const port = String(await freePort());
+  const port = String(await quietPort());
   const args = ['--port', port, '--data-dir', folder];
   const localEnv = join(folder, 'local.env');
 
@@ -79,7 +79,7 @@ async function checkErrors(t: Test, port: string, folder: string): Promise<void>
   const taken = new Launcher(t, '--port', port, '--data-dir', other);
   t.equal(await taken.exit(), 2);
   t.match(taken.text, new RegExp(`Port ${port} is taken`));
-  const twice = new Launcher(t, '--port', String(await freePort()), '--data-dir', folder);
+  const twice = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder);
   t.equal(await twice.exit(), 2);
   t.match(twice.text, /already runs/);
   const nonsense = new Launcher(t, '--prot', port);

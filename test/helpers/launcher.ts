@@ -41,11 +41,10 @@ export class Launcher {
 
   /** Resolves when it says that it is ready; answers the seconds it took by its own count. */
   async ready(timeoutMs = 60_000): Promise<number> {
-    const [, seconds] = await waitFor('npm start to be ready', () => {
-      if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.text}`);
-      return /Slipway is ready after ([\d.]+) s/.exec(this.text);
-    }, timeoutMs);
-    return Number(seconds);
+    const found = await waitFor('npm start to be ready', () =>
+      (this.#child.exitCode !== null ? 'ended' : /Slipway is ready after ([\d.]+) s/.exec(this.text)), timeoutMs);
+    if (found === 'ended') throw new Error(`npm start ended before it was ready: ${this.text}`);
+    return Number(found[1]);
   }
 
   /** It and all its processes. */

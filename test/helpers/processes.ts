@@ -7,7 +7,6 @@ import type { Test } from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { nodeProcess } from '../../deploy/local/node-process.ts';
 import type { ReadyMessage } from '../../deploy/local/node-process.ts';
-import { freePort } from '../../deploy/local/ports.ts';
 import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import { createCluster, postgresProcess, postgresUrl } from '../../deploy/local/postgres.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
@@ -39,27 +38,27 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
     for (const child of children.toReversed()) await child.stop();
   });
-  const launch = async <Ready>(child: Child<Ready>): Promise<Child<Ready>> => {
+  const launch = async <Ready>(child: Child<Ready>): Promise<{ child: Child<Ready>; ready: Ready }> => {
     children.push(child);
-    await child.start();
-    return child;
+    return { child, ready: await child.start() };
   };
 
-  const { child: database, url: databaseUrl } = await postgresChild(folder);
-  await launch(database);
-  const run = (name: string, file: string, env: Record<string, string>): Promise<Child<ReadyMessage>> =>
-    launch(new Child(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env }) })));
+  const { child: database, url: databaseUrl } = await startPostgres(folder, launch);
+  /** `env` is asked for at every start: who listens takes any port at the first and the same at all others. */
+  const run = (name: string, file: string, env: () => Record<string, string>) =>
+    launch(new Child<ReadyMessage>(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) })));
 
   const rootKey = randomBytes(24).toString('hex');
   const secretKey = randomBytes(32).toString('hex');
   const addresses: string[] = [];
   const cores: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.cores ?? 1); i += 1) {
-    addresses.push(`127.0.0.1:${await freePort()}`);
-    cores.push(await run(`core-${i + 1}`, 'core/main.ts', {
-      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: addresses[i]!, SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey,
-      SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
+    const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
+      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
+      SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
     }));
+    addresses[i] = ready.address!;
+    cores.push(child);
   }
   const clients = grpcClients(addresses[0]!);
   t.teardown(() => clients.close());
@@ -68,23 +67,24 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds: [], accountId, permissions: undefined }, rootKey)).secret;
   const [key, agentKey] = [await newKey(KeyScope.ALL), await newKey(KeyScope.AGENT)];
 
-  const port = await freePort();
+  let url = '';
   const everyCore = addresses.join(',');
-  const facade = await run('facade', 'facades/main.ts', {
-    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: String(port),
-  });
+  const { child: facade, ready } = await run('facade', 'facades/main.ts', () => ({
+    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port,
+  }));
+  url = ready.url!;
   const agents: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.agents ?? 1); i += 1) {
     const dataDir = join(folder, `agent-${i + 1}`);
     await mkdir(dataDir);
-    agents.push(await run(`agent-${i + 1}`, 'gpu-agent/main.ts', {
+    const { child } = await run(`agent-${i + 1}`, 'gpu-agent/main.ts', () => ({
       SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
       SLIPWAY_CPU_SLOTS: '4',
     }));
+    agents.push(child);
   }
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
   t.teardown(() => sql.end({ timeout: 1 }));
-  const url = `http://127.0.0.1:${port}`;
   return {
     /** Ends with the test; its path is free for signs. */
     folder,
@@ -94,11 +94,11 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   };
 }
 
-async function postgresChild(folder: string): Promise<{ child: Child<void>; url: string }> {
+async function startPostgres(folder: string, launch: (child: Child<number>) => Promise<{ child: Child<number>; ready: number }>) {
   const password = randomBytes(12).toString('hex');
   const place = await findPostgres(join(folder, 'postgres'));
   const log = new ProcessLog(join(folder, 'postgres.log'));
   await createCluster(place, password, log);
-  const port = await freePort();
-  return { child: new Child(postgresProcess(place, port, log, systemClock)), url: postgresUrl(port, password) };
+  const { child, ready: port } = await launch(new Child(postgresProcess(place, log, systemClock)));
+  return { child, url: postgresUrl(port, password) };
 }
