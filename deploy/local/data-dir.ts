@@ -1,7 +1,8 @@
 /** The data folder: where each thing in it is, and that only one launcher uses it at a time. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 import { UsageError } from './options.ts';
 
 /** Paths inside the data folder. */
@@ -27,15 +28,15 @@ export interface DataDir {
   venvDir: string;
 }
 
-/** Makes the data folder when it is missing. */
+/** Makes the data folder when it is missing. Throws UsageError when it cannot be made or written. */
 export function openDataDir(dir: string): DataDir {
   const asRoot = process.getuid?.() === 0;
   try {
     // PostgreSQL refuses to run as root; its own user must be able to pass through to its data, whatever the umask.
-    if (mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined && asRoot) chmodSync(dir, 0o711);
-    mkdirSync(join(dir, 'logs'), { recursive: true, mode: 0o700 });
+    for (const made of makeFolder(dir, 0o700)) if (asRoot) chmodSync(made, 0o711);
+    makeFolder(join(dir, 'logs'), 0o700);
   } catch (error) {
-    throw new UsageError(`The data folder ${dir} cannot be used: ${(error as Error).message}`);
+    throw unusable(dir, error as Error);
   }
   return {
     dir,
@@ -49,6 +50,16 @@ export function openDataDir(dir: string): DataDir {
     cacheDir: join(dir, 'cache'),
     venvDir: join(dir, 'venvs'),
   };
+}
+
+function unusable(dir: string, { message }: Error): UsageError {
+  return new UsageError(`The data folder ${dir} cannot be used (${message}). Choose another one: npm start -- --data-dir DIR`);
+}
+
+/** What to tell the user about a failed start: a file of the data folder that cannot be read or written is theirs to mend. */
+export function explainFailure(dir: string, error: unknown): unknown {
+  const { code, path } = error as NodeJS.ErrnoException;
+  return code !== undefined && path?.startsWith(dir + sep) ? unusable(dir, error as Error) : error;
 }
 
 /** Command line of a running process; undefined when there is none with this id. */

@@ -5,7 +5,7 @@ import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { connectCore } from './core-client.ts';
 import type { CoreClient } from './core-client.ts';
 import { coreProcess } from './core-process.ts';
-import { claimDataDir, openDataDir, releaseDataDir } from './data-dir.ts';
+import { claimDataDir, explainFailure, openDataDir, releaseDataDir } from './data-dir.ts';
 import type { DataDir } from './data-dir.ts';
 import { checkDatabase } from './external-postgres.ts';
 import { facadeProcess } from './facade-process.ts';
@@ -69,7 +69,7 @@ export class Launcher {
 
   /** Starts everything; resolves when a worker can take a job. Throws UsageError for what the user can mend. */
   start(): Promise<LocalSystem> {
-    const system = this.#start();
+    const system = this.#start().catch((error: unknown) => { throw explainFailure(this.#given.options.dataDir, error); });
     this.#starting = system.catch(() => undefined);
     return system;
   }

@@ -1,0 +1,29 @@
+/** Makes a folder together with those above it that are missing. */
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Answers the folders that it made, the topmost first; none when it is there already and can be written. Not by Node's own recursive mkdir,
+ * which tries for ever where the kernel says that a folder is missing whose parent is there, as below /proc.
+ */
+export function makeFolder(path: string, mode: number): string[] {
+  const missing: string[] = [];
+  let above = path;
+  while (!statSync(above, { throwIfNoEntry: false })) {
+    missing.unshift(above);
+    above = dirname(above);
+  }
+  if (!statSync(above).isDirectory()) throw new Error(`${above} is not a folder`);
+  for (const folder of missing) make(folder, mode);
+  accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  return missing;
+}
+
+function make(folder: string, mode: number): void {
+  try {
+    mkdirSync(folder, { mode });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
+}

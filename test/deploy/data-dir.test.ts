@@ -1,0 +1,82 @@
+/** The data folder: made with all that is above it, and a clear error in one line when it cannot be. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { claimDataDir, explainFailure, openDataDir } from '../../deploy/local/data-dir.ts';
+import { UsageError } from '../../deploy/local/options.ts';
+import { Launcher } from '../helpers/launcher.ts';
+import { openFolder } from '../helpers/open-folder.ts';
+import { quietPort } from '../helpers/ports.ts';
+
+const NOBODY = 65_534;
+const asRoot = process.getuid!() === 0;
+
+/** Runs it as somebody whom modes bind: root may write everywhere. */
+function asOrdinaryUser<T>(action: () => T): T {
+  if (!asRoot) return action();
+  process.seteuid!(NOBODY);
+  try {
+    return action();
+  } finally {
+    process.seteuid!(0);
+  }
+}
+
+const unusable = (dir: string) => ({
+  constructor: UsageError, message: new RegExp(`^The data folder ${dir} cannot be used \\(.+\\)\\. Choose another one: npm start -- --data-dir DIR$`),
+});
+
+t.test('a folder that is missing', async (t) => {
+  const dir = join(await openFolder(t), 'deep', 'er', 'data');
+  const { logDir } = openDataDir(dir);
+  t.equal(statSync(logDir).mode & 0o777, 0o700);
+  for (const folder of [dir, join(dir, '..')]) {
+    t.equal(statSync(folder).mode & 0o777, asRoot ? 0o711 : 0o700, "as root PostgreSQL's user can pass through");
+  }
+  chmodSync(dir, 0o750);
+  openDataDir(dir);
+  t.equal(statSync(dir).mode & 0o777, 0o750, 'one that is there stays as it is');
+});
+
+t.test('places where none can be made', async (t) => {
+  const folder = await openFolder(t);
+  writeFileSync(join(folder, 'file'), '');
+  symlinkSync('/nowhere/at/all', join(folder, 'astray'));
+  for (const dir of ['/proc/x', '/proc/x/y', '/sys/x', '/dev/null', '/dev/null/x', ...['file', 'file/x/y', 'astray'].map((name) => join(folder, name))]) {
+    t.throws(() => openDataDir(dir), unusable(dir), dir);
+  }
+  const closed = join(folder, 'closed');
+  mkdirSync(closed, { mode: 0o555 });
+  const barred = join(folder, 'barred');
+  mkdirSync(join(barred, 'data'), { recursive: true });
+  chmodSync(barred, 0o600);
+  asOrdinaryUser(() => {
+    for (const dir of [join(closed, 'x', 'y'), closed, join(barred, 'data'), join(barred, 'x')]) t.throws(() => openDataDir(dir), unusable(dir), dir);
+  });
+  t.same(readdirSync(closed), []);
+});
+
+t.test('a file in it that belongs to somebody else', async (t) => {
+  const dir = join(await openFolder(t), 'data');
+  chmodSync(join(dir, '..'), 0o777);
+  const data = asOrdinaryUser(() => openDataDir(dir));
+  asOrdinaryUser(() => writeFileSync(data.pidFile, '', { mode: 0o400 }));
+  try {
+    asOrdinaryUser(() => claimDataDir(data, 'no launcher'));
+    t.fail('it is written by its owner only');
+  } catch (error) {
+    t.match(explainFailure(dir, error), unusable(dir));
+  }
+  t.equal(explainFailure(dir, 'text'), 'text', 'other failures are what they were');
+  const elsewhere = Object.assign(new Error('no'), { code: 'EACCES', path: `${dir}2/x` });
+  t.equal(explainFailure(dir, elsewhere), elsewhere);
+});
+
+t.test('npm start says it and ends', async (t) => {
+  for (const dir of ['/proc/x', join(import.meta.filename, 'x')]) {
+    const launcher = new Launcher(t, '--port', String(await quietPort()), '--data-dir', dir);
+    t.equal(await launcher.exit(), 2);
+    t.match(launcher.text.trim(), unusable(dir).message, 'in one line');
+  }
+  t.notOk(existsSync('/proc/x'));
+});
