@@ -23,6 +23,7 @@ const WORKERS_MAX = 10_000;
 /** What it needs. */
 export interface SessionWorkersOptions {
   machineId: string;
+  sessionId: string;
   pool: SlotPool;
   reports: WorkerReports;
   attempts: Pick<AttemptCalls, 'loseAttempts'>;
@@ -110,14 +111,14 @@ export class SessionWorkers {
   }
 
   #observe(worker: SessionWorker, facts: WorkerFacts, refresh: boolean, fresh: boolean): void {
-    const { reports, machineId, onRefresh } = this.#options;
+    const { reports, machineId, sessionId, onRefresh } = this.#options;
     // Its first end is the true one; that it was cleared away afterwards says nothing new.
     if (worker.lastWords) return;
     const before = worker.facts;
     const same = !fresh && before.state === facts.state && before.reason === facts.reason && before.sdkVersion === facts.sdkVersion;
     worker.facts = facts;
-    if (!same) reports.changed(machineId, facts);
-    else if (before.capacity !== facts.capacity) reports.capacityChanged(machineId, facts);
+    if (!same) reports.changed({ machineId, sessionId }, facts);
+    else if (before.capacity !== facts.capacity) reports.capacityChanged({ machineId, sessionId }, facts);
     if (refresh && !worker.refresh) onRefresh(facts.workerId, machineId);
     worker.refresh = refresh;
     this.#offer(worker);

@@ -187,7 +187,7 @@ export class Session implements AssignmentSink {
     await Promise.all(lost.map(({ endpointId, jobId, attempt }) => (
       attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
     )));
-    await workers.endUnlisted(machine.id, hello!.workers.map((report) => report.workerId));
+    await workers.endUnlisted({ machineId: machine.id, sessionId: this.id }, hello!.workers.map((report) => report.workerId));
     await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down');
     this.#open(hello!, held, new Set(current.map(attemptId)));
@@ -197,7 +197,7 @@ export class Session implements AssignmentSink {
 
   #open(hello: Hello, held: readonly HeldAttempt[], current: ReadonlySet<string>): void {
     this.#state = 'open';
-    this.#workers = new SessionWorkers(this, { ...this.#context, machineId: this.#machineId });
+    this.#workers = new SessionWorkers(this, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
     this.#outbox.welcome({ sessionId: this.id, heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS });
     this.#workers.begin(hello.workers, held);
     for (const attempt of held) {

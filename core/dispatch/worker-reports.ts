@@ -1,6 +1,7 @@
 /**
  * Writes what agents observe of their workers. Changes of state are written at once, in order and many to a statement; changes of capacity
- * and signs of use are only written once a second, because they come with every job.
+ * and signs of use are only written once a second, because they come with every job. What a session said is written only while no later one
+ * speaks for its machine.
  */
 import { backoffMs } from '../runtime/backoff.ts';
 import { delay } from '../runtime/clock.ts';
@@ -8,6 +9,7 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
+import type { MachineSession } from '../store/machine-store.ts';
 import type { WorkerFacts, WorkerStore } from '../store/worker-store.ts';
 
 const PERIOD_MS = 1_000;
@@ -23,15 +25,20 @@ export interface WorkerReportsOptions {
   logger: Logger;
 }
 
+interface Waiting {
+  session: MachineSession;
+  facts: Map<string, WorkerFacts>;
+}
+
 /** See the file's first lines. */
 export class WorkerReports implements Service {
   readonly name = 'worker reports';
   readonly #options: WorkerReportsOptions;
   readonly #loop: Loop;
   readonly #stopping = new AbortController();
-  /** Latest facts to write, by machine and worker. */
-  readonly #urgent = new Map<string, Map<string, WorkerFacts>>();
-  readonly #lazy = new Map<string, Map<string, WorkerFacts>>();
+  /** Latest facts to write, by session and worker. */
+  readonly #urgent = new Map<string, Waiting>();
+  readonly #lazy = new Map<string, Waiting>();
   #used = new Set<string>();
   #proven = new Set<string>();
   #writing: Promise<void> | undefined;
@@ -52,16 +59,16 @@ export class WorkerReports implements Service {
   }
 
   /** A worker came, changed its state or ended. */
-  changed(machineId: string, facts: WorkerFacts): void {
-    put(this.#urgent, machineId, facts);
-    this.#lazy.get(machineId)?.delete(facts.workerId);
+  changed(session: MachineSession, facts: WorkerFacts): void {
+    put(this.#urgent, session, facts);
+    this.#lazy.get(session.sessionId)?.facts.delete(facts.workerId);
     this.#writing ??= this.#writeUrgent();
   }
 
   /** Only what a worker can take has changed. */
-  capacityChanged(machineId: string, facts: WorkerFacts): void {
-    if (this.#urgent.get(machineId)?.has(facts.workerId)) put(this.#urgent, machineId, facts);
-    else put(this.#lazy, machineId, facts);
+  capacityChanged(session: MachineSession, facts: WorkerFacts): void {
+    if (this.#urgent.get(session.sessionId)?.facts.has(facts.workerId)) put(this.#urgent, session, facts);
+    else put(this.#lazy, session, facts);
   }
 
   /** A worker was given an attempt, or gave one back. */
@@ -80,15 +87,15 @@ export class WorkerReports implements Service {
     const { clock, random, logger } = this.#options;
     let failures = 0;
     for (let next = first(this.#urgent); next && !this.#stopping.signal.aborted; next = first(this.#urgent)) {
-      const [machineId, facts] = next;
-      this.#urgent.delete(machineId);
+      const [sessionId, waiting] = next;
+      this.#urgent.delete(sessionId);
       try {
-        await this.#write(machineId, facts);
+        await this.#write(waiting);
         failures = 0;
       } catch (error) {
         failures += 1;
-        logger.warn({ err: error, machineId }, 'worker reports were not written, will try again');
-        this.#putBack(machineId, facts);
+        logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');
+        this.#putBack(waiting);
         await delay(clock, backoffMs(failures, RETRY, random), this.#stopping.signal);
       }
     }
@@ -106,26 +113,26 @@ export class WorkerReports implements Service {
       for (const id of proven) this.#proven.add(id);
       throw error;
     }
-    for (const [machineId, facts] of this.#lazy) {
-      this.#lazy.delete(machineId);
-      await this.#options.workers.report(machineId, [...facts.values()]);
+    for (const [sessionId, { session, facts }] of this.#lazy) {
+      this.#lazy.delete(sessionId);
+      await this.#options.workers.report(session, [...facts.values()]);
     }
   }
 
-  async #write(machineId: string, facts: Map<string, WorkerFacts>): Promise<void> {
-    this.#options.onChanged(await this.#options.workers.report(machineId, [...facts.values()]));
+  async #write({ session, facts }: Waiting): Promise<void> {
+    this.#options.onChanged(await this.#options.workers.report(session, [...facts.values()]));
   }
 
-  #putBack(machineId: string, facts: Map<string, WorkerFacts>): void {
+  #putBack({ session, facts }: Waiting): void {
     // What came meanwhile is newer.
-    for (const [workerId, fact] of facts) if (!this.#urgent.get(machineId)?.has(workerId)) put(this.#urgent, machineId, fact);
+    for (const fact of facts.values()) if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact);
   }
 }
 
-function put(facts: Map<string, Map<string, WorkerFacts>>, machineId: string, fact: WorkerFacts): void {
-  const ofMachine = facts.get(machineId) ?? new Map<string, WorkerFacts>();
-  ofMachine.set(fact.workerId, fact);
-  facts.set(machineId, ofMachine);
+function put(waiting: Map<string, Waiting>, session: MachineSession, fact: WorkerFacts): void {
+  const ofSession = waiting.get(session.sessionId) ?? { session, facts: new Map<string, WorkerFacts>() };
+  ofSession.facts.set(fact.workerId, fact);
+  waiting.set(session.sessionId, ofSession);
 }
 
 function first<Value>(map: Map<string, Value>): [string, Value] | undefined {

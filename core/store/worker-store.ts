@@ -3,6 +3,7 @@ import { crashPauseSeconds } from '../domain/worker.ts';
 import type { Worker, WorkerState } from '../domain/worker.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import type { Database, Sql } from './database.ts';
+import type { MachineSession } from './machine-store.ts';
 
 /** One worker as its agent sees it. */
 export interface WorkerFacts {
@@ -60,11 +61,14 @@ export class WorkerStore {
     this.#database = database;
   }
 
-  /** Writes what the agent of a machine observed. Workers of other machines are left alone. Answers the endpoints whose workers changed. */
-  async report(machineId: string, facts: readonly WorkerFacts[]): Promise<string[]> {
+  /**
+   * Writes what the agent of a machine observed. Workers of other machines are left alone, and so are all when a later session speaks for
+   * the machine: it has told how things are now. Answers the endpoints whose workers changed.
+   */
+  async report(session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
     return this.#database.sql.begin(async (transaction) => {
       const sql = transaction as unknown as Sql;
-      const crashed = await this.#crash(sql, machineId, facts.filter((fact) => fact.state === 'UNHEALTHY'));
+      const crashed = await this.#crash(sql, session, facts.filter((fact) => fact.state === 'UNHEALTHY'));
       const changed = await sql<{ endpoint_id: string }[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
           busy_at = CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() ELSE w.busy_at END,
@@ -72,7 +76,8 @@ export class WorkerStore {
         FROM unnest(${facts.map((f) => f.workerId)}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
           ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[])
           AS r (id, state, capacity, reason, exit_code, sdk_version)
-        WHERE w.id = r.id AND w.machine_id = ${machineId} AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
+        WHERE w.id = r.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
+          AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
           AND (w.state, w.capacity, w.reason, w.sdk_version) IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version)
         RETURNING w.endpoint_id`;
       return [...new Set([...crashed, ...changed.map((row) => row.endpoint_id)])];
@@ -80,11 +85,12 @@ export class WorkerStore {
   }
 
   /** A crash counts once; its reason stays until the worker is replaced. */
-  async #crash(sql: Sql, machineId: string, facts: readonly WorkerFacts[]): Promise<string[]> {
+  async #crash(sql: Sql, session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
     if (facts.length === 0) return [];
     const rows = await sql<{ id: string; endpoint_id: string; state: string; failures: number }[]>`
       SELECT id, endpoint_id, state, failures FROM worker
-      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'
+      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${session.machineId} AND ${speaks(sql, session)}
+        AND ended_at IS NULL AND state <> 'UNHEALTHY'
       FOR UPDATE`;
     for (const row of rows) {
       const fact = facts.find((candidate) => candidate.workerId === row.id)!;
@@ -100,12 +106,13 @@ export class WorkerStore {
     return rows.map((row) => row.endpoint_id);
   }
 
-  /** Ends the workers of a machine that its agent has had and does not list in its hello. Answers their endpoints. */
-  async endUnlisted(machineId: string, listedIds: readonly string[]): Promise<string[]> {
-    const rows = await this.#database.sql<{ endpoint_id: string }[]>`
+  /** Ends the workers of a machine that its agent has had and does not list in its hello. Answers their endpoints. Fenced like reports. */
+  async endUnlisted(session: MachineSession, listedIds: readonly string[]): Promise<string[]> {
+    const { sql } = this.#database;
+    const rows = await sql<{ endpoint_id: string }[]>`
       UPDATE worker SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = 'its agent came back without it'
-      WHERE machine_id = ${machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY' AND (state <> 'INITIALIZING' OR desired <> 'RUN')
-        AND id <> ALL(${[...listedIds]}) RETURNING endpoint_id`;
+      WHERE machine_id = ${session.machineId} AND ${speaks(sql, session)} AND ended_at IS NULL AND state <> 'UNHEALTHY'
+        AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]}) RETURNING endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
@@ -176,4 +183,9 @@ export class WorkerStore {
       GROUP BY worker_id ORDER BY worker_id`;
     return new Map(rows.map((row) => [row.worker_id, row.held]));
   }
+}
+
+/** No later session speaks for the machine. What one that ended in order said last still counts. */
+function speaks(sql: Sql, { machineId, sessionId }: MachineSession) {
+  return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
 }

@@ -1,0 +1,39 @@
+/** Reports of workers: which session's count. */
+import t from 'tap';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { openDatabase } from '../../../core/store/database.ts';
+import { WorkerStore } from '../../../core/store/worker-store.ts';
+import type { WorkerFacts } from '../../../core/store/worker-store.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { createDatabase } from '../../helpers/database.ts';
+
+t.setTimeout(60_000);
+// One server for the whole file.
+await createDatabase(t);
+
+t.test('what an earlier session says late changes nothing', async (t) => {
+  const core = await startReplicas(t);
+  const { machineId } = await core.joinAgent();
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const database = openDatabase(core.url, { logger: createLogger('test', 'silent') });
+  t.teardown(() => database.close());
+  const store = new WorkerStore(database);
+  const [machine] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
+  const current = { machineId, sessionId: machine!.session_id as string };
+  const earlier = { machineId, sessionId: 'an earlier one' };
+  const state = async () => (await core.sql`SELECT state FROM worker WHERE endpoint_id = ${endpointId}`)[0]!.state as string;
+  const [row] = await core.sql`SELECT id FROM worker WHERE endpoint_id = ${endpointId}`;
+  const facts = (observed: WorkerFacts['state']): WorkerFacts[] => (
+    [{ workerId: row!.id as string, state: observed, capacity: 0, reason: '', exitCode: null, sdkVersion: '' }]
+  );
+  t.same(await store.report(earlier, facts('INITIALIZING')), []);
+  t.same(await store.report(earlier, facts('UNHEALTHY')), []);
+  t.same(await store.endUnlisted(earlier, []), []);
+  t.equal(await state(), 'READY');
+  t.same(await store.report(current, facts('DRAINING')), [endpointId]);
+  t.equal(await state(), 'DRAINING');
+  await core.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId}`;
+  await store.report(current, facts('STOPPED'));
+  t.equal(await state(), 'STOPPED', 'the last words of one that ended in order count');
+});
