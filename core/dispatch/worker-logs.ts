@@ -6,14 +6,26 @@ import type { SessionTable } from './session-table.ts';
 
 /** How long an agent may take to answer, in milliseconds. */
 const ANSWER_MS_MAX = 10_000;
-/** Most requests in flight; a log is up to 1 MiB. */
+/** Most requests in flight: in all, as a log is up to 1 MiB, to one machine, which may hang, and of one account. */
 const REQUESTS_MAX = 64;
+const REQUESTS_PER_MACHINE_MAX = 16;
+const REQUESTS_PER_ACCOUNT_MAX = 8;
+
+/** Whose log. */
+export interface LogRequest {
+  machineId: string;
+  /** Of a worker or a pod. */
+  id: string;
+  /** Who asks. */
+  accountId: string;
+  tailBytes: number;
+}
 
 interface Waiting {
   resolve(log: Buffer): void;
   reject(error: unknown): void;
   timer: Timer;
-  machineId: string;
+  request: LogRequest;
 }
 
 /** See the file's first line. */
@@ -33,11 +45,14 @@ export class WorkerLogs {
     return this.#table.get(machineId)?.isOpen ?? false;
   }
 
-  /** The end of a worker's log, at most `tailBytes`. NOT_FOUND: its agent knows no such worker. UNAVAILABLE: the agent does not answer. */
-  read(machineId: string, workerId: string, tailBytes: number): Promise<Buffer> {
-    const session = this.#table.get(machineId);
+  /**
+   * The end of a log, at most `tailBytes`. NOT_FOUND: the agent knows no such worker. UNAVAILABLE: the agent does not answer.
+   * RATE_LIMITED: too many are being read.
+   */
+  read(request: LogRequest): Promise<Buffer> {
+    const session = this.#table.get(request.machineId);
     if (!session?.isOpen) return Promise.reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log is not connected.'));
-    if (this.#waiting.size >= REQUESTS_MAX) {
+    if (this.#isCrowded(request)) {
       return Promise.reject(new DomainError('RATE_LIMITED', 'Too many logs are being read; try again shortly.'));
     }
     this.#lastId += 1;
@@ -47,8 +62,8 @@ export class WorkerLogs {
         this.#waiting.delete(id);
         reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log did not answer in time.'));
       });
-      this.#waiting.set(id, { resolve, reject, timer, machineId });
-      session.requestLog(id, workerId, tailBytes);
+      this.#waiting.set(id, { resolve, reject, timer, request });
+      session.requestLog(id, request.id, request.tailBytes);
     });
   }
 
@@ -60,5 +75,12 @@ export class WorkerLogs {
     waiting.timer.cancel();
     if (found) waiting.resolve(log);
     else waiting.reject(new DomainError('NOT_FOUND', 'The machine keeps no log of it, or not any more.'));
+  }
+
+  #isCrowded({ machineId, accountId }: LogRequest): boolean {
+    const others = [...this.#waiting.values()].map((waiting) => waiting.request);
+    return others.length >= REQUESTS_MAX
+      || others.filter((other) => other.machineId === machineId).length >= REQUESTS_PER_MACHINE_MAX
+      || others.filter((other) => other.accountId === accountId).length >= REQUESTS_PER_ACCOUNT_MAX;
   }
 }

@@ -45,15 +45,19 @@ async function workerLog(
   await access.caller(apiKey);
   const worker = await context.workers.find(workerId);
   if (!worker) throw workerNotFound(workerId);
+  const accountId = await accountOf(access, apiKey, worker.endpointId, workerId);
+  const wish = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes } as const;
+  return readLog({ machines: context.machines, logs, clock }, wish, apiKey, metadata);
+}
+
+async function accountOf(access: Access, apiKey: string, endpointId: string, workerId: string): Promise<string> {
   try {
-    await access.check(apiKey, { api: 'MANAGEMENT', endpointId: worker.endpointId });
+    return (await access.check(apiKey, { api: 'MANAGEMENT', endpointId })).accountId;
   } catch (error) {
     // Another account's worker is like none.
     if (error instanceof DomainError && error.reason === 'ENDPOINT_NOT_FOUND') throw workerNotFound(workerId);
     throw error;
   }
-  const wish = { kind: 'worker', id: workerId, machineId: worker.machineId, tailBytes: bytes } as const;
-  return readLog({ machines: context.machines, logs, clock }, wish, apiKey, metadata);
 }
 
 function workerNotFound(workerId: string): DomainError {

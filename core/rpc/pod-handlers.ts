@@ -60,7 +60,7 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
       const { accountId, caller } = await ownAccount(access, apiKey, false);
       const tailBytes = tailBytesOf(request.tailBytes);
       const { id, machineId } = await getPod(context, accountId, request.id, caller.endpointIds);
-      return readLog(logParts, { kind: 'pod', id, machineId, tailBytes }, apiKey, metadata);
+      return readLog(logParts, { kind: 'pod', id, machineId, accountId, tailBytes }, apiKey, metadata);
     }),
   };
 }

@@ -4,7 +4,7 @@ import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service
 import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { CHANNEL_OPTIONS, WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
-import type { WorkerLogs } from '../dispatch/worker-logs.ts';
+import type { LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
 import { invalid } from '../domain/endpoint.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -23,11 +23,8 @@ export interface LogParts {
 }
 
 /** Whose log. */
-export interface LogWish {
+export interface LogWish extends LogRequest {
   kind: 'worker' | 'pod';
-  id: string;
-  machineId: string;
-  tailBytes: number;
 }
 
 /** How many bytes to read; 0 = the default. INVALID_REQUEST: out of range. */
@@ -41,7 +38,7 @@ export function tailBytesOf(tailBytes: number): number {
 export async function readLog(
   { machines, logs, clock }: LogParts, wish: LogWish, apiKey: string, metadata: Metadata,
 ): Promise<{ log: Buffer }> {
-  if (logs.reaches(wish.machineId)) return { log: await logs.read(wish.machineId, wish.id, wish.tailBytes) };
+  if (logs.reaches(wish.machineId)) return { log: await logs.read(wish) };
   const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(wish.machineId);
   if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${wish.kind} is not connected.`);
   return forward(address, wish, apiKey, clock);

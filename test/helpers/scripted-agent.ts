@@ -30,8 +30,8 @@ export interface ScriptedAgentOptions {
   onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
   /** How a stop is answered. Undefined = not at all. Default: STOPPED. */
   onStop?(stop: AttemptStop): Partial<AttemptOutcome> | undefined;
-  /** What a worker wrote. Default: it knows no such worker. */
-  onLogRequest?(request: WorkerLogRequest): Buffer;
+  /** What a worker wrote. Undefined = no answer. Default: it knows no such worker. */
+  onLogRequest?(request: WorkerLogRequest): Buffer | undefined;
   /** Attempts it says it holds in its hello. */
   held?: AttemptRef[];
   /** Workers it says it runs in its hello. */
@@ -134,9 +134,10 @@ export class ScriptedAgent {
       this.chunkAcks.push(...message.chunkAcks);
     }
     const { onLogRequest } = this.#options;
-    const logReplies = message.logRequests.map((request) => (
-      { requestId: request.requestId, found: onLogRequest !== undefined, log: onLogRequest?.(request) ?? Buffer.alloc(0) }
-    ));
+    const logReplies = message.logRequests.flatMap(({ requestId, ...request }) => {
+      const log = onLogRequest ? onLogRequest({ requestId, ...request }) : Buffer.alloc(0);
+      return log ? [{ requestId, found: onLogRequest !== undefined, log }] : [];
+    });
     if (logReplies.length > 0) this.send({ logReplies });
     this.#end(message);
   }

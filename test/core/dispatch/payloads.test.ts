@@ -122,6 +122,28 @@ t.test('logs are read through any replica', async (t) => {
   await waitFor('the session to end', async () => /^UNAVAILABLE/.test(await reasonOf(read(core.clients, 1))));
 });
 
+t.test('a machine that does not answer, and an account that asks too much, keep no log from the others', async (t) => {
+  const core = await startReplicas(t);
+  const keys = await Promise.all(['a', 'b', 'c'].map(async (name) => core.newKey(undefined, [], await core.newAccount(name))));
+  const hung = await core.joinAgent({ cpuSlots: 3, onLogRequest: () => undefined });
+  const workers: string[] = [];
+  for (const key of keys) {
+    const endpointId = await core.createEndpoint({}, key);
+    await core.ready(endpointId);
+    workers.push(hung.desired.find((worker) => worker.endpointId === endpointId)!.workerId);
+  }
+  const well = await core.joinAgent({ onLogRequest: () => Buffer.from('well') });
+  await core.ready(await core.createEndpoint());
+  const read = (workerId: string, key: string) => call(core.clients.machines, 'getWorkerLog', { workerId, tailBytes: 0 }, key);
+  const ask = (place: number, times: number) => Array.from({ length: times }, () => reasonOf(read(workers[place]!, keys[place]!)));
+  const asked = ask(0, 9);
+  t.match(await Promise.race(asked), /^RATE_LIMITED/, 'the ninth of one account');
+  asked.push(...ask(1, 8));
+  t.match(await reasonOf(read(workers[2]!, keys[2]!)), /^RATE_LIMITED/, 'the seventeenth of one machine');
+  t.equal((await read(well.desired[0]!.workerId, core.key)).log.toString(), 'well', 'that of another machine is read');
+  t.equal((await Promise.all(asked)).filter((reason) => reason.startsWith('UNAVAILABLE')).length, 16, 'the others were waited for');
+});
+
 /** gRPC code of a failure. */
 async function reasonOfStatus(calling: Promise<unknown>): Promise<number> {
   return calling.then(() => 0, (error: { code: number }) => error.code);
