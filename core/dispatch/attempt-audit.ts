@@ -10,7 +10,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
 import type { CurrentAttempt, WorkerStore } from '../store/worker-store.ts';
-import type { Session } from './session.ts';
+import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
 import { attemptId } from './slot-pool.ts';
 import type { SlotPool } from './slot-pool.ts';
@@ -67,7 +67,7 @@ export class AttemptAudit implements Service {
   }
 
   /** Attempts that nobody holds go back into the queue; no worker has seen them. */
-  async #giveBack(session: Session, attempts: readonly CurrentAttempt[], suspects: Set<string>): Promise<void> {
+  async #giveBack(session: LiveSession, attempts: readonly CurrentAttempt[], suspects: Set<string>): Promise<void> {
     const { pool, arriving, logger } = this.#options;
     for (const attempt of attempts) {
       const id = attemptId(attempt);
@@ -82,7 +82,7 @@ export class AttemptAudit implements Service {
   }
 
   /** Attempts that are held and not current are told to end, again and again until the agent says that they have. */
-  #stopStale(session: Session, current: ReadonlySet<string>, suspects: Set<string>): void {
+  #stopStale(session: LiveSession, current: ReadonlySet<string>, suspects: Set<string>): void {
     for (const workerId of session.workerIds()) {
       for (const attempt of this.#options.pool.heldBy(workerId)) {
         const id = attemptId(attempt);

@@ -13,7 +13,7 @@ import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
 import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
 import { desiredPods, podPicture } from './desired-pods.ts';
-import type { Session } from './session.ts';
+import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
 
 const PERIOD_MS = 2_000;
@@ -43,7 +43,7 @@ export class DesiredLoop implements Service {
   readonly name = 'desired workers';
   readonly #options: DesiredLoopOptions;
   readonly #loop: Loop;
-  readonly #sent = new WeakMap<Session, Sent>();
+  readonly #sent = new WeakMap<LiveSession, Sent>();
   #tail: Promise<void> = Promise.resolve();
   #off: () => void = () => undefined;
 
@@ -66,13 +66,13 @@ export class DesiredLoop implements Service {
   }
 
   /** Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one. */
-  push(sessions: readonly Session[]): Promise<void> {
+  push(sessions: readonly LiveSession[]): Promise<void> {
     const turn = this.#tail.then(() => this.#push(sessions));
     this.#tail = turn.catch(() => undefined);
     return turn;
   }
 
-  async #push(sessions: readonly Session[]): Promise<void> {
+  async #push(sessions: readonly LiveSession[]): Promise<void> {
     if (sessions.length === 0) return;
     const machineIds = sessions.map((session) => session.machineId);
     const workers = Map.groupBy(await this.#options.workers.desiredOf(machineIds), (row) => row.machineId);
@@ -84,7 +84,7 @@ export class DesiredLoop implements Service {
     }
   }
 
-  async #pushOne(session: Session, rows: readonly DesiredWorkerRow[], podRows: readonly DesiredPodRow[]): Promise<void> {
+  async #pushOne(session: LiveSession, rows: readonly DesiredWorkerRow[], podRows: readonly DesiredPodRow[]): Promise<void> {
     const picture = `${rows.map((row) => `${row.id}=${row.desired}`).join()};${podPicture(podRows)}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;

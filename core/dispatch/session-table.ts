@@ -5,7 +5,7 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
-import type { Session } from './session.ts';
+import type { LiveSession } from './live-session.ts';
 
 /** How often silent sessions are looked for, in milliseconds. */
 const PERIOD_MS = 1_000;
@@ -22,7 +22,7 @@ export interface SessionTableOptions {
 export class SessionTable implements Service {
   readonly name = 'sessions';
   readonly #options: SessionTableOptions;
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, LiveSession>();
   /** Work that goes on after a session's end. */
   readonly #endings = new Set<Promise<void>>();
   readonly #loop: Loop;
@@ -56,14 +56,14 @@ export class SessionTable implements Service {
   }
 
   /** Puts a session in its machine's place and ends the one before. */
-  enter(session: Session): void {
+  enter(session: LiveSession): void {
     const before = this.#sessions.get(session.machineId);
     this.#sessions.set(session.machineId, session);
     before?.close('the agent opened a newer session');
   }
 
   /** Takes a session out, unless a newer one has its place. True: it was there. */
-  leave(session: Session): boolean {
+  leave(session: LiveSession): boolean {
     if (this.#sessions.get(session.machineId) !== session) return false;
     return this.#sessions.delete(session.machineId);
   }
@@ -75,12 +75,12 @@ export class SessionTable implements Service {
   }
 
   /** The session of a machine. */
-  get(machineId: string): Session | undefined {
+  get(machineId: string): LiveSession | undefined {
     return this.#sessions.get(machineId);
   }
 
   /** All sessions. */
-  all(): Session[] {
+  all(): LiveSession[] {
     return [...this.#sessions.values()];
   }
 

@@ -14,6 +14,7 @@ import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
 import type { DesiredLoop } from './desired-loop.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
+import type { LiveSession } from './live-session.ts';
 import type { PodReports } from './pod-reports.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
@@ -56,7 +57,7 @@ export interface SessionContext {
 }
 
 /** See the file's first lines. */
-export class Session implements AssignmentSink {
+export class Session implements AssignmentSink, LiveSession {
   readonly id: string;
   readonly #context: SessionContext;
   readonly #stream: SessionStream;

@@ -1,0 +1,27 @@
+/** A session as the rest of dispatch sees it: enough to reach its agent, and no way into the protocol. */
+import type { DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptKey } from '../jobs/slots.ts';
+import type { DesiredWorkerRow } from '../store/worker-store.ts';
+
+/** See the file's first line. */
+export interface LiveSession {
+  readonly id: string;
+  /** The machine it speaks for; empty before the hello. */
+  readonly machineId: string;
+  /** Its hello was accepted and it has not ended. */
+  readonly isOpen: boolean;
+  /** When its last message arrived, on the steady clock. */
+  readonly heardAtMs: number;
+  /** Ends it normally: what waits is sent, its workers leave the pool, its machine's lease runs on. */
+  close(reason: string): void;
+  /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
+  stopAttempt(key: AttemptKey, reason: string): void;
+  /** Sends the full set of desired workers and pods. */
+  desire(rows: readonly DesiredWorkerRow[], workers: DesiredWorker[], pods: DesiredPod[]): void;
+  /** Asks for a worker's log; the answer arrives elsewhere. */
+  requestLog(requestId: number, workerId: string, tailBytes: number): void;
+  /** A worker finished an attempt with an answer of its own. */
+  proven(workerId: string): void;
+  /** Workers that it reported. */
+  workerIds(): string[];
+}
