@@ -1,6 +1,5 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
 import { mkdir, rm } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
@@ -14,6 +13,7 @@ import type { AttemptParts } from './attempts/build-attempts.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { lockFolder } from './folder-lock.ts';
+import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { readGpus } from './inventory/read-gpus.ts';
@@ -38,7 +38,6 @@ export interface Agent {
   stop(): Promise<void>;
 }
 
-const MIB = 1024 * 1024;
 /** How often the slow checks run, in milliseconds. */
 const WATCH_PERIOD_MS = 250;
 /** How long the last outcomes may take to be acknowledged when the agent stops, in milliseconds. They are on disk anyway. */
@@ -184,8 +183,8 @@ class BuiltAgent implements Agent {
     const { id, gpus, cudaVersion } = this.#machine;
     return {
       machine: {
-        id, name, gpus, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion,
-        cpuCount: availableParallelism(), memoryMib: Math.floor(totalmem() / MIB),
+        ...hostSize(), id, name, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion,
+        gpus: gpus.map((gpu) => ({ ...gpu, displayName: '' })),
       },
       workers: this.#parts.pool.all().map((worker) => WorkerReporter.take(worker)),
       attempts: this.#parts.table.refs(),

@@ -8,6 +8,7 @@ import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
 import type { OutcomeKind as Kind } from '../domain/attempt-outcome.ts';
 import { checkName, checkText, checkTexts, invalid } from '../domain/endpoint.ts';
+import { cpuSize } from '../domain/cpu-size.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { WorkerState as State } from '../domain/worker.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
@@ -17,6 +18,7 @@ import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/work
 import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;
+const CPU_MODEL_LENGTH_MAX = 191;
 const CPU_SLOTS_MAX = 10_000;
 /** Longest reason of a worker or pod that is stored, in characters (agent_service.proto: 4 KiB). */
 const REASON_LENGTH_MAX = 4_096;
@@ -62,8 +64,13 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     checkName('hello.machine.gpus.name', gpu.name);
     checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
   }
-  const { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib } = machine;
-  return { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib };
+  checkText('hello.machine.cpu_model', machine.cpuModel);
+  const { id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore } = machine;
+  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile }) => ({ uuid, name: card, memoryMib: cardMib, migProfile }));
+  return {
+    id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel: cpuModel.slice(0, CPU_MODEL_LENGTH_MAX),
+    cpuThreadsPerCore,
+  };
 }
 
 /** An attempt's name; undefined when the message names none. */
@@ -140,6 +147,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       gpuTypeId: gpu ? sameCard(gpu.name) : '',
       volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH }],
       registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
+      vcpuCount: cpuSize(spec.instanceId)?.vcpus ?? 0,
     },
   };
 }

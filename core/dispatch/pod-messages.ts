@@ -1,6 +1,7 @@
 /** Pods between the agent contract and the domain. */
 import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
+import { cpuSize } from '../domain/cpu-size.ts';
 import type { PodState as State } from '../domain/pod.ts';
 import type { DesiredPodRow, PodFacts, PodSpecRow } from '../store/pod-report-store.ts';
 import { reasonOf } from './agent-messages.ts';
@@ -45,6 +46,7 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       gpuTypeId: row.gpuTypeId,
       volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH }],
       registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
+      vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
       // These are for workers only.
       concurrency: 0, version: 0, initTimeoutSeconds: 0,
     },

@@ -1,4 +1,5 @@
 /** An endpoint: its settings, their defaults and bounds, and which changes replace its workers. */
+import { checkInstanceIds } from './cpu-size.ts';
 import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 
@@ -31,6 +32,7 @@ export interface EndpointSettings {
   workerConcurrency: number;
   computeType: 'GPU' | 'CPU';
   allowedCudaVersions: string[];
+  instanceIds: string[];
 }
 
 /** A stored endpoint. */
@@ -96,11 +98,19 @@ export function checkEndpoint(settings: EndpointSettings): void {
   if (settings.computeType === 'CPU' && (settings.gpuIds.length > 0 || settings.gpuCount > 0)) {
     throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
   }
+  checkInstanceIds(settings.instanceIds, settings.computeType);
   checkTexts('locations', settings.locations);
   checkTexts('network_volume_ids', settings.networkVolumeIds);
   checkCudaVersions(settings.allowedCudaVersions);
   checkEnv(settings.env);
   checkProgramBytes('env', settings.env);
+}
+
+/** Fails with INVALID_REQUEST when a template is not for endpoints. */
+export function checkServerless({ id, serverless }: { id: string; serverless: boolean }): void {
+  if (serverless) return;
+  throw invalid(`template_id: ${JSON.stringify(id)} is a template for pods, and that is fixed; endpoints run serverless ones: make one by `
+    + 'create_template with is_serverless true and name that');
 }
 
 /** Whether going from one set of settings to another needs new workers. */

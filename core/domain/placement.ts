@@ -1,4 +1,6 @@
 /** Where a new worker goes. Pure: small filters, each able to say why it refuses, then a choice among what is left. */
+import { cpuSize } from './cpu-size.ts';
+import type { CpuSize } from './cpu-size.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
 
 /** A GPU of a machine. */
@@ -21,6 +23,11 @@ export interface PlacementMachine {
   /** Workers without a GPU that it can run, and that it runs. */
   cpuSlots: number;
   cpuSlotsUsed: number;
+  /** Processors and memory in GB, and what workers and pods with a size have of them. A total of 0 is not known and never short. */
+  vcpus: number;
+  vcpusUsed: number;
+  memoryGb: number;
+  memoryGbUsed: number;
   cudaVersion: string;
   /** Workers of the same endpoint that it runs. */
   siblings: number;
@@ -30,15 +37,25 @@ export interface PlacementMachine {
 export interface PlacementWish {
   gpuIds: readonly string[];
   gpuCount: number;
+  /** Sizes without a GPU, in order of preference. Empty: any. */
+  instanceIds: readonly string[];
   locations: readonly string[];
   allowedCudaVersions: readonly string[];
   /** Data centres of its network volumes: it must run in one of them. Empty: it has no volume. */
   dataCenterIds: readonly string[];
 }
 
+/** A machine, and what is given of it. */
+export interface PlacementPlace {
+  machineId: string;
+  gpuUuids: string[];
+  /** The size; empty for none. */
+  instanceId: string;
+}
+
 /** A place, or why there is none. */
 export type Placement =
-  | { machineId: string; gpuUuids: string[] }
+  | PlacementPlace
   | { refusal: string };
 
 /** Says why a machine cannot take the worker, or nothing. */
@@ -81,8 +98,16 @@ const cpuRoom: Filter = (machine, wish) => {
   return `all of its ${machine.cpuSlots} slots for workers without a GPU are taken`;
 };
 
+const sizeRoom: Filter = (machine, wish) => {
+  if (wish.instanceIds.length === 0 || sizeFor(machine, wish)) return undefined;
+  const [vcpus, memoryGb] = freeOf(machine);
+  const free = [...(vcpus === Infinity ? [] : [`${vcpus} of ${machine.vcpus} processors`]),
+    ...(memoryGb === Infinity ? [] : [`${memoryGb} of ${machine.memoryGb} GB`])];
+  return `${wish.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`;
+};
+
 /** In the order in which a person would ask. */
-const FILTERS: readonly Filter[] = [connected, location, volume, cuda, gpuType, gpuRoom, cpuRoom];
+const FILTERS: readonly Filter[] = [connected, location, volume, cuda, gpuType, gpuRoom, cpuRoom, sizeRoom];
 
 /** Why a machine cannot take the worker, or undefined when it can. */
 export function refusalOf(machine: PlacementMachine, wish: PlacementWish): string | undefined {
@@ -97,11 +122,50 @@ export function refusalOf(machine: PlacementMachine, wish: PlacementWish): strin
 export function place(machines: readonly PlacementMachine[], wish: PlacementWish): Placement {
   const fitting = machines.filter((machine) => refusalOf(machine, wish) === undefined);
   const best = fitting
-    .map((machine) => ({ machine, picked: choice(machine, wish) ?? { rank: 0, gpuUuids: [] } }))
-    .sort((a, b) => a.picked.rank - b.picked.rank || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
-  if (best) return { machineId: best.machine.id, gpuUuids: best.picked.gpuUuids };
+    .map((machine) => ({ machine, picked: choice(machine, wish) ?? { rank: 0, gpuUuids: [] }, size: sizeFor(machine, wish) }))
+    .sort((a, b) => a.picked.rank - b.picked.rank || sizeRank(a.size, wish) - sizeRank(b.size, wish)
+      || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
+  if (best) return { machineId: best.machine.id, gpuUuids: best.picked.gpuUuids, instanceId: best.size?.instanceId ?? '' };
   if (machines.length === 0) return { refusal: 'no machine has joined' };
   return { refusal: machines.map((machine) => `${machine.name}: ${refusalOf(machine, wish)}`).join('; ').slice(0, 2_000) };
+}
+
+/**
+ * Place of a worker. An endpoint that names no type gets GPUs of any type; only while none of the machines where it may run has a GPU, those
+ * that are away for a moment included, its workers run without one: hosts without GPUs serve endpoints that were made for hosts with them.
+ */
+export function placeWorker(machines: readonly PlacementMachine[], wish: PlacementWish): Placement {
+  const here = machines.filter((machine) => location(machine, wish) === undefined && volume(machine, wish) === undefined);
+  const without = wish.gpuIds.length === 0 && here.every((machine) => machine.gpus.length === 0);
+  return place(machines, without ? { ...wish, gpuCount: 0 } : wish);
+}
+
+/** The machine after something was placed on it: what was given is not free for the next. */
+export function occupied(machine: PlacementMachine, { gpuUuids, instanceId }: PlacementPlace): PlacementMachine {
+  const size = cpuSize(instanceId);
+  return {
+    ...machine,
+    gpus: machine.gpus.map((gpu) => (gpuUuids.includes(gpu.uuid) ? { ...gpu, used: true } : gpu)),
+    cpuSlotsUsed: machine.cpuSlotsUsed + (gpuUuids.length === 0 ? 1 : 0),
+    vcpusUsed: machine.vcpusUsed + (size?.vcpus ?? 0),
+    memoryGbUsed: machine.memoryGbUsed + (size?.memoryGb ?? 0),
+    siblings: machine.siblings + 1,
+  };
+}
+
+/** The most preferred size that the machine has room for. */
+function sizeFor(machine: PlacementMachine, { instanceIds }: PlacementWish): CpuSize | undefined {
+  const [vcpus, memoryGb] = freeOf(machine);
+  return instanceIds.map(cpuSize).find((size) => size !== undefined && size.vcpus <= vcpus && size.memoryGb <= memoryGb);
+}
+
+function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementWish): number {
+  return size === undefined ? 0 : instanceIds.indexOf(size.instanceId);
+}
+
+/** Free processors and GB. */
+function freeOf({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine): [vcpus: number, memoryGb: number] {
+  return [vcpus === 0 ? Infinity : Math.max(0, vcpus - vcpusUsed), memoryGb === 0 ? Infinity : Math.max(0, memoryGb - memoryGbUsed)];
 }
 
 /** GPUs of one type for the worker, the most preferred type that is free often enough. */

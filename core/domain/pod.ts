@@ -1,9 +1,10 @@
 /** A pod: its fields, their defaults and bounds, and what a change of them means for one that runs. */
+import { checkInstanceIds } from './cpu-size.ts';
 import { checkCudaVersions, checkName, checkText, checkTexts, invalid } from './endpoint.ts';
 import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';
-import type { PlacementMachine } from './placement.ts';
+import type { PlacementMachine, PlacementPlace } from './placement.ts';
 import { checkProgram } from './template.ts';
 import type { Program, Template } from './template.ts';
 
@@ -18,6 +19,7 @@ export interface PodSettings extends Program {
   computeType: 'GPU' | 'CPU';
   locations: string[];
   allowedCudaVersions: string[];
+  instanceIds: string[];
   locked: boolean;
   interruptible: boolean;
 }
@@ -36,6 +38,8 @@ export interface Pod extends PodSettings {
   /** None while it is EXITED. */
   gpuUuids: string[];
   gpuTypeId: string;
+  /** The size it has; empty for none. */
+  instanceId: string;
   desired: PodDesired;
   run: number;
   disk: number;
@@ -100,21 +104,22 @@ export function checkPod(pod: PodSettings): void {
     throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
   }
   checkGpuIds(pod.gpuIds);
+  checkInstanceIds(pod.instanceIds, pod.computeType);
   checkTexts('locations', pod.locations);
   checkCudaVersions(pod.allowedCudaVersions);
 }
 
-/** Where it goes: the machine and its GPUs. NO_CAPACITY: no machine has room; the text says what each one said. */
+/** Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has room; the text says what each one said. */
 export function placePod(
   pod: PodSettings, machines: readonly PlacementMachine[], dataCenterIds: readonly string[],
-): { machineId: string; gpuUuids: string[] } {
+): PlacementPlace {
   const placement = place(machines, { ...pod, dataCenterIds });
   if ('refusal' in placement) throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} ${placement.refusal}`);
   return placement;
 }
 
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */
-export function replacePod(pod: Pod, machines: readonly PlacementMachine[]): { machineId: string; gpuUuids: string[] } {
+export function replacePod(pod: Pod, machines: readonly PlacementMachine[]): PlacementPlace {
   const own = machines.filter((machine) => machine.id === pod.machineId);
   if (own.length === 0) {
     throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} Its machine has not been seen for a day, and its files are there.`);

@@ -1,6 +1,6 @@
 /** Creates an endpoint. */
 import type { Actor } from '../domain/access.ts';
-import { checkEndpoint, checkText, invalid } from '../domain/endpoint.ts';
+import { checkEndpoint, checkServerless, checkText, invalid } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import type { EndpointContext } from './context.ts';
@@ -21,8 +21,8 @@ export interface EndpointWish {
 }
 
 /**
- * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, or the template or
- * a network volume is unknown.
+ * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, the template is
+ * unknown or made for pods, or a network volume is unknown.
  */
 export async function createEndpoint(context: EndpointContext, actor: Actor, wish: EndpointWish): Promise<Endpoint> {
   const { accountId } = actor;
@@ -35,6 +35,7 @@ export async function createEndpoint(context: EndpointContext, actor: Actor, wis
   if (!template) {
     throw invalid(`template_id: there is no template ${JSON.stringify(wish.settings.templateId.slice(0, 64))} in this account`);
   }
+  checkServerless(template);
   const settings = { ...wish.settings, name: wish.settings.name || template.name };
   checkEndpoint(settings);
   const id = random.id(ID_LENGTH);

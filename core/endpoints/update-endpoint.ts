@@ -1,7 +1,7 @@
 /** Changes some fields of an endpoint and nothing else. */
 import { endpointNotFound } from '../domain/access.ts';
 import type { Actor } from '../domain/access.ts';
-import { checkEndpoint, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
+import { checkEndpoint, checkServerless, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import type { EndpointContext } from './context.ts';
@@ -18,8 +18,10 @@ export interface EndpointChange {
 export async function updateEndpoint(context: EndpointContext, actor: Actor, id: string, change: EndpointChange): Promise<Endpoint> {
   const { endpoints, templates, onChanged } = context;
   const { templateId } = change.settings;
-  if (templateId !== undefined && !(await templates.usable(templateId, actor.accountId))) {
-    throw invalid(`template_id: there is no template ${JSON.stringify(templateId.slice(0, 64))} in this account`);
+  if (templateId !== undefined) {
+    const template = await templates.usable(templateId, actor.accountId);
+    if (!template) throw invalid(`template_id: there is no template ${JSON.stringify(templateId.slice(0, 64))} in this account`);
+    checkServerless(template);
   }
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
   const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];

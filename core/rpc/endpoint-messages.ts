@@ -51,7 +51,8 @@ export function wishFromMessage(request: CreateEndpointRequest): EndpointWish {
       templateId: endpoint.templateId,
       type: known('type', TYPES[endpoint.type]),
       gpuIds,
-      gpuCount: endpoint.gpuCount || (gpuIds.length > 0 ? 1 : 0),
+      // What fits no CPU endpoint is refused as such, not by its default.
+      gpuCount: endpoint.gpuCount || (endpoint.computeType === 'CPU' && gpuIds.length === 0 ? 0 : 1),
       workersMin,
       workersMax,
       idleTimeoutSeconds: endpoint.idleTimeoutSeconds || ENDPOINT_DEFAULTS.idleTimeoutSeconds,
@@ -67,6 +68,7 @@ export function wishFromMessage(request: CreateEndpointRequest): EndpointWish {
       workerConcurrency: endpoint.workerConcurrency || ENDPOINT_DEFAULTS.workerConcurrency,
       computeType: computeType(endpoint.computeType),
       allowedCudaVersions: endpoint.allowedCudaVersions,
+      instanceIds: endpoint.instanceIds,
     },
   };
 }
@@ -93,6 +95,7 @@ const CHANGES: FieldReaders<EndpointMessage, EndpointChange['settings']> = {
   retry_handler_errors: ({ retryHandlerErrors }) => ({ retryHandlerErrors }),
   worker_concurrency: ({ workerConcurrency }) => ({ workerConcurrency }),
   allowed_cuda_versions: ({ allowedCudaVersions }) => ({ allowedCudaVersions }),
+  instance_ids: ({ instanceIds }) => ({ instanceIds }),
   // Not a setting: stored sealed and never read back.
   webhook_secret: () => ({}),
 };

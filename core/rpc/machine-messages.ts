@@ -1,13 +1,25 @@
 /** Machines and workers for people. */
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { Worker as WorkerMessage } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Machine as MachineMessage, Worker as WorkerMessage } from '../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus as MachineStatusMessage } from '../../proto/gen/slipway/v1/machine_service.ts';
+import { gpuDisplayName, gpuTypeOf } from '../domain/gpu-facts.ts';
 import type { Worker } from '../domain/worker.ts';
-import type { MachineStatus } from '../store/machine-store.ts';
+import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
 
 /** A machine and whether it is here. */
 export function machineToMessage({ connected, seenAtMs, ...machine }: MachineStatus): MachineStatusMessage {
-  return { machine, connected, seenTime: new Date(seenAtMs) };
+  return { machine: machineMessage(machine), connected, seenTime: new Date(seenAtMs) };
+}
+
+/** A machine with the short names of its GPUs. */
+export function machineMessage(facts: MachineFacts): MachineMessage {
+  const {
+    id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore,
+  } = facts;
+  return {
+    id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore,
+    gpus: gpus.map((gpu) => ({ ...gpu, displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
+  };
 }
 
 /** A worker. One that is to finish shows as draining or outdated even before its agent has heard of it. */

@@ -3,24 +3,27 @@ import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
 import type { Pod as PodMessage } from '../../proto/gen/slipway/v1/pod.ts';
 import type { CreatePodRequest } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { invalid, snake } from '../domain/endpoint.ts';
+import { gpuDisplayName } from '../domain/gpu-facts.ts';
 import type { PodWish } from '../domain/pod.ts';
 import type { PodUpdate } from '../pods/update-pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
+import { machineMessage } from './machine-messages.ts';
 import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 
 /** A pod for its owner. */
 export function podToMessage(pod: PodView): PodMessage {
   const { machine, desired, state, registryAuthId, networkVolumeId, createdAt, lastStartedAt, stateChangedAt } = pod;
-  const { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib } = machine;
   return {
     ...wishOf(pod), id: pod.id, registryAuthId: registryAuthId ?? '', networkVolumeId: networkVolumeId ?? '',
     desiredStatus: PodStatus[desired],
     state: PodState[state],
     statusText: pod.statusText,
-    machine: { id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib },
+    machine: machineMessage(machine),
     gpuUuids: pod.gpuUuids,
     gpuTypeId: pod.gpuTypeId,
+    gpuDisplayName: pod.gpuTypeId === '' ? '' : gpuDisplayName(pod.gpuTypeId),
+    instanceId: pod.instanceId,
     endpointId: pod.endpointId,
     version: pod.version,
     costPerHour: pod.costPerHour,
@@ -68,10 +71,10 @@ export function podUpdateFromMessage(pod: PodMessage, mask: readonly string[]): 
 function wishOf<Chosen extends Pick<PodMessage, keyof PodWish> | PodWish>(pod: Chosen): Pick<Chosen, keyof PodWish> {
   const {
     name, templateId, imageName, startCommand, entrypoint, env, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, locked, interruptible,
+    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, instanceIds, locked, interruptible,
   } = pod;
   return {
     name, templateId, imageName, startCommand, entrypoint, env, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, locked, interruptible,
+    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, instanceIds, locked, interruptible,
   };
 }

@@ -1,6 +1,5 @@
 /** One endpoint's turn: sample, decide, place, write the desired workers and the reason. */
-import { place } from '../domain/placement.ts';
-import type { PlacementMachine } from '../domain/placement.ts';
+import { occupied, placeWorker } from '../domain/placement.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import { reconcileWorkers } from '../domain/worker-reconcile.ts';
 import type { Random } from '../runtime/clock.ts';
@@ -41,30 +40,19 @@ async function act(turn: ScaleTurn, scaler: Scaler, random: Random, result: Scal
   result.reason = changes.reason;
   const machines = changes.add.length > 0 ? await turn.machines() : [];
   for (const { failures } of changes.add.slice(0, PLACED_MAX)) {
-    const placement = place(machines, endpoint);
+    const placement = placeWorker(machines, endpoint);
     if ('refusal' in placement) {
       result.throttled = changes.add.length - result.added.length;
       result.reason = `${changes.reason}; no machine has room: ${placement.refusal}`;
       break;
     }
-    const worker = { id: random.id(14), machineId: placement.machineId, gpuUuids: placement.gpuUuids, failures };
+    const worker = { ...placement, id: random.id(14), failures };
     await turn.add(worker);
-    occupy(machines, worker);
+    const index = machines.findIndex((machine) => machine.id === worker.machineId);
+    machines[index] = occupied(machines[index]!, placement);
     machineIds.add(worker.machineId);
     result.added.push(worker.id);
   }
   await turn.note({ target: changes.target, throttled: result.throttled, reason: result.reason });
   result.machineIds = [...machineIds];
-}
-
-/** What was given in this turn is not free for the next worker of the same turn. */
-function occupy(machines: PlacementMachine[], worker: { machineId: string; gpuUuids: readonly string[] }): void {
-  const index = machines.findIndex((machine) => machine.id === worker.machineId);
-  const machine = machines[index]!;
-  machines[index] = {
-    ...machine,
-    gpus: machine.gpus.map((gpu) => (worker.gpuUuids.includes(gpu.uuid) ? { ...gpu, used: true } : gpu)),
-    cpuSlotsUsed: machine.cpuSlotsUsed + (worker.gpuUuids.length === 0 ? 1 : 0),
-    siblings: machine.siblings + 1,
-  };
 }

@@ -1,4 +1,6 @@
 /** Machines: who they are, which session speaks for them and until when their attempts are their own, by the database clock. */
+import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
+import type { CpuSize } from '../domain/cpu-size.ts';
 import type { PlacementMachine } from '../domain/placement.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS } from '../domain/lease.ts';
@@ -18,6 +20,8 @@ export interface MachineFacts {
   cudaVersion: string;
   cpuCount: number;
   memoryMib: number;
+  cpuModel: string;
+  cpuThreadsPerCore: number;
 }
 
 /** A machine and whether it is here. */
@@ -42,7 +46,18 @@ interface MachineRow {
   cuda_version: string;
   cpu_count: number;
   memory_mib: number;
+  cpu_model: string;
+  cpu_threads_per_core: number;
   connected: boolean;
+}
+
+/** What workers and pods have of a machine. */
+interface Uses {
+  used_uuids: string[];
+  cpu_used: number;
+  siblings: number;
+  /** Instance ids, one for each that has a size. */
+  sizes: string[];
 }
 
 /** See the file's first line. */
@@ -57,15 +72,15 @@ export class MachineStore {
   async join(facts: MachineFacts, sessionId: string, replicaAddress: string): Promise<void> {
     const { sql } = this.#database;
     await sql`
-      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, session_id, replica_address,
-        lease_expires_at, seen_at)
+      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
+        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at)
       VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
-        ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${sessionId}, ${replicaAddress},
-        clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp())
-      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, session_id, replica_address,
-        lease_expires_at, seen_at) = (excluded.name, excluded.gpus, excluded.locations, excluded.cpu_slots, excluded.agent_version,
-        excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.session_id, excluded.replica_address,
-        excluded.lease_expires_at, excluded.seen_at)`;
+        ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel}, ${facts.cpuThreadsPerCore},
+        ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp())
+      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
+        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at) = (excluded.name, excluded.gpus, excluded.locations,
+        excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.cpu_model,
+        excluded.cpu_threads_per_core, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at)`;
   }
 
   /** Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its attempts. */
@@ -115,23 +130,25 @@ export class MachineStore {
 
   /** Workers and pods use GPUs and slots alike. */
   async #view(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
-    const rows = await statement<(MachineRow & { used_uuids: string[]; cpu_used: number; siblings: number })[]>`
+    const rows = await statement<(MachineRow & Uses)[]>`
       SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
         coalesce((SELECT array_agg(uuid) FROM (
           SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL
           UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
-        coalesce(w.cpu_used, 0)::int + coalesce(p.cpu_used, 0)::int AS cpu_used, coalesce(w.siblings, 0)::int AS siblings
+        u.cpu_used, u.siblings, u.sizes
       FROM machine m LEFT JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE gpu_uuids = '{}') AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId}) AS siblings
-        FROM worker WHERE machine_id = m.id AND ended_at IS NULL
-      ) w ON true LEFT JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE gpu_uuids = '{}') AS cpu_used FROM pod WHERE machine_id = m.id AND desired = 'RUNNING'
-      ) p ON true
+        SELECT count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
+          coalesce(array_agg(instance_id) FILTER (WHERE instance_id <> ''), '{}') AS sizes
+        FROM (SELECT gpu_uuids, endpoint_id, instance_id FROM worker WHERE machine_id = m.id AND ended_at IS NULL
+          UNION ALL SELECT gpu_uuids, NULL, instance_id FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') user_of
+      ) u ON true
       WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
     return rows.map((row) => ({
       id: row.id, name: row.name, connected: row.connected, locations: row.locations, cudaVersion: row.cuda_version,
       gpus: row.gpus.map(({ uuid, name, migProfile }) => ({ uuid, name, migProfile, used: row.used_uuids.includes(uuid) })),
       cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
+      vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus),
+      memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
     }));
   }
 }
@@ -140,6 +157,11 @@ function factsOf(row: MachineRow): MachineFacts {
   const { id, name, gpus, locations } = row;
   return {
     id, name, gpus, locations, cpuSlots: row.cpu_slots, agentVersion: row.agent_version, cudaVersion: row.cuda_version,
-    cpuCount: row.cpu_count, memoryMib: row.memory_mib,
+    cpuCount: row.cpu_count, memoryMib: row.memory_mib, cpuModel: row.cpu_model, cpuThreadsPerCore: row.cpu_threads_per_core,
   };
+}
+
+/** What some sizes take together. */
+function total(instanceIds: readonly string[], part: (size: CpuSize) => number): number {
+  return instanceIds.reduce((sum, id) => sum + part(cpuSize(id)!), 0);
 }

@@ -4,7 +4,7 @@ import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
-import type { PlacementMachine } from '../domain/placement.ts';
+import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
@@ -12,12 +12,6 @@ import type { Database } from './database.ts';
 import { MachineStore } from './machine-store.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { holdVolumes } from './volume-store.ts';
-
-/** A place that was chosen. */
-export interface PodPlace {
-  machineId: string;
-  gpuUuids: string[];
-}
 
 /** What to do with a pod. */
 export interface PodChange {
@@ -50,7 +44,7 @@ export class PodStore {
    */
   async create(
     id: string, actor: Actor, settings: PodSettings, fields: readonly string[],
-    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[]) => PodPlace,
+    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[]) => PlacementPlace,
   ): Promise<Pod> {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
@@ -70,7 +64,7 @@ export class PodStore {
    */
   async change(
     id: string, actor: Actor, decide: (current: Pod) => PodChange | undefined,
-    choose: (current: Pod, machines: readonly PlacementMachine[]) => PodPlace,
+    choose: (current: Pod, machines: readonly PlacementMachine[]) => PlacementPlace,
   ): Promise<Pod | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const current = await locked(tx, id, actor.accountId);
@@ -117,9 +111,9 @@ function freshRun(current: Pod) {
 }
 
 /** Where it is, with the name of its GPUs. */
-function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids }: PodPlace) {
+function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids, instanceId }: PlacementPlace) {
   const gpu = machines.find((machine) => machine.id === machineId)?.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
-  return { machineId, gpuUuids, gpuTypeId: gpu ? sameCard(gpu.name) : '' };
+  return { machineId, gpuUuids, instanceId, gpuTypeId: gpu ? sameCard(gpu.name) : '' };
 }
 
 /** Locks the pod's network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account. */

@@ -83,19 +83,19 @@ function workerAsPod(row: {
   worker: typeof worker.$inferSelect; endpoint: typeof endpoint.$inferSelect; template: typeof template.$inferSelect;
   machine: typeof machine.$inferSelect; networkVolumeId: string | null;
 }): Omit<PodView, 'machine' | 'costPerHour'> {
-  const { name, gpuIds, locations, allowedCudaVersions, accountId } = row.endpoint;
+  const { name, gpuIds, locations, allowedCudaVersions, instanceIds, accountId } = row.endpoint;
   const {
     imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
   } = row.template;
   // Which credentials a public template needs is its owner's business.
   const registryAuthId = row.template.accountId === accountId ? row.template.registryAuthId : null;
-  const { id, machineId, gpuUuids, reason, exitCode, version, createdAt, endedAt } = row.worker;
+  const { id, machineId, gpuUuids, instanceId, reason, exitCode, version, createdAt, endedAt } = row.worker;
   const gpu = row.machine.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);
   return {
     id, accountId, name, machineId, gpuUuids, version, endpointId: row.endpoint.id, env: {},
     templateId: row.template.id, imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
     registryAuthId, networkVolumeId: row.networkVolumeId, gpuIds, gpuCount: gpuUuids.length,
-    computeType: row.endpoint.computeType as Pod['computeType'], locations, allowedCudaVersions, locked: false, interruptible: false,
+    computeType: row.endpoint.computeType as Pod['computeType'], locations, allowedCudaVersions, instanceIds, instanceId, locked: false, interruptible: false,
     gpuTypeId: gpu ? sameCard(gpu.name) : '', desired: row.worker.desired === 'RUN' ? 'RUNNING' : 'EXITED',
     state: SHOWN_AS[row.worker.state as WorkerState], statusText: reason, exitCode, run: 1, disk: 1,
     createdAt, lastStartedAt: createdAt, stateChangedAt: endedAt ?? createdAt,

@@ -1,5 +1,5 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, and the workers that are desired. */
-import type { PlacementMachine } from '../domain/placement.ts';
+import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS } from '../domain/worker.ts';
 import type { Database, Sql } from './database.ts';
@@ -13,6 +13,7 @@ export interface ScaleEndpoint extends ScaleSettings {
   id: string;
   gpuIds: string[];
   gpuCount: number;
+  instanceIds: string[];
   locations: string[];
   allowedCudaVersions: string[];
   /** Data centres of its network volumes. */
@@ -20,10 +21,8 @@ export interface ScaleEndpoint extends ScaleSettings {
 }
 
 /** A worker to start. */
-export interface NewWorker {
+export interface NewWorker extends PlacementPlace {
   id: string;
-  machineId: string;
-  gpuUuids: string[];
   failures: number;
 }
 
@@ -91,7 +90,7 @@ export class ScaleStore {
     return this.#database.sql.begin(async (transaction) => {
       const sql = transaction as unknown as Sql;
       const [endpoint] = await sql<ScaleEndpoint[]>`
-        SELECT id, gpu_ids AS "gpuIds", gpu_count AS "gpuCount", locations, allowed_cuda_versions AS "allowedCudaVersions",
+        SELECT id, gpu_ids AS "gpuIds", gpu_count AS "gpuCount", instance_ids AS "instanceIds", locations, allowed_cuda_versions AS "allowedCudaVersions",
           workers_min AS "workersMin", workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds",
           scaler_type AS "scalerType", scaler_value AS "scalerValue", version,
           ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(network_volume_ids) ORDER BY v.id) AS "dataCenterIds"
@@ -136,8 +135,9 @@ export class ScaleStore {
       machines: () => this.#machines.placementView(sql, endpoint.id),
       add: async (worker) => {
         await sql`
-          INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, failures)
-          VALUES (${worker.id}, ${endpoint.id}, ${worker.machineId}, ${endpoint.version}, ${worker.gpuUuids}, ${worker.failures})`;
+          INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
+          VALUES (${worker.id}, ${endpoint.id}, ${worker.machineId}, ${endpoint.version}, ${worker.gpuUuids}, ${worker.instanceId},
+            ${worker.failures})`;
       },
       drain: async (workerIds) => {
         if (workerIds.length === 0) return [];

@@ -33,6 +33,8 @@ export interface WorkerSpecRow {
   templateEnv: Record<string, string>;
   endpointEnv: Record<string, string>;
   gpuUuids: string[];
+  /** Its size; empty for none. */
+  instanceId: string;
   concurrency: number;
   version: number;
   /** GPUs of its machine. */
@@ -135,7 +137,8 @@ export class WorkerStore {
   async specsOf(workerIds: readonly string[]): Promise<WorkerSpecRow[]> {
     return this.#database.sql<WorkerSpecRow[]>`
       SELECT w.id, t.start_command AS "startCommand", t.working_directory AS "workingDirectory", t.image_name AS "imageName", t.entrypoint,
-        t.env AS "templateEnv", e.env AS "endpointEnv", w.gpu_uuids AS "gpuUuids", e.worker_concurrency AS concurrency, w.version, m.gpus,
+        t.env AS "templateEnv", e.env AS "endpointEnv", w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency,
+        w.version, m.gpus,
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(e.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"

@@ -59,7 +59,8 @@ export async function ensureEndpoint(core: CoreClient, key: string, handler: Han
     return existing.id;
   }
   const endpoint = Endpoint.fromPartial({
-    name: template.name, templateId: template.id, workersMin: 1, idleTimeoutSeconds: IDLE_TIMEOUT_SECONDS, gpuIds: [...gpus],
+    name: template.name, templateId: template.id, workersMin: 1, idleTimeoutSeconds: IDLE_TIMEOUT_SECONDS,
+    gpuIds: [...gpus], computeType: gpus.length > 0 ? 'GPU' : 'CPU',
   });
   const created = await core.createEndpoint({ endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key);
   return created.endpoint!.id;

@@ -31,6 +31,8 @@ export const endpoint = pgTable('endpoint', {
   workerConcurrency: integer('worker_concurrency').notNull().default(1),
   computeType: text('compute_type').notNull().default('GPU'),
   allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
+  /** Sizes of a CPU worker in order of preference, as flavour-processors-GB. */
+  instanceIds: text('instance_ids').array().notNull().default(sql`'{}'`),
   /** Signs webhook calls; sealed. Null = not signed. */
   webhookSecretSealed: bytes('webhook_secret_sealed'),
   /** Raised by every change that replaces workers. */

@@ -23,6 +23,9 @@ export const machine = pgTable('machine', {
   /** Processors and memory; 0 = not known. */
   cpuCount: integer('cpu_count').notNull().default(0),
   memoryMib: bigint('memory_mib', { mode: 'number' }).notNull().default(0),
+  /** Product name of the processors, and how many of them share a core; empty and 0 = not known. */
+  cpuModel: text('cpu_model').notNull().default(''),
+  cpuThreadsPerCore: integer('cpu_threads_per_core').notNull().default(0),
   /** The session that may speak for the machine; a newer session replaces it. Null after the session ended in order. */
   sessionId: text('session_id'),
   /** The core replica that holds the session, and where other replicas reach it. */

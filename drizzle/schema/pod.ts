@@ -28,6 +28,8 @@ export const pod = pgTable('pod', {
   computeType: text('compute_type').notNull().default('GPU'),
   locations: text('locations').array().notNull().default(sql`'{}'`),
   allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
+  /** Sizes of a CPU pod in order of preference, as flavour-processors-GB. */
+  instanceIds: text('instance_ids').array().notNull().default(sql`'{}'`),
   locked: boolean('locked').notNull().default(false),
   interruptible: boolean('interruptible').notNull().default(false),
   /** Its machine, for its whole life: its files are there. */
@@ -36,6 +38,8 @@ export const pod = pgTable('pod', {
   gpuUuids: text('gpu_uuids').array().notNull().default(sql`'{}'`),
   /** Type name of its GPUs; empty without one. */
   gpuTypeId: text('gpu_type_id').notNull().default(''),
+  /** The size it has on its machine; empty for none. */
+  instanceId: text('instance_id').notNull().default(''),
   /** RUNNING or EXITED. */
   desired: text('desired').notNull().default('RUNNING'),
   /** Raised by every fresh start: reports of earlier runs are ignored. */

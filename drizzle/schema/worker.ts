@@ -19,6 +19,8 @@ export const worker = pgTable('worker', {
   /** Endpoint version it was started from. */
   version: integer('version').notNull(),
   gpuUuids: text('gpu_uuids').array().notNull().default(sql`'{}'`),
+  /** The size it has on its machine, as flavour-processors-GB; empty for none. */
+  instanceId: text('instance_id').notNull().default(''),
   reason: text('reason').notNull().default(''),
   exitCode: integer('exit_code'),
   sdkVersion: text('sdk_version').notNull().default(''),

@@ -8,6 +8,8 @@ const COMMON: FieldNames = {
   allowed_cuda_versions: 'allowedCudaVersions',
   compute_type: 'computeType',
   container_disk_gb: 'containerDiskInGb',
+  instance_ids: 'instanceIds',
+  is_serverless: 'isServerless',
   data_center_id: 'dataCenterId',
   execution_timeout_ms: 'executionTimeoutMs',
   gpu_count: 'gpuCount',
@@ -30,13 +32,14 @@ const COMMON: FieldNames = {
 
 /** Names of the REST surface. */
 export const REST_NAMES: FieldNames = {
-  ...COMMON, entrypoint: 'dockerEntrypoint', flash_boot_type: 'flashboot', gpu_ids: 'gpuTypeIds', network_volume_ids: 'networkVolumeIds',
-  start_command: 'dockerStartCmd',
+  ...COMMON, create_template: 'POST /v1/templates', entrypoint: 'dockerEntrypoint', flash_boot_type: 'flashboot', gpu_ids: 'gpuTypeIds',
+  network_volume_ids: 'networkVolumeIds', start_command: 'dockerStartCmd',
 };
 
 /** Names of the GraphQL surface. */
 export const GRAPHQL_NAMES: FieldNames = {
-  ...COMMON, flash_boot_type: 'flashBootType', gpu_ids: 'gpuIds', network_volume_ids: 'networkVolumeId', start_command: 'dockerArgs',
+  ...COMMON, create_template: 'saveTemplate', flash_boot_type: 'flashBootType', gpu_ids: 'gpuIds', network_volume_ids: 'networkVolumeId',
+  start_command: 'dockerArgs',
 };
 
 /**

@@ -20,7 +20,7 @@ export type RestApp = FastifyInstance<
 
 /** Parts handed to every REST route. */
 export interface RestParts {
-  core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage'>;
+  core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog'>;
   config: FacadeConfig;
   logger: Logger;
   /** 401 before the body is read. */

@@ -43,7 +43,8 @@ export class PodStarter {
       command: spec.startCommand,
       workingDirectory: spec.workingDirectory || folder,
       env: buildPodEnv({
-        podId, machineName, locations, hostEnv, volumePath, userEnv: spec.env, gpuTypeId: spec.gpuTypeId, cpuCount: availableParallelism(),
+        podId, machineName, locations, hostEnv, volumePath, userEnv: spec.env, gpuTypeId: spec.gpuTypeId,
+        cpuCount: spec.vcpuCount || availableParallelism(),
         gpus: gpus().filter((gpu) => spec.gpuUuids.includes(gpu.uuid)),
       }),
       onOutput,

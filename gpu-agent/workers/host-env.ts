@@ -14,7 +14,7 @@ export interface HostFacts {
   gpuTypeId: string;
   /** Directory of its network volume; undefined: it has none. */
   volumePath: string | undefined;
-  /** Processors of the host. */
+  /** Processors of the host, or those that it was sized for. */
   cpuCount: number;
 }
 

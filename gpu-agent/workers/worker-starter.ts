@@ -85,7 +85,7 @@ export class WorkerStarter {
       gpuTypeId: worker.spec.gpuTypeId,
       volumePath,
       initTimeoutSeconds: worker.spec.initTimeoutSeconds || 420,
-      cpuCount: availableParallelism(),
+      cpuCount: worker.spec.vcpuCount || availableParallelism(),
     });
   }
 }

@@ -49,7 +49,8 @@ async function makeOwn(): Promise<Record<string, string>> {
   });
   return {
     auth, volume, template, endpoint, worker,
-    freeTemplate: await make('templates', { name: 'free', imageName: 'x' }),
+    freeTemplate: await make('templates', { name: 'free', imageName: 'x', isServerless: true }),
+    podTemplate: await make('templates', { name: 'of pods', imageName: 'x' }),
     freeVolume: await make('networkvolumes', { name: 'free', size: 100, dataCenterId: 'EU-RO-1' }),
     pod: await make('pods', { name: 'locked', imageName: 'x', computeType: 'CPU', locked: true }),
   };
@@ -58,7 +59,7 @@ async function makeOwn(): Promise<Record<string, string>> {
 async function makeOthers(): Promise<Record<string, string>> {
   const request = publicRequest(system.url, await system.newKey(KeyScope.ALL, accountId));
   const make = (path: string, body: object): Promise<string> => made(request, path, body);
-  const otherTemplate = await make('templates', { name: 'other', imageName: 'x' });
+  const otherTemplate = await make('templates', { name: 'other', imageName: 'x', isServerless: true });
   return {
     otherTemplate,
     otherEndpoint: await make('endpoints', { templateId: otherTemplate, workersMax: 0 }),

@@ -87,6 +87,10 @@ const TEMPLATES = fields('POST', '/v1/templates', { name: 'new', imageName: 'x' 
 const ENDPOINTS = [
   ...fields('POST', '/v1/endpoints', { name: 'new', templateId: '{freeTemplate}', workersMax: 0 }, [
     ['endpoint without a template', { templateId: undefined }], ['endpoint of an unknown template', { templateId: 'aaaaaaaaaa' }],
+    ['endpoint of a template for pods', { templateId: '{podTemplate}' }],
+    ['CPU flavour unknown', { computeType: 'CPU', cpuFlavorIds: ['cpu9x'] }], ['CPU flavour of pods only', { computeType: 'CPU', cpuFlavorIds: ['cpu3m'] }],
+    ['vcpuCount 0', { computeType: 'CPU', vcpuCount: 0 }], ['vcpuCount 1,025', { computeType: 'CPU', vcpuCount: 1_025 }],
+    ['size that is none', { computeType: 'CPU', instanceIds: ['large'] }], ['size of a GPU endpoint', { instanceIds: ['cpu3c-2-4'] }],
     ['endpoint of another account\'s template', { templateId: '{otherTemplate}' }], ['endpoint name a list', { name: ['a'] }],
     ['endpoint name of 192 characters', { name: 'n'.repeat(192) }],
     ['workersMin above workersMax', { workersMin: 1 }], ['workersMax negative', { workersMax: -1 }],
@@ -107,6 +111,7 @@ const ENDPOINTS = [
   ]),
   ...fields('PATCH', '/v1/endpoints/{endpoint}', {}, [
     ['change: workersMin above workersMax', { workersMin: 5 }], ['change: another account\'s template', { templateId: '{otherTemplate}' }],
+    ['change: a template for pods', { templateId: '{podTemplate}' }],
     ['change: idleTimeout a fraction', { idleTimeout: 5.5 }], ['change: name empty', { name: '' }],
     ['change: type that every object has', { type: 'toString' }], ['change: computeType a number', { computeType: 5 }],
   ]),
@@ -146,7 +151,8 @@ const PODS = [
     ['pod with 65 GPUs', { computeType: 'GPU', gpuCount: 65 }],
     ['pod CPU with GPUs', { gpuTypeIds: ['NVIDIA L4'] }], ['pod GPU type unknown', { computeType: 'GPU', gpuTypeIds: ['none'] }],
     ['pod env a text', { env: 'A=1' }], ['pod port that is none', { ports: ['ssh'] }], ['pod disk 0', { containerDiskInGb: 0 }],
-    ['pod locked a number', { locked: 1 }], ['pod vcpuCount 0', { vcpuCount: 0 }],
+    ['pod locked a number', { locked: 1 }], ['pod vcpuCount 0', { vcpuCount: 0 }], ['pod size that is none', { instanceIds: ['large'] }],
+    ['pod cpuFlavorPriority unknown', { cpuFlavorPriority: 'price' }],
     ['pod minDownloadMbps negative', { minDownloadMbps: -1 }],
   ]),
   ...named<[string, string, string?]>([

@@ -72,7 +72,7 @@ function checkEndpoint(t: Test, seen: Answers, version: string): void {
 function checkPods(t: Test, seen: Answers, version: string): void {
   t.match(seen.pod_created, { imageName: 'process', env: ['A=1', 'B=two words'], machineId: String, machine: { podHostId: String } });
   const pod = { id: seen.pod_created!.id, name: `pod-${version}`, desiredStatus: 'RUNNING', dockerArgs: 'sleep 3600', gpuCount: 1, podType: 'RESERVED',
-    ports: '8888/http', volumeMountPath: '/runpod-volume', machine: { gpuDisplayName: GPU } };
+    ports: '8888/http', volumeMountPath: '/runpod-volume', machine: { gpuDisplayName: 'RTX A4000' } };
   t.match(seen.pods, [pod]);
   t.match(seen.pod_got, pod);
   t.match(seen.no_room, /^QueryError: There are no longer any instances available with the requested specifications\./);

@@ -40,7 +40,7 @@ const CHANGES: [what: string, change: (endpointId: string) => Promise<unknown>, 
   ['the template\'s env', (id) => updateTemplate(id, { env: { GREETING: 'new' } }, ['env']), { GREETING: 'new' }],
   ['the template\'s image', (id) => updateTemplate(id, { imageName: 'another' }, ['image_name']), { GREETING: 'old' }],
   ['the template', async (id) => {
-    const template = Template.fromPartial({ name: 'another', startCommand: command, env: { GREETING: 'another' } });
+    const template = Template.fromPartial({ name: 'another', startCommand: command, env: { GREETING: 'another' }, serverless: true });
     const { template: made } = await call(clients.templates, 'createTemplate', { template }, key);
     return updateEndpoint(id, { templateId: made!.id }, ['template_id']);
   }, { GREETING: 'another' }],

@@ -72,7 +72,7 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
 
   /** A template of the account. */
   const createTemplate = async (fields: Partial<Template> = {}, owner = key): Promise<string> => {
-    const template = Template.fromPartial({ name: `t-${randomBytes(6).toString('hex')}`, startCommand: ['true'], ...fields });
+    const template = Template.fromPartial({ name: `t-${randomBytes(6).toString('hex')}`, startCommand: ['true'], serverless: true, ...fields });
     return (await call(clients.templates, 'createTemplate', { template }, owner)).template!.id;
   };
 

@@ -18,10 +18,15 @@ export interface ScriptedAgentOptions {
   agentKey: string;
   /** Default: a fixed id; give each agent of a test its own. */
   machineId?: string;
-  gpus?: Gpu[];
+  gpus?: Omit<Gpu, 'displayName'>[];
   locations?: string[];
   /** Default 16. */
   cpuSlots?: number;
+  /** Processors and MiB of memory. Default 0: not known. */
+  cpuCount?: number;
+  memoryMib?: number;
+  /** Default: not known. */
+  cpuModel?: string;
   /** Attempts each worker says it can hold. Default 1. */
   capacity?: number;
   /** Reports desired workers as READY by itself. Default true. */
@@ -78,8 +83,10 @@ export class ScriptedAgent {
     metadata.set('authorization', `Bearer ${this.#options.agentKey}`);
     const stream = this.#client.session(metadata);
     this.#stream = stream;
-    const { gpus = [], locations = [], cpuSlots = 16, held = [], workers = [] } = this.#options;
-    const machine = { id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, agentVersion: 'scripted', cudaVersion: '' };
+    const { gpus = [], locations = [], cpuSlots = 16, cpuCount = 0, memoryMib = 0, cpuModel = '', held = [], workers = [] } = this.#options;
+    const machine = {
+      id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, cpuCount, memoryMib, cpuModel, agentVersion: 'scripted', cudaVersion: '',
+    };
     this.send({ hello: { machine, workers, attempts: held } });
     for (const { workerId, endpointId } of workers) this.#known.set(workerId!, endpointId ?? '');
     return new Promise((resolve, reject) => {

@@ -37,8 +37,8 @@ t.test('GraphQL endpoints', async (t) => {
   });
 
   await t.test('workers without a GPU', async (t) => {
-    const { saveEndpoint } = await save({ name: 'cpu', ...idle, instanceIds: ['cpu3c-2-4'] }, 'id computeType gpuCount instanceIds');
-    t.match(saveEndpoint, { computeType: 'CPU', gpuCount: 0, instanceIds: [] });
+    const { saveEndpoint } = await save({ name: 'cpu', ...idle, instanceIds: ['cpu3c-2-4'], gpuCount: 1 }, 'id computeType gpuCount instanceIds');
+    t.match(saveEndpoint, { computeType: 'CPU', gpuCount: 0, instanceIds: ['cpu3c-2-4'] });
     t.match(await save({ id: saveEndpoint.id, name: 'cpu 2', instanceIds: ['cpu5c-4-8'] }, 'name computeType'), {
       saveEndpoint: { name: 'cpu 2', computeType: 'CPU' } });
     const { saveEndpoint: gpu } = await save({ name: 'gpu', ...idle, gpuIds: 'AMPERE_24' });

@@ -100,7 +100,7 @@ t.test('GraphQL resources', async (t) => {
     const expected = {
       id: made.id, name: 'box', imageName: 'process', desiredStatus: 'RUNNING', dockerArgs: 'sleep 3600', env: ['A=1', 'B=2=3'], gpuCount: 1,
       ports: '8888/http,22/tcp', containerDiskInGb: 10, volumeInGb: 5, volumeMountPath: '/data', podType: 'RESERVED', costPerHr: 0,
-      machine: { gpuDisplayName: 'NVIDIA L4', location: 'CZ,EU-CZ-1', dataCenterId: 'EU-CZ-1' },
+      machine: { gpuDisplayName: 'L4', location: 'CZ,EU-CZ-1', dataCenterId: 'EU-CZ-1' },
     };
     t.match(made, expected);
     t.match(await ok(`{ pod(input: { podId: "${made.id}" }) { ${fields} } myself { pods { ${fields} } } }`), { pod: expected, myself: { pods: [expected] } });
@@ -130,10 +130,11 @@ t.test('GraphQL resources', async (t) => {
   });
 
   await t.test('pods without a GPU, and interruptible ones', async (t) => {
-    const cpu = `mutation { deployCpuPod(input: { name: "cpu", imageName: "process", cloudType: ALL, startSsh: true, instanceId: "cpu3c-2-4",
-      dataCenterId: null, dockerArgs: "sleep 60", templateId: "runpod-ubuntu", volumeMountPath: "/runpod-volume" }) { id gpuCount templateId desiredStatus } }`;
+    const cpu = `mutation { deployCpuPod(input: { name: "cpu", imageName: "process", cloudType: ALL, startSsh: true, instanceId: "cpu3c-1-2",
+      dataCenterId: null, dockerArgs: "sleep 60", templateId: "runpod-ubuntu", volumeMountPath: "/runpod-volume" }) {
+        id gpuCount templateId desiredStatus vcpuCount memoryInGb } }`;
     const { deployCpuPod } = await ok<{ deployCpuPod: { id: string } }>(cpu);
-    t.match(deployCpuPod, { gpuCount: 0, templateId: null, desiredStatus: 'RUNNING' });
+    t.match(deployCpuPod, { gpuCount: 0, templateId: null, desiredStatus: 'RUNNING', vcpuCount: 1, memoryInGb: 2 });
     const rent = `mutation R($input: PodRentInterruptableInput!) { podRentInterruptable(input: $input) { id podType } }`;
     const gpuTypeIdList = ['NVIDIA H200', 'NVIDIA L4'];
     const input = { bidPerGpu: 0.1, name: 'spot', imageName: 'process', dockerArgs: 'sleep 60', gpuTypeIdList, countryCode: 'CZ' };

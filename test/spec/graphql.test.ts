@@ -106,10 +106,15 @@ t.test('GraphQL', async (t) => {
       workersMax: 0 }) { id } }`) as unknown as
       { saveEndpoint: { id: string } };
     const { saveTemplate } = await ok(`mutation { saveTemplate(input: { name: "second", imageName: "x",
-      dockerArgs: "" }) { id } }`) as unknown as { saveTemplate: { id: string } };
+      dockerArgs: "", isServerless: true }) { id } }`) as unknown as { saveTemplate: { id: string } };
     const moved = await ok(`mutation { updateEndpointTemplate(input: { endpointId: "${saveEndpoint.id}",
       templateId: "${saveTemplate.id}" }) { id templateId version } }`);
     t.match(moved, { updateEndpointTemplate: { templateId: saveTemplate.id, version: 1 } });
+    const { saveTemplate: ofPods } = await ok('mutation { saveTemplate(input: { name: "pods", imageName: "x", dockerArgs: "" }) { id } }') as unknown as
+      { saveTemplate: { id: string } };
+    const refused = await post({ query: `mutation { saveEndpoint(input: { id: "${saveEndpoint.id}", templateId: "${ofPods.id}" }) { id } }` });
+    t.match(refused.body.errors, [{ message: `templateId: "${ofPods.id}" is a template for pods, and that is fixed; endpoints run serverless ones: `
+      + 'make one by saveTemplate with isServerless true and name that' }]);
     t.match((await post({ query: 'mutation { deleteTemplate(templateName: "second") }' })).body.errors, [{ extensions: { reason: 'IN_USE' } }]);
     t.same(await ok('mutation { deleteTemplate(templateName: "tpl") }'), { deleteTemplate: null });
   });

@@ -49,8 +49,10 @@ export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessa
   change(fields, 'name', given(input.name));
   change(fields, 'templateId', given(input.templateId));
   change(fields, 'gpuIds', input.gpuIds === undefined ? undefined : listOf(input.gpuIds));
-  change(fields, 'gpuCount', given(input.gpuCount));
+  // Clients that fill in every default name GPUs for CPU workers too, where they say nothing.
+  change(fields, 'gpuCount', input.instanceIds?.length ? undefined : given(input.gpuCount));
   change(fields, 'computeType', input.instanceIds?.length ? 'CPU' : undefined);
+  change(fields, 'instanceIds', given(input.instanceIds));
   change(fields, 'workersMin', given(input.workersMin));
   change(fields, 'workersMax', given(input.workersMax));
   change(fields, 'idleTimeoutSeconds', given(input.idleTimeout));

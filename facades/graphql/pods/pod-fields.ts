@@ -24,6 +24,7 @@ export interface PodInput extends PodJobInput {
   name?: string | null;
   templateId?: string | null;
   gpuTypeId?: string | null;
+  instanceId?: string | null;
   gpuTypeIdList?: string[] | null;
   gpuCount?: number | null;
   dataCenterId?: string | null;
@@ -69,6 +70,7 @@ export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod
     computeType,
     gpuIds: wanted,
     gpuCount: input.gpuCount ?? 0,
+    instanceIds: input.instanceId ? [input.instanceId] : [],
     locations: place ? [place] : [],
     networkVolumeId: input.networkVolumeId ?? '',
     allowedCudaVersions: input.allowedCudaVersions?.length ? input.allowedCudaVersions : lowest ? versionsFrom(lowest) : [],

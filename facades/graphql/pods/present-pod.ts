@@ -1,6 +1,7 @@
 /** Contract pods to the public schema's fields. What is zero or empty is left out on the wire, so each has its default here. */
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { sizeOf } from '../../rest/cpu-sizes.ts';
 import { statusChange } from '../../rest/pods/status-change.ts';
 import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
@@ -17,6 +18,7 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
   const uptimeSeconds = stopped || startedMs === undefined ? 0 : Math.max(0, Math.floor((nowMs - startedMs) / 1_000));
   const cost = numberOf(pod.costPerHour);
   const workerOf = pod.endpointId || null;
+  const size = sizeOf(pod.instanceId ?? '');
   return {
     id: pod.id ?? '',
     name: pod.name ?? '',
@@ -29,8 +31,8 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
     env: workerOf === null ? Object.entries(pod.env ?? {}).sort().map(([key, value]) => `${key}=${value}`) : [],
     podType: pod.interruptible ? 'INTERRUPTABLE' : 'RESERVED',
     gpuCount: numberOf(pod.gpuCount),
-    vcpuCount: numberOf(pod.machine?.cpuCount) || null,
-    memoryInGb: Math.floor(numberOf(pod.machine?.memoryMib) / MIB_PER_GB) || null,
+    vcpuCount: size?.vcpuCount ?? (numberOf(pod.machine?.cpuCount) || null),
+    memoryInGb: size?.memoryInGb ?? (Math.floor(numberOf(pod.machine?.memoryMib) / MIB_PER_GB) || null),
     containerDiskInGb: numberOf(pod.containerDiskGb),
     volumeInGb: numberOf(pod.volumeGb),
     volumeMountPath: pod.volumeMountPath ?? '',
@@ -55,13 +57,13 @@ export function costPerHour(pod: CoreMessage<Pod>): number {
   return pod.desiredStatus === PodStatus.EXITED ? 0 : numberOf(pod.costPerHour);
 }
 
-function machineOf({ machine, gpuTypeId }: CoreMessage<Pod>) {
+function machineOf({ machine, gpuTypeId, gpuDisplayName }: CoreMessage<Pod>) {
   if (!machine) return null;
   const places = machine.locations ?? [];
   return {
     id: machine.id ?? null,
     podHostId: machine.id ?? null,
-    gpuDisplayName: gpuTypeId || null,
+    gpuDisplayName: gpuDisplayName || null,
     gpuTypeId: gpuTypeId || null,
     location: textOf(places),
     dataCenterId: places.find((place) => !COUNTRY_CODE.test(place)) ?? null,

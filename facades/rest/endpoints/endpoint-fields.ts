@@ -1,13 +1,16 @@
 /** Public endpoint settings to contract fields. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { instanceIdsOf } from '../cpu-sizes.ts';
 import { versionsFrom } from '../cuda-versions.ts';
 import type { EndpointCreateInput, EndpointUpdateInput } from './endpoint-schemas.ts';
 import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
 
-/** The fields that a body names. */
-export function endpointFields(input: EndpointCreateInput | EndpointUpdateInput): FieldChanges<Endpoint> {
+/** The fields that a body names. `before`: the endpoint as it is, where a part of it decides what the body means. */
+export function endpointFields(
+  input: EndpointCreateInput | EndpointUpdateInput, before?: Pick<Endpoint, 'computeType' | 'instanceIds'>,
+): FieldChanges<Endpoint> {
   const fields = noChanges<Endpoint>();
   change(fields, 'name', input.name);
   change(fields, 'templateId', input.templateId);
@@ -25,9 +28,16 @@ export function endpointFields(input: EndpointCreateInput | EndpointUpdateInput)
   change(fields, 'networkVolumeIds', volumes(input));
   change(fields, 'env', input.env);
   change(fields, 'allowedCudaVersions', cudaVersions(input));
+  change(fields, 'instanceIds', sizes(input, before));
   change(fields, 'computeType', input.computeType);
   change(fields, 'type', input.type && EndpointType[input.type]);
   return fields;
+}
+
+/** Clients that fill in every default name processors for endpoints with GPUs too, where they say nothing. */
+function sizes(input: EndpointUpdateInput, before: Pick<Endpoint, 'computeType' | 'instanceIds'> | undefined): string[] | undefined {
+  const isCpu = (input.computeType ?? before?.computeType) === 'CPU';
+  return isCpu ? instanceIdsOf(input, before?.instanceIds) : input.instanceIds;
 }
 
 function flashBoot(wanted: boolean | undefined): FlashBootType | undefined {

@@ -1,6 +1,7 @@
 /** Shapes of endpoints on the REST surface (compat.md 3.4). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { ENDPOINT_FLAVORS, sizeFields } from '../cpu-sizes.ts';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
@@ -14,18 +15,17 @@ const scalerType = oneOf(
 );
 const computeType = oneOf(['GPU', 'CPU'], 'CPU endpoints run on machines without a GPU. Fixed after creation.');
 const endpointType = oneOf(['QB', 'LB'], 'Queue-based or load balancing. An extension; fixed after creation.');
-const TemplateId = Type.String({ maxLength: 191, description: 'The template that its workers run.' });
+const TemplateId = Type.String({ maxLength: 191, description: 'The template that its workers run: one that was made with isServerless true.' });
 
 /** Fields that create and update share; none is required here. A change may name the fixed ones with the value that they have. */
 const settings = {
-  allowedCudaVersions: optional(Strings('CUDA versions a machine must support, any of them. Default: any.')),
-  cpuFlavorIds: optional(Strings('Taken and without effect: one\'s own machines have no CPU flavours.')),
+  allowedCudaVersions: optional(Strings('CUDA versions a machine must support, any of them, 11.8 and 12.0 to 13.0 or any newer one. Default: any.')),
   dataCenterIds: optional(Strings('Data centres or country codes a machine must carry, any of them. Default: anywhere.')),
   env: optional(textMap('Environment of the workers, over the template\'s. An extension.')),
   executionTimeoutMs: Count(5_000, 604_800_000, 'Longest run of a job in milliseconds. Default 600000.'),
   flashboot: optional(Type.Boolean({ description: 'Keep scaled-down workers frozen for a fast start. Default false.' })),
-  gpuCount: Count(1, 64, 'GPUs of a worker. Default 1 with gpuTypeIds; without them none, and any machine will do.'),
-  gpuTypeIds: optional(Strings('GPU type names in order of preference. Empty: any machine.')),
+  gpuCount: Count(1, 64, 'GPUs of a worker. Default 1; an endpoint with computeType CPU has 0.'),
+  gpuTypeIds: optional(Strings('GPU type names in order of preference. Empty: any type, and while no machine has a GPU none.')),
   idleTimeout: Count(1, 3_600, 'Seconds a worker stays without a job. Default 5.'),
   minCudaVersion: optional(Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' })),
   name: optional(Type.String({ maxLength: 191, description: 'Default: the name of the template.' })),
@@ -33,11 +33,11 @@ const settings = {
   networkVolumeIds: optional(Strings('Several network volumes, one for a data centre.')),
   scalerType: optional(scalerType),
   scalerValue: Count(1, 1_000_000, 'Target of the scaler. Default 4.'),
-  vcpuCount: Count(1, 1_024, 'Taken and without effect: a worker may use all processors of its machine.'),
   workersMax: Count(0, 10_000, 'Most workers at any time. Default 3.'),
   workersMin: Count(0, 10_000, 'Fewest workers kept. Default 0.'),
   computeType: optional(computeType),
   type: optional(endpointType),
+  ...sizeFields(ENDPOINT_FLAVORS),
 };
 
 const EXAMPLE = {
@@ -54,7 +54,7 @@ export type EndpointCreateInput = Static<typeof EndpointCreateInput>;
 /** Body of PATCH /endpoints/{endpointId}: what is left out stays as it is. */
 export const EndpointUpdateInput = Type.Object({
   ...settings,
-  gpuCount: Count(0, 64, 'GPUs of a worker. 0 for an endpoint without gpuTypeIds.'),
+  gpuCount: Count(0, 64, 'GPUs of a worker. 0 for one with computeType CPU.'),
   templateId: optional(TemplateId),
 }, { $id: 'EndpointUpdateInput', examples: [{ workersMin: 0, workersMax: 0 }] });
 export type EndpointUpdateInput = Static<typeof EndpointUpdateInput>;
@@ -72,6 +72,7 @@ export const EndpointRecord = Type.Object({
   computeType,
   gpuTypeIds: Type.Array(Type.String()),
   gpuCount: Type.Integer(),
+  instanceIds: Type.Array(Type.String(), { description: 'With computeType CPU: sizes in order of preference, as cpu3c-2-4. Empty: none.' }),
   allowedCudaVersions: Type.Array(Type.String()),
   minCudaVersion: Type.Optional(Type.String({ description: 'Lowest of allowedCudaVersions. Missing: any will do.' })),
   dataCenterIds: Type.Array(Type.String()),

@@ -33,6 +33,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     computeType: endpoint.computeType === 'CPU' ? 'CPU' : 'GPU',
     gpuTypeIds: endpoint.gpuIds,
     gpuCount: endpoint.gpuCount,
+    instanceIds: endpoint.instanceIds,
     allowedCudaVersions: endpoint.allowedCudaVersions,
     ...(minCudaVersion === null ? {} : { minCudaVersion }),
     dataCenterIds: endpoint.locations,

@@ -18,8 +18,12 @@ export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
       const { apiKey, accountId } = request.caller;
       const id = idOf(request.params.endpointId, 'endpoint');
-      const { changes, mask } = endpointFields(request.body);
       const options = { apiKey, repeatable: true };
+      const { cpuFlavorIds, vcpuCount } = request.body;
+      // Processors and flavours together are one field of the contract: what is left out of them is as it was.
+      const before = cpuFlavorIds === undefined && vcpuCount === undefined
+        ? undefined : (await core.endpoints.call((client) => client.getEndpoint, { id }, options)).endpoint;
+      const { changes, mask } = endpointFields(request.body, before);
       // Nothing to change is not a fault here: the endpoint is answered as it is.
       const update = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask };
       const { endpoint } = mask.length === 0

@@ -1,5 +1,6 @@
 /** Public pod settings to contract fields. */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { instanceIdsOf } from '../cpu-sizes.ts';
 import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
 import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
@@ -16,6 +17,8 @@ export function newPodFields(input: PodCreateInput): Partial<Pod> {
   change(fields, 'gpuIds', input.gpuTypeIds);
   // Its default of 1 is there for every pod; without GPUs it says nothing.
   change(fields, 'gpuCount', input.computeType === 'CPU' ? undefined : input.gpuCount);
+  if (input.computeType === 'CPU') change(fields, 'instanceIds', instanceIdsOf(input));
+  else change(fields, 'instanceIds', input.instanceIds);
   change(fields, 'locations', places(input));
   change(fields, 'allowedCudaVersions', input.allowedCudaVersions);
   change(fields, 'interruptible', input.interruptible);

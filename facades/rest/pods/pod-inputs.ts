@@ -1,6 +1,7 @@
 /** Bodies that create and change pods (compat.md 3.5). What means nothing on one's own machines is taken and has no effect. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { POD_FLAVORS, sizeFields } from '../cpu-sizes.ts';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
 import { Port } from '../port.ts';
@@ -40,7 +41,6 @@ export const PodCreateInput = Type.Object({
   cloudType: optional(oneOf(['SECURE', 'COMMUNITY'], WITHOUT_EFFECT)),
   computeType: optional(oneOf(['GPU', 'CPU'], 'With or without a GPU. Default GPU.')),
   countryCodes: optional(Strings('Countries, any of them, when dataCenterIds is not given. Default: anywhere.')),
-  cpuFlavorIds: optional(Strings(WITHOUT_EFFECT)),
   cpuFlavorPriority: priority('CPU flavours'),
   dataCenterIds: optional(Strings('Data centres, any of them. Default: anywhere.')),
   dataCenterPriority: priority('data centres'),
@@ -56,7 +56,7 @@ export const PodCreateInput = Type.Object({
   networkVolumeId: optional(Text('Network volume in place of its own; empty: none.')),
   supportPublicIp: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
   templateId: optional(Text('Gives what is not given here; empty: none.')),
-  vcpuCount: whole(1, 1_024, WITHOUT_EFFECT),
+  ...sizeFields(POD_FLAVORS),
 }, { $id: 'PodCreateInput', examples: [EXAMPLE] });
 export type PodCreateInput = Static<typeof PodCreateInput>;
 

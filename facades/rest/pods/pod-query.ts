@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { sizeOf } from '../cpu-sizes.ts';
 import { anyOf, only } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
 
@@ -23,7 +24,7 @@ export const PodsQuery = Type.Object({
   ...PodQuery.properties,
   includeWorkers: include('Add the workers of endpoints.'),
   computeType: Type.Optional(oneOf(['GPU', 'CPU'], 'Only pods with a GPU, or without.')),
-  cpuFlavorId: anyOf('these CPU flavours; no pod has one'),
+  cpuFlavorId: anyOf('pods of these CPU flavours'),
   dataCenterId: anyOf('these data centres'),
   desiredStatus: Type.Optional(oneOf(['RUNNING', 'EXITED', 'TERMINATED'], 'Only pods that shall be so.')),
   endpointId: only('the workers of this endpoint'),
@@ -44,7 +45,8 @@ export function fits(pod: Pod, query: PodsQuery): boolean {
     [query.computeType, pod.computeType === 'CPU' ? 'CPU' : 'GPU'], [query.desiredStatus, desiredStatusOf(pod)],
   ];
   const lists: [wanted: readonly string[] | undefined, are: readonly string[]][] = [
-    [query.cpuFlavorId, []], [query.gpuTypeId, [pod.gpuTypeId]], [query.dataCenterId, pod.machine?.locations ?? []],
+    [query.cpuFlavorId, [sizeOf(pod.instanceId)?.flavor ?? '']], [query.gpuTypeId, [pod.gpuTypeId]],
+    [query.dataCenterId, pod.machine?.locations ?? []],
   ];
   return texts.every(([wanted, is]) => wanted === undefined || wanted === is)
     && lists.every(([wanted, are]) => wanted === undefined || wanted.some((one) => are.includes(one)));

@@ -1,30 +1,20 @@
-/** A pod as it is answered (compat.md 3.5). What only a rented machine has is left out. */
+/** A pod as it is answered (compat.md 3.5). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { oneOf } from '../one-of.ts';
 import { textMap } from '../text-map.ts';
 import type { NetworkVolumeRecord } from '../volumes/volume-schemas.ts';
+import { PodGpu, PodMachine } from './pod-machine.ts';
 
 const nullableText = (description: string) => Type.Unsafe<string | null>({ type: 'string', nullable: true, description });
 
-const PodGpu = Type.Object({
-  id: Type.String({ description: 'GPU type name.' }),
-  count: Type.Integer(),
-  displayName: Type.String(),
-  securePrice: Type.Number({ description: 'US dollars an hour for one, by the operator\'s price table.' }),
-  communityPrice: Type.Number({ description: 'The same.' }),
-}, { description: 'Missing for a pod without a GPU.' });
-
-const PodMachine = Type.Object({
-  cpuCount: Type.Integer({ description: '0: not known.' }),
-  dataCenterId: Type.String({ description: 'Empty: none.' }),
-  gpuAvailable: Type.Integer({ description: 'GPUs of the machine, whoever has them now.' }),
-  gpuDisplayName: Type.String({ description: 'Empty without a GPU.' }),
-  gpuTypeId: Type.String({ description: 'Empty without a GPU.' }),
-  location: Type.String({ description: 'Country code. Empty: none.' }),
-  note: Type.String({ description: 'Host name.' }),
-  secureCloud: Type.Boolean({ description: 'Always true: it is one\'s own.' }),
-  supportPublicIp: Type.Boolean({ description: 'Always false.' }),
+const SavingsPlan = Type.Object({
+  id: Type.String(),
+  podId: Type.String(),
+  gpuTypeId: Type.String(),
+  costPerHr: Type.Number(),
+  startTime: Type.String(),
+  endTime: Type.String(),
 });
 
 /** See the file's first line. */
@@ -44,8 +34,9 @@ export const PodRecord = Type.Object({
   aiApiId: nullableText('Always null.'),
   slsVersion: Type.Optional(Type.Integer({ description: 'Of a worker: the endpoint version it was started from.' })),
   gpu: Type.Optional(PodGpu),
-  memoryInGb: Type.Number({ description: 'Memory of its machine. 0: not known.' }),
-  vcpuCount: Type.Number({ description: 'Processors of its machine. 0: not known.' }),
+  cpuFlavorId: Type.Optional(Type.String({ description: 'Flavour of its size. Missing: it has none.' })),
+  memoryInGb: Type.Number({ description: 'By its size; without one all of its machine. 0: not known.' }),
+  vcpuCount: Type.Number({ description: 'Processors by its size; without one all of its machine. 0: not known.' }),
   containerDiskInGb: Type.Integer(),
   containerRegistryAuthId: Type.Optional(Type.String()),
   volumeInGb: Type.Integer(),
@@ -65,7 +56,7 @@ export const PodRecord = Type.Object({
   locked: Type.Boolean(),
   costPerHr: Type.Number({ description: 'US dollars, by the operator\'s price table.' }),
   adjustedCostPerHr: Type.Number({ description: 'The same.' }),
-  savingsPlans: Type.Optional(Type.Array(Type.Unsafe<object>({ type: 'object' }), { description: 'Always empty.' })),
+  savingsPlans: Type.Optional(Type.Array(SavingsPlan, { description: 'Always empty: there is nothing to save on one\'s own machines.' })),
 }, { $id: 'Pod' });
 export type PodRecord = Static<typeof PodRecord>;
 

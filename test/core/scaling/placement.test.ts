@@ -1,14 +1,15 @@
 /** Where a worker goes, and why not elsewhere. */
 import t from 'tap';
-import { place } from '../../../core/domain/placement.ts';
+import { occupied, place, placeWorker } from '../../../core/domain/placement.ts';
 import type { PlacementGpu, PlacementMachine, PlacementWish } from '../../../core/domain/placement.ts';
 
 const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => ({ uuid, name, migProfile: '', used: false, ...given });
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
-  id, name: id, connected: true, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0, ...given,
+  id, name: id, connected: true, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
+  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, ...given,
 });
 const wish = (given: Partial<PlacementWish> = {}): PlacementWish => ({
-  gpuIds: [], gpuCount: 0, locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given,
+  gpuIds: [], gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given,
 });
 const L4 = wish({ gpuIds: ['NVIDIA L4'], gpuCount: 1 });
 
@@ -41,7 +42,7 @@ const PLACED: [what: string, machines: PlacementMachine[], wish: PlacementWish, 
 ];
 
 for (const [what, machines, given, machineId, gpuUuids] of PLACED) {
-  t.test(`placed: ${what}`, async (t) => { t.same(place(machines, given), { machineId, gpuUuids }); });
+  t.test(`placed: ${what}`, async (t) => { t.same(place(machines, given), { machineId, gpuUuids, instanceId: '' }); });
 }
 
 const REFUSED: [what: string, machines: PlacementMachine[], wish: PlacementWish, why: RegExp][] = [
@@ -70,3 +71,37 @@ for (const [what, machines, given, why] of REFUSED) {
     t.ok('refusal' in placement && why.test(placement.refusal), JSON.stringify(placement));
   });
 }
+
+const roomy = machine('a', { vcpus: 8, memoryGb: 16 });
+
+t.test('sizes are shared out, the most preferred that is free first', async (t) => {
+  const sized = wish({ instanceIds: ['cpu3c-4-8', 'cpu3c-2-4'] });
+  const given: string[] = [];
+  let at = roomy;
+  for (let placed = place([at], sized); 'machineId' in placed; placed = place([at], sized)) {
+    given.push(placed.instanceId);
+    at = occupied(at, placed);
+  }
+  t.same(given, ['cpu3c-4-8', 'cpu3c-4-8']);
+  t.match(place([at], sized), { refusal: 'a: cpu3c-4-8 or cpu3c-2-4 is asked for and 0 of 8 processors and 0 of 16 GB are free' });
+  t.match(place([at], wish()), { machineId: 'a', instanceId: '' }, 'one without a size needs a slot only');
+  const small = { ...roomy, vcpusUsed: 5 };
+  t.match(place([small], sized), { instanceId: 'cpu3c-2-4' });
+  t.match(place([small, machine('b', { vcpus: 4, memoryGb: 8, siblings: 3 })], sized), { machineId: 'b', instanceId: 'cpu3c-4-8' });
+  t.match(place([{ ...roomy, memoryGbUsed: 14 }], sized), { refusal: /8 of 8 processors and 2 of 16 GB are free/ });
+  t.match(place([machine('a')], sized), { instanceId: 'cpu3c-4-8' }, 'what a machine does not say is never short');
+});
+
+t.test('a worker of any type runs without a GPU only where there is none', async (t) => {
+  const any = wish({ gpuCount: 1 });
+  const bare = machine('a');
+  t.match(placeWorker([bare], any), { machineId: 'a', gpuUuids: [] });
+  t.match(placeWorker([bare, machine('b', { gpus: [gpu('g1')] })], any), { machineId: 'b', gpuUuids: ['g1'] });
+  for (const busy of [{ gpus: [gpu('g1', 'NVIDIA L4', { used: true })] }, { gpus: [gpu('g1')], connected: false }]) {
+    t.match(placeWorker([bare, machine('b', busy)], any), { refusal: /a: it has no GPU; b: / }, 'it waits for the one there is');
+  }
+  const elsewhere = machine('b', { gpus: [gpu('g1')], locations: ['US'] });
+  t.match(placeWorker([machine('a', { locations: ['CZ'] }), elsewhere], { ...any, locations: ['CZ'] }), { machineId: 'a', gpuUuids: [] });
+  t.match(placeWorker([bare], L4), { refusal: /it has no GPU/ }, 'a type that was asked for is needed');
+  t.match(place([bare], any), { refusal: /it has no GPU/ }, 'pods are meant as they say');
+});

@@ -20,7 +20,7 @@ const spansOf = (core: CoreReplicas, subjectId: string) => core.sql`
 
 /** An endpoint with one ready worker. */
 async function startWorker(core: CoreReplicas, agent: { desired: { workerId: string; endpointId: string }[] }) {
-  const endpointId = await core.createEndpoint();
+  const endpointId = await core.createEndpoint({ computeType: 'CPU' });
   await core.ready(endpointId);
   return { endpointId, workerId: agent.desired.find((worker) => worker.endpointId === endpointId)!.workerId };
 }

@@ -43,7 +43,7 @@ t.test('the public record', async (t) => {
   const running = { ...stored, statusText: '', state: PodState.RUNNING, stateChangeTime: new Date(0) };
   t.equal(presentPod(running, 'u').lastStatusChange, 'Running: 1970-01-01T00:00:00.000Z');
   t.notOk('machine' in record || 'slsVersion' in record);
-  t.match(presentPod(stored, 'u', { machine: true }).machine, { location: 'RO', dataCenterId: 'EU-RO-1', note: 'host',
+  t.match(presentPod(stored, 'u', { prices: new Map([['NVIDIA L4', 1.25]]) }).machine, { location: 'RO', dataCenterId: 'EU-RO-1', note: 'host',
     gpuTypeId: 'NVIDIA L4', gpuAvailable: 1 });
   t.same(presentPod({ ...stored, endpointId: 'e', version: 3 }, 'u').env, {}, 'a worker keeps its environment to itself');
   t.match(presentPod({ ...stored, endpointId: 'e', version: 3 }, 'u'), { endpointId: 'e', slsVersion: 3 });

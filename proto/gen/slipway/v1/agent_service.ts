@@ -311,7 +311,11 @@ export interface WorkerSpec {
   /** Network volumes to mount, those of this machine's data centre. */
   volumes: VolumeMount[];
   /** For the image's registry. Absent: none. Never logged. */
-  registryCredentials: RegistryCredentials | undefined;
+  registryCredentials:
+    | RegistryCredentials
+    | undefined;
+  /** Processors it was sized for, told to it as RUNPOD_CPU_COUNT. 0: all of the machine's. */
+  vcpuCount: number;
 }
 
 export interface WorkerSpec_EnvEntry {
@@ -1887,6 +1891,7 @@ function createBaseWorkerSpec(): WorkerSpec {
     gpuTypeId: "",
     volumes: [],
     registryCredentials: undefined,
+    vcpuCount: 0,
   };
 }
 
@@ -1927,6 +1932,9 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     }
     if (message.registryCredentials !== undefined) {
       RegistryCredentials.encode(message.registryCredentials, writer.uint32(98).fork()).join();
+    }
+    if (message.vcpuCount !== 0) {
+      writer.uint32(104).int32(message.vcpuCount);
     }
     return writer;
   },
@@ -2043,6 +2051,14 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
             message.registryCredentials = RegistryCredentials.decode(reader, reader.uint32());
             continue;
           }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.vcpuCount = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2082,6 +2098,7 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     message.registryCredentials = (object.registryCredentials !== undefined && object.registryCredentials !== null)
       ? RegistryCredentials.fromPartial(object.registryCredentials)
       : undefined;
+    message.vcpuCount = object.vcpuCount ?? 0;
     return message;
   },
 };

@@ -68,16 +68,16 @@ export interface Endpoint {
   id: string;
   /** At most 191 characters. Default: the template's name. */
   name: string;
-  /** The template its workers run. Required. */
+  /** The template its workers run. Required, and `serverless`. */
   templateId: string;
   /** QB or LB. Fixed after creation. */
   type: EndpointType;
   /**
    * GPU pool ids (AMPERE_24 …) or type names (NVIDIA L4 …) in order of preference; a leading '-' excludes one type.
-   * Empty: any machine, also one without a GPU.
+   * Empty: any type; and while none of the machines that could run it has a GPU, its workers run there without one.
    */
   gpuIds: string[];
-  /** GPUs a worker gets. Default 1 when gpu_ids is not empty, else 0. */
+  /** GPUs a worker gets. Default 1; always 0 for compute_type CPU. */
   gpuCount: number;
   /** Fewest workers kept. Default 0. */
   workersMin: number;
@@ -117,6 +117,11 @@ export interface Endpoint {
   computeType: string;
   /** CUDA versions a machine's driver must support, any of them. Empty: any. */
   allowedCudaVersions: string[];
+  /**
+   * Only with compute_type CPU: sizes of a worker in order of preference, as flavour-processors-GB (`cpu3c-2-4`). Where a machine says how many
+   * processors and how much memory it has, workers with a size share them out. Empty: no size; a worker takes one of the machine's slots.
+   */
+  instanceIds: string[];
 }
 
 export interface Endpoint_EnvEntry {
@@ -150,6 +155,7 @@ function createBaseEndpoint(): Endpoint {
     webhookSecret: "",
     computeType: "",
     allowedCudaVersions: [],
+    instanceIds: [],
   };
 }
 
@@ -226,6 +232,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     for (const v of message.allowedCudaVersions) {
       writer.uint32(194).string(v!);
+    }
+    for (const v of message.instanceIds) {
+      writer.uint32(202).string(v!);
     }
     return writer;
   },
@@ -438,6 +447,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.allowedCudaVersions.push(reader.string());
             continue;
           }
+          case 25: {
+            if (tag !== 202) {
+              break;
+            }
+
+            message.instanceIds.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -487,6 +504,7 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.webhookSecret = object.webhookSecret ?? "";
     message.computeType = object.computeType ?? "";
     message.allowedCudaVersions = object.allowedCudaVersions?.map((e) => e) || [];
+    message.instanceIds = object.instanceIds?.map((e) => e) || [];
     return message;
   },
 };

@@ -680,7 +680,7 @@ export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
   /**
    * Creates an endpoint. Its first workers start as soon as the scaler wants them. INVALID_ARGUMENT: a field is out of range or the
-   * template is unknown.
+   * template is unknown or not `serverless`.
    */
   createEndpoint: {
     path: "/slipway.v1.EndpointService/CreateEndpoint" as const,
@@ -743,7 +743,7 @@ export const EndpointServiceService = {
 export interface EndpointServiceServer extends UntypedServiceImplementation {
   /**
    * Creates an endpoint. Its first workers start as soon as the scaler wants them. INVALID_ARGUMENT: a field is out of range or the
-   * template is unknown.
+   * template is unknown or not `serverless`.
    */
   createEndpoint: handleUnaryCall<CreateEndpointRequest, CreateEndpointResponse>;
   /** Reads one endpoint. */
@@ -759,7 +759,7 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
 export interface EndpointServiceClient extends Client {
   /**
    * Creates an endpoint. Its first workers start as soon as the scaler wants them. INVALID_ARGUMENT: a field is out of range or the
-   * template is unknown.
+   * template is unknown or not `serverless`.
    */
   createEndpoint(
     request: CreateEndpointRequest,

@@ -48,6 +48,8 @@ export interface Gpu {
   memoryMib: number;
   /** MIG profile, for instance `1g.10gb`. Empty for a whole GPU. */
   migProfile: string;
+  /** Short name of its type, for instance `RTX 4090`. Output only. */
+  displayName: string;
 }
 
 /** A host with GPUs (or none) that runs one agent. */
@@ -70,6 +72,10 @@ export interface Machine {
   cpuCount: number;
   /** Memory in MiB. 0: not known. */
   memoryMib: number;
+  /** Product name of its processors. Empty: not known. */
+  cpuModel: string;
+  /** Of its processors, how many share one core. 0: not known. */
+  cpuThreadsPerCore: number;
 }
 
 /** One running copy of an endpoint's template. */
@@ -105,7 +111,7 @@ export interface Worker {
 }
 
 function createBaseGpu(): Gpu {
-  return { uuid: "", name: "", memoryMib: 0, migProfile: "" };
+  return { uuid: "", name: "", memoryMib: 0, migProfile: "", displayName: "" };
 }
 
 export const Gpu: MessageFns<Gpu> = {
@@ -121,6 +127,9 @@ export const Gpu: MessageFns<Gpu> = {
     }
     if (message.migProfile !== "") {
       writer.uint32(34).string(message.migProfile);
+    }
+    if (message.displayName !== "") {
+      writer.uint32(42).string(message.displayName);
     }
     return writer;
   },
@@ -170,6 +179,14 @@ export const Gpu: MessageFns<Gpu> = {
             message.migProfile = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.displayName = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -191,6 +208,7 @@ export const Gpu: MessageFns<Gpu> = {
     message.name = object.name ?? "";
     message.memoryMib = object.memoryMib ?? 0;
     message.migProfile = object.migProfile ?? "";
+    message.displayName = object.displayName ?? "";
     return message;
   },
 };
@@ -206,6 +224,8 @@ function createBaseMachine(): Machine {
     cudaVersion: "",
     cpuCount: 0,
     memoryMib: 0,
+    cpuModel: "",
+    cpuThreadsPerCore: 0,
   };
 }
 
@@ -237,6 +257,12 @@ export const Machine: MessageFns<Machine> = {
     }
     if (message.memoryMib !== 0) {
       writer.uint32(72).int64(message.memoryMib);
+    }
+    if (message.cpuModel !== "") {
+      writer.uint32(82).string(message.cpuModel);
+    }
+    if (message.cpuThreadsPerCore !== 0) {
+      writer.uint32(88).int32(message.cpuThreadsPerCore);
     }
     return writer;
   },
@@ -326,6 +352,22 @@ export const Machine: MessageFns<Machine> = {
             message.memoryMib = longToNumber(reader.int64());
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.cpuModel = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.cpuThreadsPerCore = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -352,6 +394,8 @@ export const Machine: MessageFns<Machine> = {
     message.cudaVersion = object.cudaVersion ?? "";
     message.cpuCount = object.cpuCount ?? 0;
     message.memoryMib = object.memoryMib ?? 0;
+    message.cpuModel = object.cpuModel ?? "";
+    message.cpuThreadsPerCore = object.cpuThreadsPerCore ?? 0;
     return message;
   },
 };

@@ -127,7 +127,15 @@ export interface Pod {
     | Date
     | undefined;
   /** When its state changed last. Output only. */
-  stateChangeTime: Date | undefined;
+  stateChangeTime:
+    | Date
+    | undefined;
+  /** Only with compute_type CPU: sizes in order of preference, as an endpoint's. Fixed after creation. */
+  instanceIds: string[];
+  /** The size it has. Empty: none. Output only. */
+  instanceId: string;
+  /** Short name of gpu_type_id, for instance `RTX 4090`. Output only. */
+  gpuDisplayName: string;
 }
 
 export interface Pod_EnvEntry {
@@ -170,6 +178,9 @@ function createBasePod(): Pod {
     createTime: undefined,
     lastStartTime: undefined,
     stateChangeTime: undefined,
+    instanceIds: [],
+    instanceId: "",
+    gpuDisplayName: "",
   };
 }
 
@@ -273,6 +284,15 @@ export const Pod: MessageFns<Pod> = {
     }
     if (message.stateChangeTime !== undefined) {
       Timestamp.encode(toTimestamp(message.stateChangeTime), writer.uint32(266).fork()).join();
+    }
+    for (const v of message.instanceIds) {
+      writer.uint32(274).string(v!);
+    }
+    if (message.instanceId !== "") {
+      writer.uint32(282).string(message.instanceId);
+    }
+    if (message.gpuDisplayName !== "") {
+      writer.uint32(290).string(message.gpuDisplayName);
     }
     return writer;
   },
@@ -557,6 +577,30 @@ export const Pod: MessageFns<Pod> = {
             message.stateChangeTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 34: {
+            if (tag !== 274) {
+              break;
+            }
+
+            message.instanceIds.push(reader.string());
+            continue;
+          }
+          case 35: {
+            if (tag !== 282) {
+              break;
+            }
+
+            message.instanceId = reader.string();
+            continue;
+          }
+          case 36: {
+            if (tag !== 290) {
+              break;
+            }
+
+            message.gpuDisplayName = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -617,6 +661,9 @@ export const Pod: MessageFns<Pod> = {
     message.createTime = object.createTime ?? undefined;
     message.lastStartTime = object.lastStartTime ?? undefined;
     message.stateChangeTime = object.stateChangeTime ?? undefined;
+    message.instanceIds = object.instanceIds?.map((e) => e) || [];
+    message.instanceId = object.instanceId ?? "";
+    message.gpuDisplayName = object.gpuDisplayName ?? "";
     return message;
   },
 };

@@ -47,7 +47,7 @@ export interface Template {
   ports: string[];
   /** Credentials for the image's registry. Empty: none. */
   registryAuthId: string;
-  /** Made for endpoints rather than for pods. */
+  /** Made for endpoints: they take no other template. Default false, for pods only. Fixed after creation. */
   serverless: boolean;
   /** Visible to all accounts. */
   public: boolean;

@@ -1,0 +1,60 @@
+/** CPU flavours and processors as this surface names them, and the instance ids that the contract has for both (compat.md 3.4 and 7.8). */
+import { Type } from 'typebox';
+import { oneOf } from './one-of.ts';
+import { optional } from './optional.ts';
+
+/** GB of memory for each processor, by flavour. */
+const GB_PER_VCPU = { cpu3c: 2, cpu3g: 4, cpu3m: 8, cpu5c: 2, cpu5g: 4, cpu5m: 8 } as const;
+type Flavor = keyof typeof GB_PER_VCPU;
+
+/** Flavours that endpoints and pods can ask for. */
+export const ENDPOINT_FLAVORS = ['cpu3c', 'cpu3g', 'cpu5c', 'cpu5g'] as const satisfies Flavor[];
+export const POD_FLAVORS = ['cpu3c', 'cpu3g', 'cpu3m', 'cpu5c', 'cpu5g', 'cpu5m'] as const satisfies Flavor[];
+
+const DEFAULT_FLAVOR = 'cpu3c';
+const DEFAULT_VCPUS = 2;
+
+/** The fields of a body that say how large something without a GPU is. */
+export interface SizeInput {
+  cpuFlavorIds?: string[];
+  vcpuCount?: number;
+  instanceIds?: string[];
+}
+
+/** Schemas of those fields. */
+export function sizeFields<const Known extends Flavor>(flavors: readonly Known[]) {
+  const each = 'Memory for each processor: c 2 GB, g 4 GB, m 8 GB; else all flavours are alike on one\'s own machines.';
+  return {
+    cpuFlavorIds: optional(Type.Array(oneOf(flavors), {
+      maxItems: 100, description: `Only with computeType CPU: flavours in order of preference. ${each} Default: no size; with vcpuCount ${DEFAULT_FLAVOR}.`,
+    })),
+    vcpuCount: optional(Type.Integer({
+      minimum: 1, maximum: 1_024, description: `Only with computeType CPU: processors. Default with cpuFlavorIds ${DEFAULT_VCPUS}, else no size.`,
+    })),
+    instanceIds: optional(Type.Array(Type.String({ maxLength: 64 }), {
+      maxItems: 100, description: 'Sizes as they are answered, in place of both: flavour-processors-GB. An extension.',
+    })),
+  };
+}
+
+/** The instance ids that a body asks for, over those there were. Undefined: it says nothing about them. */
+export function instanceIdsOf({ cpuFlavorIds, vcpuCount, instanceIds }: SizeInput, before: readonly string[] = []): string[] | undefined {
+  if (instanceIds !== undefined) return instanceIds;
+  if (cpuFlavorIds === undefined && vcpuCount === undefined) return undefined;
+  const sizes = before.map((id) => id.split('-'));
+  const known = [...new Set(sizes.map(([flavor]) => flavor!))];
+  const flavors = cpuFlavorIds ?? (known.length > 0 ? known : [DEFAULT_FLAVOR]);
+  const vcpus = vcpuCount ?? Number(sizes[0]?.[1] ?? DEFAULT_VCPUS);
+  return flavors.map((flavor) => `${flavor}-${vcpus}-${vcpus * gbPerVcpu(flavor)}`);
+}
+
+/** Flavour, processors and GB of an instance id; undefined: it is empty. */
+export function sizeOf(instanceId: string): { flavor: string; vcpuCount: number; memoryInGb: number } | undefined {
+  const [flavor, vcpus, memory] = instanceId.split('-');
+  return memory === undefined ? undefined : { flavor: flavor!, vcpuCount: Number(vcpus), memoryInGb: Number(memory) };
+}
+
+/** A flavour that is not known, which only other surfaces can give, has the least memory. */
+function gbPerVcpu(flavor: string): number {
+  return Object.hasOwn(GB_PER_VCPU, flavor) ? GB_PER_VCPU[flavor as Flavor] : GB_PER_VCPU[DEFAULT_FLAVOR];
+}
