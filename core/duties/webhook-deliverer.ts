@@ -11,8 +11,8 @@ import type { Service } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import type { Database } from '../store/database.ts';
 import { persist } from '../store/transient.ts';
-import { forgetDelivery, nextDueMs, postponeDelivery, readBody, takeDue } from '../store/webhook-store.ts';
-import type { Delivery } from '../store/webhook-store.ts';
+import { deferDeliveries, forgetDelivery, nextDueMs, postponeDelivery, readBody, takeDue } from '../store/webhook-store.ts';
+import type { Crowded, Delivery } from '../store/webhook-store.ts';
 import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 
 /** What delivering needs. */
@@ -31,8 +31,9 @@ export const TRIES_MAX = 3;
 const PAUSE_MS = 10_000;
 /** A replica that takes a call has this many milliseconds before another takes it. */
 const HOLD_MS = TRY_MS_MAX + 10_000;
-/** Calls at once, of all endpoints and of one: a slow receiver must not hold up the others. */
+/** Calls at once, of all endpoints, of those of an account and of one: a slow receiver must not hold up the others. */
 const AT_ONCE_MAX = 64;
+const AT_ONCE_PER_ACCOUNT_MAX = 32;
 const AT_ONCE_PER_ENDPOINT_MAX = 16;
 /** Bytes of bodies in memory at once; a larger body goes alone. */
 const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024;
@@ -47,7 +48,9 @@ export class WebhookDeliverer implements Service {
   readonly #caller: WebhookCaller;
   readonly #loop: Loop;
   readonly #tasks = new TaskGroup('webhook calls');
-  readonly #running = new Map<string, number>();
+  /** Calls under way, by endpoint and by account. */
+  readonly #ofEndpoint = new Map<string, number>();
+  readonly #ofAccount = new Map<string, number>();
   #count = 0;
   #bytes = 0;
   #alarm: Timer | undefined;
@@ -91,27 +94,48 @@ export class WebhookDeliverer implements Service {
         });
       }
     }
-    const ms = this.#count < AT_ONCE_MAX ? await nextDueMs(this.#options.database.hot) : undefined;
+    const ms = this.#count < AT_ONCE_MAX ? await nextDueMs(this.#options.database.hot, this.#crowded()) : undefined;
     this.#alarm?.cancel();
     if (ms !== undefined && ms < PERIOD_MS) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
   }
 
   async #take(): Promise<Delivery[]> {
     const { hot } = this.#options.database;
-    const due = await takeDue(hot, AT_ONCE_MAX - this.#count, HOLD_MS);
+    const due = await takeDue(hot, AT_ONCE_MAX - this.#count, HOLD_MS, this.#crowded());
     const taken: Delivery[] = [];
+    const deferred: Delivery[] = [];
     for (const delivery of due) {
-      const running = this.#running.get(delivery.endpointId) ?? 0;
-      const crowded = this.#bytes > 0 && this.#bytes + delivery.bodyBytes > BYTES_AT_ONCE_MAX;
-      if (running >= AT_ONCE_PER_ENDPOINT_MAX || crowded) await postponeDelivery(hot, delivery, DEFER_MS, undefined);
-      else {
-        this.#running.set(delivery.endpointId, running + 1);
-        this.#count += 1;
-        this.#bytes += delivery.bodyBytes;
+      if (this.#hasRoom(delivery)) {
+        this.#begin(delivery);
         taken.push(delivery);
-      }
+      } else deferred.push(delivery);
     }
+    if (deferred.length > 0) await deferDeliveries(hot, deferred, DEFER_MS);
     return taken;
+  }
+
+  #hasRoom({ endpointId, accountId, bodyBytes }: Delivery): boolean {
+    if (this.#bytes > 0 && this.#bytes + bodyBytes > BYTES_AT_ONCE_MAX) return false;
+    return (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX && (this.#ofAccount.get(accountId) ?? 0) < AT_ONCE_PER_ACCOUNT_MAX;
+  }
+
+  #begin({ endpointId, accountId, bodyBytes }: Delivery): void {
+    count(this.#ofEndpoint, endpointId, 1);
+    count(this.#ofAccount, accountId, 1);
+    this.#count += 1;
+    this.#bytes += bodyBytes;
+  }
+
+  #end({ endpointId, accountId, bodyBytes }: Delivery): void {
+    count(this.#ofEndpoint, endpointId, -1);
+    count(this.#ofAccount, accountId, -1);
+    this.#count -= 1;
+    this.#bytes -= bodyBytes;
+  }
+
+  /** What waits for these stays untouched, so that however much it is, the calls of others are found at once. */
+  #crowded(): Crowded {
+    return { endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX), accountIds: atLeast(this.#ofAccount, AT_ONCE_PER_ACCOUNT_MAX) };
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
@@ -123,11 +147,7 @@ export class WebhookDeliverer implements Service {
       const forMs = signal.aborted ? 0 : HOLD_MS;
       await persist(() => this.#record(delivery, failure, signal.aborted), { clock, random, forMs, signal });
     } finally {
-      const running = this.#running.get(delivery.endpointId) ?? 1;
-      if (running <= 1) this.#running.delete(delivery.endpointId);
-      else this.#running.set(delivery.endpointId, running - 1);
-      this.#count -= 1;
-      this.#bytes -= delivery.bodyBytes;
+      this.#end(delivery);
     }
   }
 
@@ -165,3 +185,12 @@ export class WebhookDeliverer implements Service {
   }
 }
 
+function count(calls: Map<string, number>, id: string, change: number): void {
+  const now = (calls.get(id) ?? 0) + change;
+  if (now > 0) calls.set(id, now);
+  else calls.delete(id);
+}
+
+function atLeast(calls: ReadonlyMap<string, number>, min: number): string[] {
+  return [...calls].flatMap(([id, running]) => (running >= min ? [id] : []));
+}

@@ -1,9 +1,12 @@
 /** Webhook calls to make: taken by pushing their due instant away, so that a replica that dies in the middle loses nothing. */
 import type { Sql } from './database.ts';
+import { numberArray, textArray } from './pack.ts';
 
 /** A call to make. */
 export interface Delivery {
   endpointId: string;
+  /** Whose endpoint it is; empty when that is gone. */
+  accountId: string;
   id: number;
   jobId: string;
   url: string;
@@ -16,8 +19,15 @@ export interface Delivery {
   secretSealed: Buffer | null;
 }
 
+/** Endpoints and accounts of which no more calls are wanted now. */
+export interface Crowded {
+  endpointIds: readonly string[];
+  accountIds: readonly string[];
+}
+
 interface DeliveryRow {
   endpoint_id: string;
+  account_id: string | null;
   id: number;
   job_id: string;
   url: string;
@@ -30,19 +40,21 @@ interface DeliveryRow {
 /** Bodies up to this many bytes come with their call. */
 const INLINE_BYTES_MAX = 64 * 1024;
 
-/** Takes up to `limit` due calls for `holdMs`; nobody else takes them meanwhile. */
-export async function takeDue(sql: Sql, limit: number, holdMs: number): Promise<Delivery[]> {
+/** Takes up to `limit` due calls for `holdMs`, none of the crowded ones; nobody else takes them meanwhile. */
+export async function takeDue(sql: Sql, limit: number, holdMs: number, crowded: Crowded): Promise<Delivery[]> {
   const rows = await sql<DeliveryRow[]>`
     WITH due AS MATERIALIZED (
-      SELECT endpoint_id, id FROM webhook_delivery WHERE due_at <= now() ORDER BY due_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+      SELECT w.endpoint_id, w.id FROM webhook_delivery w WHERE w.due_at <= now() AND ${isWanted(sql, crowded)}
+      ORDER BY w.due_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
     )
     UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
     WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
     RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.tries, octet_length(w.body) AS body_bytes,
       CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
-      (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret`;
+      (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
+      (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id`;
   return rows.map((row) => ({
-    endpointId: row.endpoint_id, id: row.id, jobId: row.job_id, url: row.url, body: row.body ?? undefined, bodyBytes: row.body_bytes,
+    endpointId: row.endpoint_id, accountId: row.account_id ?? '', id: row.id, jobId: row.job_id, url: row.url, body: row.body ?? undefined, bodyBytes: row.body_bytes,
     tries: row.tries, secretSealed: row.secret,
   }));
 }
@@ -67,9 +79,24 @@ export async function postponeDelivery(sql: Sql, delivery: Delivery, delayMs: nu
     WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
 }
 
-/** Milliseconds until the next call is due; undefined when there is none. */
-export async function nextDueMs(sql: Sql): Promise<number | undefined> {
+/** Sets the next try of calls for which there was no room. */
+export async function deferDeliveries(sql: Sql, deliveries: readonly Delivery[], delayMs: number): Promise<void> {
+  await sql`
+    UPDATE webhook_delivery w SET due_at = now() + ${delayMs}::int * interval '1 ms'
+    FROM unnest(${textArray(deliveries.map((delivery) => delivery.endpointId))}::text[], ${numberArray(deliveries.map(({ id }) => id))}::bigint[])
+      AS g(endpoint_id, id)
+    WHERE w.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND w.id = g.id`;
+}
+
+/** Milliseconds until the next call is due, the crowded ones left out; undefined when there is none. */
+export async function nextDueMs(sql: Sql, crowded: Crowded): Promise<number | undefined> {
   const [row] = await sql<{ ms: number | null }[]>`
-    SELECT (extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::float8 AS ms FROM webhook_delivery`;
+    SELECT (extract(epoch FROM w.due_at - clock_timestamp()) * 1000)::float8 AS ms FROM webhook_delivery w
+    WHERE ${isWanted(sql, crowded)} ORDER BY w.due_at LIMIT 1`;
   return row?.ms ?? undefined;
+}
+
+function isWanted(sql: Sql, { endpointIds, accountIds }: Crowded) {
+  return sql`w.endpoint_id <> ALL(${textArray(endpointIds)}::text[]) AND NOT EXISTS (
+    SELECT FROM endpoint e WHERE e.id = w.endpoint_id AND e.account_id = ANY(${textArray(accountIds)}::text[]))`;
 }

@@ -11,6 +11,7 @@ import { WebhookCaller } from '../../../core/duties/webhook-caller.ts';
 import { WebhookDeliverer } from '../../../core/duties/webhook-deliverer.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { logger, never, outcome, runningJob, startEngines } from '../../helpers/job-engine.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
 const { engine, sql, sealer } = engines;
@@ -115,6 +116,35 @@ t.test('a try that was cut off by a stop is made again and not counted', async (
   const [row] = await waiting();
   t.match(row, { tries: 0 });
   t.ok(row!.dueMs <= 0, 'due at once for whoever comes next');
+  await sql`DELETE FROM webhook_delivery`;
+});
+
+t.test('a receiver that does not answer holds up neither other endpoints nor other accounts, however much waits for it', async (t) => {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }));
+  const silent = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const order = (endpointId: string, url: string, count: number) => sql`
+    INSERT INTO webhook_delivery (endpoint_id, job_id, url, body)
+    SELECT ${endpointId}, 'job', ${url}, '{}' FROM generate_series(1, ${count}::int)`;
+  const mine = await receiver(t, 200);
+  const others = await receiver(t, 200);
+  // Four endpoints of one account, enough for all calls at once that there may be.
+  for (let i = 0; i < 4; i += 1) await order(await engines.endpoint(), silent, 3_000);
+  await sql`INSERT INTO account (id, name) VALUES ('another', 'another')`;
+  await sql`INSERT INTO template (id, account_id, name) VALUES ('others', 'another', 'others')`;
+  await order(await engines.endpoint({ account_id: 'another', template_id: 'others' }), others.url, 3);
+  const slow = deliverer(t);
+  await slow.start();
+  await waitFor('the calls of another account', () => others.received.length === 3, 3_000);
+  await slow.stop();
+  await sql`DELETE FROM webhook_delivery`;
+  await order(await engines.endpoint(), silent, 3_000);
+  await order(await engines.endpoint(), mine.url, 3);
+  const next = deliverer(t);
+  await next.start();
+  await waitFor('the calls of another endpoint', () => mine.received.length === 3, 3_000);
+  await next.stop();
   await sql`DELETE FROM webhook_delivery`;
 });
 
