@@ -54,8 +54,8 @@ export async function takeDue(sql: Sql, limit: number, holdMs: number, crowded: 
       (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
       (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id`;
   return rows.map((row) => ({
-    endpointId: row.endpoint_id, accountId: row.account_id ?? '', id: row.id, jobId: row.job_id, url: row.url, body: row.body ?? undefined, bodyBytes: row.body_bytes,
-    tries: row.tries, secretSealed: row.secret,
+    endpointId: row.endpoint_id, accountId: row.account_id ?? '', id: row.id, jobId: row.job_id, url: row.url, body: row.body ?? undefined,
+    bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
   }));
 }
 
