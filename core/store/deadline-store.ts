@@ -87,13 +87,22 @@ export async function deleteJobsOf(sql: Sql, endpointId: string, limit: number):
     ), ${removal(sql)}`);
 }
 
-/** Deletes up to `limit` remembered Idempotency-Keys that have expired. Number of deleted keys. */
+/** Deletes up to `limit` remembered Idempotency-Keys that have expired; one whose job got a longer life stays for that. Number of both. */
 export async function reapIdempotencyKeys(sql: Sql, limit: number): Promise<number> {
-  const result = await sql`
-    DELETE FROM idempotency_key k USING (
-      SELECT endpoint_id, key_hash FROM idempotency_key WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
-    ) AS due WHERE k.endpoint_id = ANY(ARRAY[due.endpoint_id]) AND k.key_hash = due.key_hash`;
-  return result.count;
+  const [row] = await sql<{ count: number }[]>`
+    WITH due AS MATERIALIZED (
+      SELECT k.endpoint_id, k.key_hash,
+        (SELECT j.expires_at FROM job j WHERE j.endpoint_id = k.endpoint_id AND j.id = k.job_id AND ${isLive(sql)}) AS until
+      FROM idempotency_key k WHERE k.expires_at <= now() ORDER BY k.expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+    ), kept AS (
+      UPDATE idempotency_key k SET expires_at = d.until FROM due d
+      WHERE d.until IS NOT NULL AND k.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND k.key_hash = d.key_hash
+    ), gone AS (
+      DELETE FROM idempotency_key k USING due d
+      WHERE d.until IS NULL AND k.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND k.key_hash = d.key_hash
+    )
+    SELECT count(*) AS count FROM due`;
+  return row!.count;
 }
 
 /** Deletes the jobs in `due` with all that belongs to them, and returns them. */

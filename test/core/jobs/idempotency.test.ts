@@ -1,5 +1,6 @@
 /** The Idempotency-Key: one job for one key, also when many ask at once, until that job is gone. */
 import t from 'tap';
+import { reapIdempotencyKeys } from '../../../core/store/deadline-store.ts';
 import { never, outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
@@ -41,6 +42,21 @@ t.test('a key whose job is gone is free again', async (t) => {
   t.not(second.id, first.id);
   await calls.purge(endpointId);
   t.not((await calls.submit(keyed)).id, second.id, 'after a purge too');
+});
+
+t.test('a key lasts as long as its job, also when that lives longer than was planned', async (t) => {
+  const endpointId = await engines.endpoint();
+  const keyed = submission(endpointId, { idempotencyKey: 'extended', policy: { ttlMs: 10_000 } });
+  const first = await calls.submit(keyed);
+  await calls.get({ endpointId, jobId: first.id }, { omitOutput: true, ttlMs: 60_000 });
+  // As it is when those 10 s are over.
+  await sql`UPDATE idempotency_key SET expires_at = now() WHERE endpoint_id = ${endpointId}`;
+  await reapIdempotencyKeys(sql, 100);
+  t.equal((await calls.submit(keyed)).id, first.id);
+  await sql`UPDATE idempotency_key SET expires_at = now() WHERE endpoint_id = ${endpointId}`;
+  await sql`UPDATE job SET expires_at = now() WHERE id = ${first.id}`;
+  t.equal(await reapIdempotencyKeys(sql, 100), 1);
+  t.same([...await sql`SELECT FROM idempotency_key WHERE endpoint_id = ${endpointId}`], [], 'and no longer');
 });
 
 t.test('the key itself is not stored', async (t) => {
