@@ -5,6 +5,8 @@ import { DomainError } from './errors.ts';
 /** Longest address in characters. */
 export const WEBHOOK_URL_LENGTH_MAX = 2_048;
 
+const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
+
 /** Checks an address and returns it in normal form. INVALID_WEBHOOK: not http(s), too long, or private while that is not allowed. */
 export function checkWebhookUrl(text: string, allowPrivate: boolean): string {
   if (text.length > WEBHOOK_URL_LENGTH_MAX) throw refusal(`is longer than ${WEBHOOK_URL_LENGTH_MAX} characters`);
@@ -26,8 +28,11 @@ export function isPrivateHost(hostname: string): boolean {
 
 /** Whether an IP address belongs to no public network: loopback, private, link-local (cloud metadata too), carrier NAT, multicast, reserved … */
 export function isPrivateAddress(address: string): boolean {
-  // `process` looks into IPv4 addresses that are written as IPv6 ones.
-  return !ipaddr.isValid(address) || ipaddr.process(address).range() !== 'unicast';
+  if (!ipaddr.isValid(address)) return true;
+  // It looks into IPv4 addresses that are written as IPv6 ones, …
+  const parsed = ipaddr.process(address);
+  // … but not in the old way, as ::10.0.0.1.
+  return parsed.range() !== 'unicast' || (parsed.kind() === 'ipv6' && parsed.match(IPV4_COMPATIBLE));
 }
 
 function refusal(fault: string): DomainError {
