@@ -37,21 +37,19 @@ export class Evidence {
     if (!worker.traits.listsJobs || !worker.traits.tellsFreeSlots) return;
     // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still being written
     // belongs to a connection that was given up, and comes back by itself.
-    for (const attempt of [...worker.held.values()]) if (attempt.flushed) this.#gone(worker, attempt);
+    const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;
+    for (const attempt of [...worker.held.values()]) if (attempt.flushed) this.#gone(attempt, error);
   }
 
   #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {
-    if (unnamedMs > (attempt.stop ? LIST_DELAY_MS : UNNAMED_MS_MAX)) this.#gone(worker, attempt);
+    if (unnamedMs <= (attempt.stop ? LIST_DELAY_MS : UNNAMED_MS_MAX)) return;
+    this.#gone(attempt, attempt.confirmed
+      ? `The worker ${worker.id} stopped working on the job without returning a result.`
+      : `The worker ${worker.id} was given the job and never confirmed it.`);
   }
 
-  #gone(worker: Worker, attempt: Attempt): void {
-    if (attempt.stop) {
-      void this.#table.end(attempt, OutcomeKind.STOPPED);
-      return;
-    }
-    const error = attempt.confirmed
-      ? `The worker ${worker.id} stopped working on the job without returning a result.`
-      : `The worker ${worker.id} was given the job and never confirmed it.`;
-    void this.#table.end(attempt, OutcomeKind.LOST, { error });
+  #gone(attempt: Attempt, error: string): void {
+    if (attempt.stop) void this.#table.end(attempt, OutcomeKind.STOPPED);
+    else void this.#table.end(attempt, OutcomeKind.LOST, { error });
   }
 }

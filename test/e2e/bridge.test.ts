@@ -36,6 +36,7 @@ t.test('bridge', async (t) => {
     part('a poll that is closed before a job comes', closedPoll),
     part('a poll that is closed while a job is being written', closedWhileWriting),
     part('a job that was written but never arrived', lostHandover),
+    t.test('a result that its SDK could not send', async (t) => unsent(t, await openSetting(t, system, { retryLimit: 0 }))),
     part('two takes at once', twoTakes),
     part('over-take at concurrency 1', overTake, '1.7.4'),
     part('batch takes', batches),
@@ -159,6 +160,19 @@ async function lostHandover(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.equal((await worker.takeJob()).id, id, 'it comes again');
   t.equal(await worker.done(id, { output: 'got it' }), 200);
   t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'got it' });
+}
+
+async function unsent(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const id = await jobs.run({});
+  await worker.takeJob();
+  // A lone surrogate in an output makes it do so: it logs the failure and takes the next job.
+  const next = worker.takeJob();
+  const job = await jobs.settled(id);
+  t.equal(job.status, 'FAILED');
+  t.match(job.error, /asked for new jobs without having returned a result .* log/, 'it may have run: nobody can say that it was not confirmed');
+  const other = await jobs.run({});
+  t.equal((await next).id, other);
+  t.equal(await worker.done(other, { output: 1 }), 200);
 }
 
 async function twoTakes(t: Test, { jobs, worker }: Setting): Promise<void> {
