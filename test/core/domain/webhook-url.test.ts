@@ -18,8 +18,8 @@ t.test('refused', async (t) => {
 t.test('private by its text', async (t) => {
   const hosts = [
     '127.0.0.1', '127.1', '2130706433', '0x7f.0.0.1', '0177.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0',
-    '224.0.0.1', '255.255.255.255', '198.18.0.1', '[::1]', '[::]', '[fe80::1]', '[fd00::1]', '[::ffff:10.0.0.1]', '[::10.0.0.1]', '[64:ff9b::a00:1]', '[2002:a00:1::]',
-    'localhost', 'LOCALHOST.', 'a.localhost', 'printer.local', 'metadata.google.internal',
+    '224.0.0.1', '255.255.255.255', '198.18.0.1', '[::1]', '[::]', '[fe80::1]', '[fd00::1]', '[::ffff:10.0.0.1]', '[::10.0.0.1]',
+    '[64:ff9b::a00:1]', '[2002:a00:1::]', 'localhost', 'LOCALHOST.', 'a.localhost', 'printer.local', 'metadata.google.internal',
   ];
   for (const host of hosts) t.throws(() => checkWebhookUrl(`http://${host}/`, false), /private/, host);
 });
