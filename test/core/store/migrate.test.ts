@@ -1,9 +1,14 @@
-/** Migrations: many at once, again, and a database that is newer than the code. */
+/** Migrations: many at once, again, from an earlier release with its data, and a database that is newer than the code. */
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { drizzle } from 'drizzle-orm/postgres-js';
+import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import t from 'tap';
+import type { Test } from 'tap';
 import { NewerDatabaseError, migrate } from '../../../core/store/migrate.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { logger } from '../../helpers/job-engine.ts';
+import { scratch } from '../../helpers/scratch.ts';
 
 t.test('replicas that start together migrate once', async (t) => {
   const { url } = await createDatabase(t);
@@ -17,4 +22,30 @@ t.test('replicas that start together migrate once', async (t) => {
   t.ok(options!.reloptions.includes('autovacuum_vacuum_scale_factor=0.01'), 'the hot tables are vacuumed hard');
   await sql`INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 99999999999999)`;
   await t.rejects(migrate({ url }, logger), NewerDatabaseError);
+});
+
+/** A database as the first releases left it: with so many migrations and no more. */
+async function databaseOf(t: Test, migrations: number): Promise<{ url: string; sql: postgres.Sql }> {
+  const { url } = await createDatabase(t);
+  const { folder, path } = await scratch(t);
+  await cp('drizzle/migrations', folder, { recursive: true });
+  const journal = JSON.parse(await readFile(path('meta/_journal.json'), 'utf8')) as { entries: object[] };
+  await writeFile(path('meta/_journal.json'), JSON.stringify({ ...journal, entries: journal.entries.slice(0, migrations) }));
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  t.teardown(() => sql.end());
+  await runMigrations(drizzle(sql), { migrationsFolder: folder });
+  return { url, sql };
+}
+
+t.test('0002: templates that endpoints use become serverless, and nothing else changes', async (t) => {
+  const { url, sql } = await databaseOf(t, 2);
+  await sql`INSERT INTO account (id, name) VALUES ('a', 'a')`;
+  await sql`INSERT INTO template (id, account_id, name, image_name, serverless) VALUES
+    ('used', 'a', 'used', 'i', false), ('free', 'a', 'free', 'i', false), ('right', 'a', 'right', 'i', true)`;
+  await sql`INSERT INTO endpoint (id, account_id, name, template_id, gpu_count) VALUES ('e', 'a', 'e', 'used', 0)`;
+  await migrate({ url }, logger);
+  t.same(await sql`SELECT id, serverless FROM template ORDER BY id`, [
+    { id: 'free', serverless: false }, { id: 'right', serverless: true }, { id: 'used', serverless: true },
+  ]);
+  t.match(await sql`SELECT gpu_count, instance_ids FROM endpoint`, [{ gpu_count: 0, instance_ids: [] }], 'it goes on without a GPU');
 });
