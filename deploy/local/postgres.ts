@@ -31,8 +31,11 @@ export function postgresUrl(port: number, password: string): string {
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
 
-/** Makes the cluster when there is none. An interrupted attempt leaves nothing that could be taken for a cluster. */
-export async function createCluster(place: PostgresPlace, password: string, log: ProcessLog): Promise<void> {
+/**
+ * Makes the cluster when there is none, with further options of initdb if wanted. An interrupted attempt leaves nothing that could be taken
+ * for a cluster.
+ */
+export async function createCluster(place: PostgresPlace, password: string, log: ProcessLog, more: readonly string[] = []): Promise<void> {
   if (existsSync(join(place.dataDir, 'PG_VERSION'))) return;
   const part = `${place.dataDir}.part`;
   rmSync(part, { recursive: true, force: true });
@@ -42,7 +45,7 @@ export async function createCluster(place: PostgresPlace, password: string, log:
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   if (place.owner) for (const path of [part, secretDir, passwordFile]) chownSync(path, place.owner.uid, place.owner.gid);
   const args = [
-    '--pgdata', part, '--username', SUPERUSER, '--auth', 'scram-sha-256', '--pwfile', passwordFile, '--encoding', 'UTF8', '--locale', 'C',
+    '--pgdata', part, '--username', SUPERUSER, '--auth', 'scram-sha-256', '--pwfile', passwordFile, '--encoding', 'UTF8', '--locale', 'C', ...more,
   ];
   try {
     const output = log.open();

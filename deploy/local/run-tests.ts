@@ -16,14 +16,28 @@ const outputFile = join(root, '.tap', 'results.tap');
 /** Read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');
 const NO_SKIPS = '--no-skips';
+/**
+ * tap leads a group together with its tests and a guard that blocks on a pipe which only this process holds: when this process is gone,
+ * however it ended, the guard kills the group. What tests start outside of the group is tied to their own life (test/helpers).
+ */
+const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
 
 const stopping = new AbortController();
 let running: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const) {
   process.once(signal, () => {
     stopping.abort();
-    running?.kill('SIGTERM');
+    // At once: tap answers a first SIGTERM by going on, and tests leave nothing that a signal would tidy up.
+    if (running) killGroup(running);
   });
+}
+
+function killGroup(leader: ChildProcess): void {
+  try {
+    process.kill(-leader.pid!, 'SIGKILL');
+  } catch {
+    // It is gone.
+  }
 }
 
 function say(text: string): void {
@@ -33,8 +47,12 @@ function say(text: string): void {
 /** Runs tap; resolves with its exit code once all of its output has been handed to `onOutput`. */
 function tap(args: readonly string[], onOutput?: (text: string) => void): Promise<number> {
   if (stopping.signal.aborted) return Promise.resolve(1);
-  const child = spawn(process.execPath, [tapProgram, ...args], { cwd: root, stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit'] });
+  const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', process.execPath, tapProgram, ...args], {
+    cwd: root, detached: true, stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit', 'pipe'],
+  });
   running = child;
+  // The guard, and whatever a tap that was killed left behind.
+  child.once('exit', () => killGroup(child));
   child.stdout?.setEncoding('utf8').on('data', (text: string) => onOutput?.(text));
   return new Promise((resolve, reject) => {
     child.once('error', reject);

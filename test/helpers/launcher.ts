@@ -24,9 +24,11 @@ export class Launcher {
   /** All that it wrote. */
   text = '';
 
-  /** Starts it; the test's end ends it, also when the test is killed: the channel to it closes then. */
+  /** Starts it; the test's end ends it, also when the test is killed together with its group: the channel to it closes then. */
   constructor(t: Test, ...args: string[]) {
-    this.#child = spawn(node, [join(root, 'deploy/local/start.ts'), ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    this.#child = spawn(node, [join(root, 'deploy/local/start.ts'), ...args], {
+      cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
     for (const stream of [this.#child.stdout!, this.#child.stderr!]) stream.on('data', (part: Buffer) => { this.text += part.toString(); });
     this.#ended = new Promise((resolve) => { this.#child.once('close', (code, signal) => resolve(code ?? signal!)); });
     t.teardown(async () => {

@@ -4,12 +4,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { systemClock } from '../../core/runtime/clock.ts';
 import { nodeProcess } from '../../deploy/local/node-process.ts';
 import type { ReadyMessage } from '../../deploy/local/node-process.ts';
-import { findPostgres } from '../../deploy/local/postgres-program.ts';
-import { createCluster, postgresProcess, postgresUrl } from '../../deploy/local/postgres.ts';
-import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Child } from './child.ts';
 import { createEndpoint } from './create-endpoint.ts';
@@ -17,6 +13,7 @@ import type { EndpointOptions } from './create-endpoint.ts';
 import { call, grpcClients } from './grpc-clients.ts';
 import { openFolder } from './open-folder.ts';
 import { publicRequest } from './public-api.ts';
+import { startPostgres } from './throwaway-postgres.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -33,20 +30,20 @@ export type Processes = Awaited<ReturnType<typeof startProcesses>>;
 /** Starts everything and ends it with the test. Every process keeps its port and its data when it is started again. */
 export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const folder = await openFolder(t);
-  const children: Child<unknown>[] = [];
+  const server = await startPostgres();
+  const database = server.child;
+  const children: Child<unknown>[] = [database];
   t.teardown(async () => {
     if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
     for (const child of children.toReversed()) await child.stop();
+    await server.remove();
   });
-  const launch = async <Ready>(child: Child<Ready>): Promise<{ child: Child<Ready>; ready: Ready }> => {
+  /** `env` is asked for at every start: who listens takes any port at the first and the same at all others. */
+  const run = async (name: string, file: string, env: () => Record<string, string>) => {
+    const child = new Child<ReadyMessage>(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) }));
     children.push(child);
     return { child, ready: await child.start() };
   };
-
-  const { child: database, url: databaseUrl } = await startPostgres(folder, launch);
-  /** `env` is asked for at every start: who listens takes any port at the first and the same at all others. */
-  const run = (name: string, file: string, env: () => Record<string, string>) =>
-    launch(new Child<ReadyMessage>(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) })));
 
   const rootKey = randomBytes(24).toString('hex');
   const secretKey = randomBytes(32).toString('hex');
@@ -54,7 +51,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const cores: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.cores ?? 1); i += 1) {
     const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
-      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
+      SLIPWAY_DATABASE_URL: server.url(), SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
       SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
     }));
     addresses[i] = ready.address!;
@@ -83,7 +80,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     }));
     agents.push(child);
   }
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
+  const sql = postgres(server.url(), { max: 1, onnotice: () => undefined });
   t.teardown(() => sql.end({ timeout: 1 }));
   return {
     /** Ends with the test; its path is free for signs. */
@@ -92,13 +89,4 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     request: publicRequest(url, key),
     createEndpoint: (given: EndpointOptions) => createEndpoint(clients, key, given),
   };
-}
-
-async function startPostgres(folder: string, launch: (child: Child<number>) => Promise<{ child: Child<number>; ready: number }>) {
-  const password = randomBytes(12).toString('hex');
-  const place = await findPostgres(join(folder, 'postgres'));
-  const log = new ProcessLog(join(folder, 'postgres.log'));
-  await createCluster(place, password, log);
-  const { child, ready: port } = await launch(new Child(postgresProcess(place, log, systemClock)));
-  return { child, url: postgresUrl(port, password) };
 }

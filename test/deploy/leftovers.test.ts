@@ -1,0 +1,77 @@
+/** A run of tests that is stopped or killed leaves no process behind: not one of tap, of the tests, or of what they started. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+import { processTable } from '../helpers/process-table.ts';
+import type { ProcessEntry } from '../helpers/process-table.ts';
+import { scratch } from '../helpers/scratch.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Stands for tap: heeds no signal and has a test that heeds none either. */
+const TAP = `const { spawn } = require('node:child_process');
+const { writeFileSync, renameSync } = require('node:fs');
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
+if (process.argv[2] === 'run') {
+  const test = spawn(process.execPath, [__filename, 'test'], { stdio: 'inherit' });
+  writeFileSync('pids.part', JSON.stringify([process.pid, test.pid]));
+  renameSync('pids.part', 'pids');
+}
+setInterval(() => {}, 1000);
+`;
+
+t.setTimeout(180_000);
+
+for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+  t.test(`a test that ends by ${signal}`, async (t) => {
+    const { path } = await scratch(t);
+    // A group of its own, as a terminal makes one: what is in it gets the signal too.
+    const test = spawn(process.execPath, [join(import.meta.dirname, 'doomed.ts'), path('processes')], { detached: true, stdio: 'ignore' });
+    const ended = once(test, 'exit');
+    t.teardown(() => { if (test.exitCode === null && test.signalCode === null) process.kill(-test.pid!, 'SIGKILL'); });
+    const noted = await waitFor('its processes', () => {
+      if (test.exitCode !== null) throw new Error('it ended by itself');
+      return existsSync(path('processes')) && JSON.parse(readFileSync(path('processes'), 'utf8')) as ProcessEntry[];
+    }, 90_000);
+    const servers = noted.flatMap(({ command }) => /bin\/postgres -D (\S+)/.exec(command)?.[1] ?? []);
+    t.equal(servers.length, 2);
+    for (const part of ['core/main.ts', 'facades/main.ts', 'gpu-agent/main.ts', 'handlers/all.js']) {
+      t.ok(noted.some(({ command }) => command.includes(part)), `${part} runs`);
+    }
+    process.kill(-test.pid!, signal);
+    await ended;
+    const commands = new Map(noted.map(({ pid, command }) => [pid, command]));
+    await waitFor('all of them to end', () => processTable().every(({ pid, command }) => commands.get(pid) !== command));
+    for (const data of servers) await waitFor('the data to be removed', () => !existsSync(dirname(data)));
+  });
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+  t.test(`npm test that ends by ${signal}`, async (t) => {
+    const { folder, path } = await scratch(t);
+    const tap = path('node_modules/tap/dist/esm/run.mjs');
+    for (const place of [dirname(tap), path('deploy/local'), path('bin')]) mkdirSync(place, { recursive: true });
+    symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
+    writeFileSync(tap, `import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('./run.cjs');\n`);
+    writeFileSync(tap.replace('.mjs', '.cjs'), TAP);
+    for (const name of ['run-tests', 'test-pythons', 'test-results', 'python-venv', 'options']) {
+      copyFileSync(join(root, `deploy/local/${name}.ts`), path(`deploy/local/${name}.ts`));
+    }
+    const built = path('node_modules/@tapjs/test/test-built/dist/esm/index.js');
+    mkdirSync(dirname(built), { recursive: true });
+    writeFileSync(built, '');
+    // Without a Python it makes none.
+    const runner = spawn(process.execPath, [path('deploy/local/run-tests.ts')], { cwd: folder, env: { PATH: path('bin') }, stdio: 'ignore' });
+    const ended = once(runner, 'exit');
+    const pids = await waitFor('tap and its test', () =>
+      existsSync(path('pids')) && JSON.parse(readFileSync(path('pids'), 'utf8')) as number[]);
+    const left = (): ProcessEntry[] => processTable().filter(({ pid }) => pids.includes(pid));
+    t.teardown(() => { for (const { pid } of left()) process.kill(pid, 'SIGKILL'); });
+    runner.kill(signal);
+    await ended;
+    await waitFor('both to end', () => left().length === 0, 10_000);
+  });
+}
