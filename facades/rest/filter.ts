@@ -1,6 +1,6 @@
-/** Schemas of query parameters that leave things out. Bounded so that any query that fits them also fits into a request's headers. */
+/** Schemas of query parameters that add things or leave things out. Bounded so that any query that fits them also fits into a request's headers. */
 import { Type } from 'typebox';
-import type { TArray, TOptional, TString } from 'typebox';
+import type { TArray, TBoolean, TOptional, TString } from 'typebox';
 
 const TEXT_LENGTH_MAX = 191;
 const LIST_LENGTH_MAX = 20;
@@ -15,4 +15,9 @@ export function only(description: string): TOptional<TString> {
 export function anyOf(description: string): TOptional<TArray<TString>> {
   const listed = Type.String({ maxLength: LISTED_LENGTH_MAX });
   return Type.Optional(Type.Array(listed, { maxItems: LIST_LENGTH_MAX, description: `Only ${description}, any of them.` }));
+}
+
+/** A parameter that adds something to the answer. */
+export function include(description: string): TOptional<TBoolean> {
+  return Type.Optional(Type.Boolean({ description, default: false }));
 }

@@ -2,7 +2,9 @@
 import { Type } from 'typebox';
 import type { TUnsafe } from 'typebox';
 
-/** The schema. */
-export function oneOf<const Word extends string>(words: readonly Word[], description?: string): TUnsafe<Word> {
-  return Type.Unsafe<Word>({ type: 'string', enum: words, ...(description === undefined ? {} : { description }) });
+/** The schema; `missing`: the word that counts when none is given. */
+export function oneOf<const Word extends string>(words: readonly Word[], description?: string, missing?: NoInfer<Word>): TUnsafe<Word> {
+  return Type.Unsafe<Word>({
+    type: 'string', enum: words, ...(description === undefined ? {} : { description }), ...(missing === undefined ? {} : { default: missing }),
+  });
 }

@@ -18,6 +18,31 @@ const rest = async <Answer = Json & { id: string }>(method: string, path: string
 };
 const { id: templateId } = await rest('POST', 'templates', { name: 'handler', imageName: 'i', dockerStartCmd: jsHandler('all.js'), isServerless: true });
 
+interface Described { properties: Record<string, { default?: unknown }> }
+const { components } = await rest<{ components: { schemas: Record<string, Described> } }>('GET', 'openapi.json');
+
+/** Defaults that the document gives for a body. */
+function declared(name: string): Json {
+  const members = Object.entries(components.schemas[name]!.properties);
+  return Object.fromEntries(members.filter(([, member]) => 'default' in member).map(([field, member]) => [field, member.default]));
+}
+
+t.test('defaults in the document are those of an answer', async (t) => {
+  const pod = { computeType: 'CPU', imageName: 'i', dockerStartCmd: ['sleep', '600'] };
+  const made: [name: string, declared: number, record: Json][] = [
+    ['Endpoint', 15, await rest('POST', 'endpoints', { templateId })],
+    ['Template', 9, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
+    // Its compute type is given here, and what says where it shall run is nowhere shown.
+    ['Pod', 14, await rest('POST', 'pods', pod)],
+  ];
+  for (const [name, count, record] of made) {
+    const defaults = Object.entries(declared(`${name}CreateInput`));
+    t.equal(defaults.length, count, name);
+    for (const [field, value] of defaults.filter(([field]) => field in record)) t.same(record[field], value, `${name} ${field}`);
+    t.same(declared(`${name}UpdateInput`), {}, 'a change has none');
+  }
+});
+
 t.test('defaults of a creation', async (t) => {
   t.match(await rest('POST', 'endpoints', { templateId }), {
     name: 'handler', computeType: 'GPU', gpuTypeIds: [], gpuCount: 1, instanceIds: [], idleTimeout: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4,

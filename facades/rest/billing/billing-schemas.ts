@@ -8,7 +8,7 @@ const Time = (description: string) => Type.Optional(Type.String({ format: 'date-
 
 /** Which periods: all three queries share it. */
 const period = {
-  bucketSize: Type.Optional(oneOf(['hour', 'day', 'week', 'month', 'year'], 'Length of a period, by UTC. Default day.')),
+  bucketSize: Type.Optional(oneOf(['hour', 'day', 'week', 'month', 'year'], 'Length of a period, by UTC.', 'day')),
   startTime: Time('ISO 8601. Default: 30 days ago.'),
   endTime: Time('ISO 8601. Default: now.'),
 };
@@ -17,7 +17,7 @@ export type BillingPeriod = { bucketSize?: 'hour' | 'day' | 'week' | 'month' | '
 /** Query of GET /billing/pods. */
 export const PodBillingQuery = Type.Object({
   ...period,
-  grouping: Type.Optional(oneOf(['podId', 'gpuTypeId'], 'By what it is summed up within a period. Default gpuTypeId.')),
+  grouping: Type.Optional(oneOf(['podId', 'gpuTypeId'], 'By what it is summed up within a period.', 'gpuTypeId')),
   podId: only('this pod'),
   gpuTypeId: only('this GPU type'),
 });
@@ -25,7 +25,7 @@ export const PodBillingQuery = Type.Object({
 /** Query of GET /billing/endpoints. */
 export const EndpointBillingQuery = Type.Object({
   ...period,
-  grouping: Type.Optional(oneOf(['endpointId', 'podId', 'gpuTypeId'], 'By what it is summed up within a period. Default endpointId.')),
+  grouping: Type.Optional(oneOf(['endpointId', 'podId', 'gpuTypeId'], 'By what it is summed up within a period.', 'endpointId')),
   endpointId: only('this endpoint'),
   dataCenterId: anyOf('these data centres'),
   gpuTypeId: anyOf('these GPU types'),

@@ -2,10 +2,12 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { ENDPOINT_FLAVORS, sizeFields } from '../cpu-sizes.ts';
+import { include } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
 import { textMap } from '../text-map.ts';
+import { withDefaults } from '../with-defaults.ts';
 
 const Strings = (description: string) => Type.Array(Type.String({ maxLength: 191 }), { maxItems: 100, description });
 const Count = (minimum: number, maximum: number, description: string) => optional(Type.Integer({ minimum, maximum, description }));
@@ -44,9 +46,14 @@ const EXAMPLE = {
   name: 'ocr', templateId: 'x8f3k2m9q1', gpuTypeIds: ['NVIDIA L4', 'NVIDIA A40'], workersMin: 0, workersMax: 3, idleTimeout: 5,
 };
 
+const DEFAULTS = {
+  allowedCudaVersions: [], computeType: 'GPU', dataCenterIds: [], env: {}, executionTimeoutMs: 600_000, flashboot: false, gpuCount: 1, gpuTypeIds: [],
+  idleTimeout: 5, networkVolumeIds: [], scalerType: 'QUEUE_DELAY', scalerValue: 4, type: 'QB', workersMax: 3, workersMin: 0,
+};
+
 /** Body of POST /endpoints. */
 export const EndpointCreateInput = Type.Object({
-  ...settings,
+  ...withDefaults(settings, DEFAULTS),
   templateId: TemplateId,
 }, { $id: 'EndpointCreateInput', examples: [EXAMPLE] });
 export type EndpointCreateInput = Static<typeof EndpointCreateInput>;
@@ -96,7 +103,7 @@ export const EndpointPath = Type.Object({ endpointId: Type.String({ description:
 
 /** Query of the reads. */
 export const EndpointQuery = Type.Object({
-  includeTemplate: Type.Optional(Type.Boolean({ description: 'Add the template. Default false.' })),
-  includeWorkers: Type.Optional(Type.Boolean({ description: 'Add the workers, as pods. Default false.' })),
+  includeTemplate: include('Add the template.'),
+  includeWorkers: include('Add the workers, as pods.'),
 });
 export type EndpointQuery = Static<typeof EndpointQuery>;

@@ -6,6 +6,7 @@ import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
 import { Port } from '../port.ts';
 import { textMap } from '../text-map.ts';
+import { withDefaults } from '../with-defaults.ts';
 
 const WITHOUT_EFFECT = 'Taken and without effect on one\'s own machines.';
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });
@@ -32,11 +33,8 @@ const settings = {
   workingDirectory: optional(Text('Working directory of the process executor. An extension.', 4_096)),
 };
 
-const EXAMPLE = { name: 'notebook', computeType: 'CPU', imageName: 'notebook:1', dockerStartCmd: ['jupyter', 'lab'] };
-
-/** Body of POST /pods. */
-export const PodCreateInput = Type.Object({
-  ...settings,
+/** Fields that only a creation has. */
+const creation = {
   allowedCudaVersions: optional(Strings('CUDA versions its machine must support, any of them. Default: any.')),
   cloudType: optional(oneOf(['SECURE', 'COMMUNITY'], WITHOUT_EFFECT)),
   computeType: optional(oneOf(['GPU', 'CPU'], 'With or without a GPU. Default GPU.')),
@@ -57,6 +55,20 @@ export const PodCreateInput = Type.Object({
   supportPublicIp: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
   templateId: optional(Text('Gives what is not given here; empty: none.')),
   ...sizeFields(POD_FLAVORS),
+};
+
+/** What a template may give has no default here. */
+const DEFAULTS = {
+  allowedCudaVersions: [], cloudType: 'SECURE', computeType: 'GPU', cpuFlavorPriority: 'availability', dataCenterPriority: 'availability', gpuCount: 1,
+  gpuTypeIds: [], gpuTypePriority: 'availability', globalNetworking: false, interruptible: false, locked: false, minRAMPerGPU: 8, minVCPUPerGPU: 2,
+  name: 'my pod',
+};
+
+const EXAMPLE = { name: 'notebook', computeType: 'CPU', imageName: 'notebook:1', dockerStartCmd: ['jupyter', 'lab'] };
+
+/** Body of POST /pods. */
+export const PodCreateInput = Type.Object({
+  ...withDefaults({ ...settings, ...creation }, DEFAULTS),
 }, { $id: 'PodCreateInput', examples: [EXAMPLE] });
 export type PodCreateInput = Static<typeof PodCreateInput>;
 

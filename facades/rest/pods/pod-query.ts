@@ -4,10 +4,8 @@ import type { Static } from 'typebox';
 import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { sizeOf } from '../cpu-sizes.ts';
-import { anyOf, only } from '../filter.ts';
+import { anyOf, include, only } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
-
-const include = (description: string) => Type.Optional(Type.Boolean({ description: `${description} Default false.` }));
 
 /** Query of GET /pods/{podId}. */
 export const PodQuery = Type.Object({

@@ -1,10 +1,12 @@
 /** Shapes of templates on the REST surface (compat.md 3.6). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { include } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
 import { Port } from '../port.ts';
 import { textMap } from '../text-map.ts';
+import { withDefaults } from '../with-defaults.ts';
 
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });
 const category = oneOf(['NVIDIA', 'AMD', 'CPU'], 'Kind of machine it is made for. Default NVIDIA. Fixed after creation.');
@@ -32,9 +34,15 @@ const settings = {
 
 const EXAMPLE = { name: 'ocr', imageName: 'ocr:1', dockerStartCmd: ['python', '-u', 'handler.py'], isServerless: true };
 
+/** Those of ports and volume differ between templates for pods and for endpoints. */
+const DEFAULTS = {
+  category: 'NVIDIA', containerDiskInGb: 50, dockerEntrypoint: [], dockerStartCmd: [], env: {}, isPublic: false, isServerless: false, readme: '',
+  volumeMountPath: '/workspace',
+};
+
 /** Body of POST /templates. */
 export const TemplateCreateInput = Type.Object({
-  ...settings,
+  ...withDefaults(settings, DEFAULTS),
   name: Name,
   imageName: ImageName,
 }, { $id: 'TemplateCreateInput', examples: [EXAMPLE] });
@@ -75,11 +83,9 @@ export type TemplateRecord = Static<typeof TemplateRecord>;
 /** Path of one template. */
 export const TemplatePath = Type.Object({ templateId: Type.String({ description: 'Id of the template.' }) });
 
-const include = (what: string) => Type.Optional(Type.Boolean({ description: what }));
-
 /** Query of the reads. */
 export const TemplateQuery = Type.Object({
   includeEndpointBoundTemplates: include('Taken and without effect: templates that endpoints use are always there.'),
-  includePublicTemplates: include('Add the public templates of other accounts. Default false.'),
+  includePublicTemplates: include('Add the public templates of other accounts.'),
   includeRunpodTemplates: include('Taken and without effect: there are no templates of the house.'),
 });
