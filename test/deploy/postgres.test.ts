@@ -10,13 +10,12 @@ import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { checkDatabase } from '../../deploy/local/external-postgres.ts';
 import { UsageError } from '../../deploy/local/options.ts';
-import { freePort } from '../../deploy/local/ports.ts';
 import { createCluster, postgresProcess, postgresUrl, stopLeftover } from '../../deploy/local/postgres.ts';
 import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import type { PostgresPlace } from '../../deploy/local/postgres-program.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { SupervisedProcess } from '../../deploy/local/supervised-process.ts';
-import { occupy } from '../helpers/ports.ts';
+import { occupy, quietPort } from '../helpers/ports.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { isAlive } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -48,7 +47,7 @@ t.test('a cluster and its server', async (t) => {
   const taken = await occupy(t);
   const chosen: number[] = [];
   const first = await startServer(t, place, log, async () => {
-    chosen.push(chosen.length === 0 ? taken : await freePort());
+    chosen.push(chosen.length === 0 ? taken : await quietPort());
     return chosen.at(-1)!;
   });
   t.ok(chosen.length > 1, 'a port that somebody else took is no reason to give up');
@@ -64,7 +63,7 @@ t.test('a cluster and its server', async (t) => {
   await t.test('a database that the user names', async (t) => {
     await checkDatabase(first.url);
     await t.rejects(checkDatabase(first.url.replace(PASSWORD, 'wrong')), { constructor: UsageError, message: /cannot be used: password/ });
-    const nobody = postgresUrl(await freePort(), PASSWORD);
+    const nobody = postgresUrl(await quietPort(), PASSWORD);
     await t.rejects(checkDatabase(nobody), { constructor: UsageError, message: /ECONNREFUSED/ });
   });
 
