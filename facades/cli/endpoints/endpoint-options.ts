@@ -12,6 +12,7 @@ export interface EndpointOptions {
   template?: string;
   gpu?: string[];
   gpuCount?: number;
+  size?: string[];
   workersMin?: number;
   workersMax?: number;
   idleTimeout?: number;
@@ -36,8 +37,9 @@ const SCALERS = { 'queue-delay': ScalerType.QUEUE_DELAY, 'request-count': Scaler
 export function endpointOptions(command: Command): Command {
   return command
     .option('--name <name>', 'for people; default: the name of the template')
-    .option('--gpu <type>', 'GPU type or pool, in order of preference; may be given more than once; "" for any machine', collect)
-    .option('--gpu-count <number>', 'GPUs of a worker; default 1 when --gpu is given', wholeNumber())
+    .option('--gpu <type>', 'GPU type or pool, in order of preference; may be given more than once; "" for any type', collect)
+    .option('--gpu-count <number>', 'GPUs of a worker; default 1, with --compute cpu 0', wholeNumber())
+    .option('--size <size>', 'with --compute cpu: processors and GB, as cpu3c-2-4; may be given more than once; "" for none', collect)
     .option('--workers-min <number>', 'fewest workers kept; default 0', wholeNumber())
     .option('--workers-max <number>', 'most workers at any time; default 3', wholeNumber())
     .option('--idle-timeout <seconds>', 'how long a worker stays without a job; default 5', wholeNumber())
@@ -71,6 +73,7 @@ export function endpointChanges(options: EndpointOptions, templateId: string | u
     templateId,
     gpuIds: options.gpu,
     gpuCount: options.gpuCount,
+    instanceIds: options.size,
     workersMin: options.workersMin,
     workersMax: options.workersMax,
     idleTimeoutSeconds: options.idleTimeout,

@@ -49,7 +49,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
   ];
 }
 
-function runsOn({ gpuIds, gpuCount, computeType }: Endpoint): string {
-  if (gpuIds.length > 0) return `${gpuCount} × ${gpuIds.join(' or ')}`;
-  return computeType === 'CPU' ? 'machines without a GPU' : 'any machine';
+function runsOn({ gpuIds, gpuCount, computeType, instanceIds }: Endpoint): string {
+  if (computeType === 'CPU') return instanceIds.join(' or ') || 'processors';
+  return gpuCount === 0 ? 'any machine' : `${gpuCount} × ${gpuIds.join(' or ') || 'any GPU'}`;
 }

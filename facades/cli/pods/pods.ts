@@ -23,6 +23,7 @@ interface CreateOptions {
   env?: Record<string, string>;
   gpu?: string[];
   gpuCount?: number;
+  size?: string[];
   compute?: string;
   location?: string[];
   volume?: string;
@@ -65,6 +66,7 @@ function addCreate(pods: Command, cli: Cli): void {
     .option('--env <NAME=value>', 'variable, over the template\'s; may be given more than once', collectVariables)
     .option('--gpu <type>', 'GPU type or pool, in order of preference; may be given more than once', collect)
     .option('--gpu-count <number>', 'GPUs it gets; default 1, without GPUs 0', wholeNumber())
+    .option('--size <size>', 'with --compute cpu: processors and GB, as cpu3c-2-4; may be given more than once', collect)
     .option('--compute <kind>', 'GPU (default) or CPU', oneOf({ gpu: 'GPU', cpu: 'CPU' }))
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
     .option('--volume <id>', 'network volume in place of its own')
@@ -95,12 +97,12 @@ async function listPods(cli: Cli, { workers = false, endpoint }: ListOptions): P
 }
 
 async function createPod(cli: Cli, name: string, command: string[], options: CreateOptions): Promise<void> {
-  const { template, image, env, gpu, gpuCount, compute, location, volume } = options;
+  const { template, image, env, gpu, gpuCount, size, compute, location, volume } = options;
   if (template === undefined && image === undefined && command.length === 0) {
     throw new UsageError('A pod needs something to run: give --template, --image, or a command after --.');
   }
   const { fields } = changesOf<Pod>({
-    name, imageName: image, env, gpuIds: gpu, gpuCount, computeType: compute, locations: location, networkVolumeId: volume,
+    name, imageName: image, env, gpuIds: gpu, gpuCount, instanceIds: size, computeType: compute, locations: location, networkVolumeId: volume,
     startCommand: command.length === 0 ? undefined : command,
     templateId: template === undefined ? undefined : await templateIdOf(cli, template),
   });

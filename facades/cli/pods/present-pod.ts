@@ -33,6 +33,7 @@ export function podFields(pod: Pod, nowMs: number): Field[] {
     ['said', pod.statusText],
     ['machine', pod.machine && `${pod.machine.name} (${pod.machine.id})`],
     ['GPUs', gpuText(pod)],
+    ['size', pod.instanceId],
     ['endpoint', pod.endpointId],
     ['template', pod.templateId],
     ['image', pod.imageName],

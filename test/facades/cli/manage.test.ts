@@ -78,8 +78,12 @@ t.test('management', async (t) => {
     );
     t.match(
       await cli.run('endpoints', 'list'),
-      { code: 0, stdout: new RegExp(`^ID +NAME [^]*${endpoint.id} +first +QB +1–2 +any machine`), stderr: '' },
+      { code: 0, stdout: new RegExp(`^ID +NAME [^]*${endpoint.id} +first +QB +1–2 +1 × any GPU`), stderr: '' },
     );
+    const sized = ['--compute', 'cpu', '--size', 'cpu3c-2-4', '--size', 'cpu5c-1-2', '--workers-max', '0'];
+    t.match(await cli.json('endpoints', 'create', '--template', 'echo', '--name', 'sized', ...sized), { instanceIds: ['cpu3c-2-4', 'cpu5c-1-2'] });
+    t.match(await cli.json('endpoints', 'update', 'sized', '--size', ''), { instanceIds: [] });
+    t.equal((await cli.run('endpoints', 'delete', 'sized')).code, 0);
     t.match(await cli.run('templates', 'delete', 'echo'), { code: 1, stderr: /^error: IN_USE: / });
     const refused = await cli.run('endpoints', 'delete', 'first');
     t.match(
@@ -137,10 +141,11 @@ t.test('management', async (t) => {
     t.match(created, { code: 0, stdout: /^ID +NAME +CREATED\n\w{12} +ghcr +just now\n$/ });
     t.match(await cli.json('registry-auths', 'list'), [{ name: 'ghcr' }]);
 
-    const pod = await cli.json<Named>('pods', 'create', 'clock', '--compute', 'cpu', '--', '/bin/sh', '-c', 'echo tick; exec sleep 1000');
+    const program = ['/bin/sh', '-c', 'echo tick; exec sleep 1000'];
+    const pod = await cli.json<Named>('pods', 'create', 'clock', '--compute', 'cpu', '--size', 'cpu3c-1-2', '--', ...program);
     t.match(
       pod,
-      { name: 'clock', desiredStatus: 'RUNNING', dockerStartCmd: ['/bin/sh', '-c', 'echo tick; exec sleep 1000'], endpointId: null },
+      { name: 'clock', desiredStatus: 'RUNNING', dockerStartCmd: program, endpointId: null, cpuFlavorId: 'cpu3c', vcpuCount: 1 },
     );
     t.match(await cli.run('pods', 'list'), { code: 0, stdout: /clock +\S/ });
     t.match(await cli.json('pods', 'list', '--workers'), [{ name: 'good' }]);
