@@ -2,11 +2,20 @@
 import type { FastifyReply } from 'fastify';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { sendJson } from '../queue/queue-parts.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { unwrapOutput } from './unwrap-output.ts';
 import { jobError, outputError } from './worker-error.ts';
 import type { OpenaiError } from './worker-error.ts';
+
+const TOO_LARGE: OpenaiError = {
+  status: 500,
+  error: {
+    message: `The worker streamed more than ${OUTPUT_BYTES_MAX} bytes: ask for a stream.`, type: 'server_error', param: null,
+    code: 'output_too_large',
+  },
+};
 
 /** Waits for the job and sends its output, or its error with the code the worker gave. */
 export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<FastifyReply> {
@@ -14,7 +23,8 @@ export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<
   // Nobody is there to read an answer.
   if (final === undefined) return reply.hijack();
   if (final.state !== JobState.COMPLETED) return sendOpenaiError(reply, jobError(final.state, final.error));
-  const output = unwrapOutput(final.output) ?? await onlyChunk(job, final);
+  const output = unwrapOutput(final.output) ?? await streamedOutput(job, final);
+  if (output === undefined) return sendOpenaiError(reply, TOO_LARGE);
   const error = outputError(JSON.parse(output.toString('utf8')));
   return error ? sendOpenaiError(reply, error) : sendJson(reply, output);
 }
@@ -24,9 +34,10 @@ export function sendOpenaiError(reply: FastifyReply, { status, error }: OpenaiEr
   return sendJson(reply.code(status).header('x-should-retry', 'false'), JSON.stringify({ error }));
 }
 
-/** Output of a generator handler that does not aggregate: it stands in the log of chunks. */
-async function onlyChunk(job: OpenaiJob, final: Job): Promise<Buffer> {
+/** Output of a generator handler that does not aggregate: it stands in the log of chunks. Undefined: it is too large. */
+async function streamedOutput(job: OpenaiJob, final: Job): Promise<Buffer | undefined> {
   const chunks = await job.chunks();
+  if (chunks === undefined) return undefined;
   if (chunks.length === 1) return chunks[0]!.output;
   return chunks.length === 0 ? final.output ?? Buffer.from('null') : Buffer.concat([Buffer.from('['), ...joined(chunks), Buffer.from(']')]);
 }

@@ -2,7 +2,7 @@
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { WAIT_MS_MAX } from '../../proto/wire/limits.ts';
+import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
 import { isFinal } from '../core-client/job-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import { LOG_START } from '../queue/chunk-id.ts';
@@ -58,9 +58,18 @@ export class OpenaiJob {
     await this.leave();
   }
 
-  /** All output streamed so far; for workers that stream although nobody asked them to. */
-  async chunks(): Promise<Chunk[]> {
-    return (await this.#read(LOG_START, 0).answer).chunks;
+  /** All output of a final job whose worker streams although nobody asked it to. Undefined: too much for one answer. */
+  async chunks(): Promise<Chunk[] | undefined> {
+    const chunks: Chunk[] = [];
+    let bytes = 0;
+    for (let cursor: ChunkCursor | undefined = LOG_START; cursor;) {
+      const page: ReadChunksResponse = await this.#read(cursor, 0).answer;
+      chunks.push(...page.chunks);
+      for (const { output } of page.chunks) bytes += output.length;
+      if (bytes > OUTPUT_BYTES_MAX) return undefined;
+      cursor = page.more ? page.cursor : undefined;
+    }
+    return chunks;
   }
 
   /** The job as it stands. */

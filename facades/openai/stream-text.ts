@@ -6,6 +6,8 @@ import type { OpenaiError } from './worker-error.ts';
 /** The last event of every OpenAI stream. */
 export const DONE = 'data: [DONE]\n\n';
 
+const DONE_LINE = /^data: ?\[DONE\]/m;
+
 /** What one chunk amounts to. */
 export interface StreamPiece {
   /** To write, in order. May be empty. */
@@ -35,7 +37,7 @@ export function errorEvent({ error }: OpenaiError): string {
 
 function single(value: unknown, json: Buffer | string): StreamPiece {
   if (value === null) return { text: '', done: false, error: undefined };
-  if (typeof value === 'string') return { text: value, done: value.includes('[DONE]'), error: undefined };
+  if (typeof value === 'string') return { text: value, done: DONE_LINE.test(value), error: undefined };
   const error = outputError(value);
   return { text: error ? '' : frameEvent({ data: json }), done: false, error };
 }

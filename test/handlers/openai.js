@@ -5,6 +5,7 @@
  * "dicts"           stream objects instead of SSE texts
  * "fail"            yield an error with an OpenAI-style object and code 404
  * "crash"           throw
+ * "many <count>"    yield so many numbers, whether a stream was asked for or not
  * "wait <file>"     say it back; before its last part write the process id to <file>.note and wait until <file> exists or the job is stopped
  * anything else     say it back, word by word
  */
@@ -47,6 +48,10 @@ async function* chat(request, job) {
     yield { error: { message: 'The model `gone` does not exist.', type: 'NotFoundError', param: 'model', code: 404 } };
     return;
   }
+  if (text.startsWith('many ')) {
+    for (let number = 1; number <= Number(text.slice(5)); number += 1) yield { number };
+    return;
+  }
   if (text === 'crash') throw new Error('out of memory');
   const wait = async () => { if (text.startsWith('wait ')) await waitFor(text.slice(5), job.signal); };
   if (!request.stream) {
@@ -84,4 +89,4 @@ async function* answer(job) {
   else yield { error: { message: `No route ${route}.`, type: 'NotFoundError', param: null, code: 404 } };
 }
 
-start({ handler: answer, returnAggregateStream: true });
+start({ handler: answer, returnAggregateStream: process.env.AGGREGATE !== 'false' });

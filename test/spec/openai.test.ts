@@ -53,6 +53,13 @@ t.test('chat, streamed by a worker that yields objects: each is framed as an eve
   t.equal(words.join(''), 'as dicts');
 });
 
+t.test('not streamed, of a worker that yields many values and does not aggregate them: all of them', async (t) => {
+  const command = jsHandler('openai.js');
+  const separate = endpointJobs(system, await system.createEndpoint({ command, env: { AGGREGATE: 'false' } }));
+  const numbers = Array.from({ length: 1_200 }, (_, index) => ({ number: index + 1 }));
+  t.same((await separate.call('POST', '/openai/v1/chat/completions', chat('many 1200'))).json, numbers);
+});
+
 t.test('the first event arrives before the worker has finished', async (t) => {
   const file = files.path('go');
   const stream = await client.chat.completions.create({ ...chat(`wait ${file}`), stream: true });

@@ -9,6 +9,8 @@ t.test('strings are event text already and pass unchanged', async (t) => {
   t.same(piece(text), { text, done: true, error: undefined });
   t.match(piece('half an ev'), { text: 'half an ev', done: false });
   t.match(piece(''), { text: '' });
+  t.match(piece('data: {"content":"say [DONE]"}\n\n'), { done: false }, 'a model may say the word');
+  t.match(piece('data: {}\n\ndata:[DONE]\n\n'), { done: true });
 });
 
 t.test('objects become one event each', async (t) => {
