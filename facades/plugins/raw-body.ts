@@ -78,9 +78,9 @@ class BodyReader {
 
   start(waitingForContinue: ServerResponse | undefined): void {
     const request = this.#request;
+    request.on('data', (piece: Buffer) => this.#add(piece));
     if (Number(request.headers['content-length'] ?? 0) > this.#bytesMax) return this.#refuse();
     waitingForContinue?.writeContinue();
-    request.on('data', (piece: Buffer) => this.#add(piece));
     request.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
     request.once('close', () => this.#abort());
     this.#deadlineMs = this.#clock.monotonicMs() + this.#patience.totalMs;

@@ -85,6 +85,28 @@ t.test('a large body is refused while the client is still sending, and it sees t
   t.match(await response.json(), { code: 'payload_too_large' });
 });
 
+t.test('a refused body is thrown away only so far, with and without content-length', async (t) => {
+  const { port } = await setup(t);
+  const piece = Buffer.alloc(1_048_576, 'x');
+  const framed = Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]);
+  for (const [head, part] of [['content-length: 999999999999', piece], ['transfer-encoding: chunked', framed]] as const) {
+    let sent = 0;
+    const more = (socket: Socket): void => {
+      while (sent < 200 && !socket.destroyed) {
+        sent += 1;
+        if (!socket.write(part)) return void socket.once('drain', () => more(socket));
+      }
+      socket.destroy();
+    };
+    const answer = await exchange(t, port, (socket) => {
+      socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n`);
+      more(socket);
+    }, '\u0000');
+    t.match(answer, /400 Bad Request/, head);
+    t.ok(sent >= 64 && sent < 150, `${head}: ended after ${sent} MiB`);
+  }
+});
+
 t.test('a body that stops arriving', async (t) => {
   const { port } = await setup(t, { idleMs: 50, totalMs: 10_000 });
   const answer = await exchange(t, port, (socket) => socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{'), '\u0000');
