@@ -13,7 +13,7 @@ export async function runJob(job: Job, options: StartOptions, client: BridgeClie
   try {
     const returned: unknown = await options.handler(job);
     isStream = isGenerator(returned);
-    result = isStream ? await drain(returned as AsyncIterable<unknown>, job, options, client) : asResult(returned);
+    result = isStream ? await drain(returned as AsyncIterable<unknown>, job, options, client) : asResult(returned, config);
   } catch (error) {
     result = { error: JSON.stringify(describe(error, config)) };
   }
@@ -28,7 +28,8 @@ async function drain(values: AsyncIterable<unknown>, job: Job, options: StartOpt
   try {
     for await (const value of values) {
       if (job.signal.aborted) break;
-      const error = (value as { error?: unknown } | null | undefined)?.error;
+      const yielded = (value as { error?: unknown } | null | undefined)?.error;
+      const error = yielded instanceof Error ? message(yielded) : yielded;
       if (error) return { error: typeof error === 'string' ? error : JSON.stringify(error) };
       if (options.returnAggregateStream) all.push(value);
       await client.chunk(job.id, JSON.stringify({ output: value ?? null }));
@@ -39,12 +40,15 @@ async function drain(values: AsyncIterable<unknown>, job: Job, options: StartOpt
   return { output: all };
 }
 
-function asResult(returned: unknown): Result {
+function asResult(returned: unknown, config: WorkerConfig): Result {
   if (typeof returned !== 'object' || returned === null || Array.isArray(returned)) return { output: returned };
+  // A Date, for instance: what it is as JSON is not what its members are.
+  if (typeof (returned as { toJSON?: unknown }).toJSON === 'function') return { output: returned };
   const { error, refresh_worker: refresh, ...output } = returned as Record<string, unknown>;
   return {
     ...(Object.keys(output).length > 0 ? { output } : {}),
-    ...(error ? { error } : {}),
+    // As JSON an Error is an empty object, which would count as none.
+    ...(error ? { error: error instanceof Error ? JSON.stringify(describe(error, config)) : error } : {}),
     ...(refresh ? { stopPod: true } : {}),
   };
 }

@@ -16,6 +16,7 @@
  * big       return a text of `length` characters
  * size      return the number of characters of `pad`
  * env       return the environment variables called `names`
+ * odd       return what JSON has no word for, as `kind` says: date, bigint, nothing or error
  * files     write `write` (texts by name) into the worker's network volume, then return all of its files
  * s3        return what it was given as s3Config, id and secret only as their SHA-256
  *
@@ -73,6 +74,13 @@ function files(folder, texts) {
 
 const digest = (text) => createHash('sha256').update(text).digest('hex');
 
+const ODD = {
+  date: () => new Date(0),
+  bigint: () => ({ count: 1n }),
+  nothing: () => undefined,
+  error: () => ({ error: new Error('returned, not thrown'), left: new Date(0) }),
+};
+
 const MODES = {
   echo: (input) => input,
   value: (input) => input.value,
@@ -93,6 +101,7 @@ const MODES = {
   big: (input) => 'x'.repeat(input.length),
   size: (input) => ({ size: input.pad.length }),
   env: ({ names }) => Object.fromEntries(names.map((name) => [name, process.env[name] ?? null])),
+  odd: ({ kind }) => ODD[kind](),
   files: (input) => files(process.env.RUNPOD_VOLUME_PATH, input.write ?? {}),
   s3: (_input, { s3Config }) => ({ ...s3Config, accessId: digest(s3Config.accessId), accessSecret: digest(s3Config.accessSecret) }),
 };
