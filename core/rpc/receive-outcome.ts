@@ -51,7 +51,11 @@ function receivePieces(call: IncomingStream, arriving: Set<string>): Promise<Rec
     let message: OutcomeMessage | undefined;
     const pieces: Buffer[] = [];
     let bytes = 0;
+    // A call may be cancelled after its last piece, or after it was refused: what it holds is given back once.
+    let over = false;
     const fail = (error: unknown): void => {
+      if (over) return;
+      over = true;
       bytesArriving -= bytes;
       if (message?.ref) arriving.delete(attemptId(message.ref));
       call.removeAllListeners('data').removeAllListeners('end').resume();
@@ -70,6 +74,10 @@ function receivePieces(call: IncomingStream, arriving: Set<string>): Promise<Rec
       }
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
-    call.on('end', () => (message ? resolve({ message, pieces, bytes }) : fail(invalid('the first message must carry outcome'))));
+    call.on('end', () => {
+      if (!message) return fail(invalid('the first message must carry outcome'));
+      over = true;
+      resolve({ message, pieces, bytes });
+    });
   });
 }
