@@ -1,6 +1,8 @@
 /** The data folder: where each thing in it is, and that only one launcher uses it at a time. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join, sep } from 'node:path';
 import { makeFolder } from './make-folder.ts';
 import { UsageError } from './options.ts';
@@ -72,24 +74,49 @@ export function commandOf(pid: number): string | undefined {
   }
 }
 
-/** What an earlier launcher left behind. */
-export type EarlierRun = 'none' | 'killed';
-
-/**
- * Makes this process the only launcher of the folder and says whether an earlier one was killed, in which case its processes may
- * still be ending. Throws UsageError while another launcher runs.
- */
-export function claimDataDir(data: DataDir, launcherFile: string): EarlierRun {
-  const earlier = existsSync(data.pidFile) ? Number(readFileSync(data.pidFile, 'utf8')) : undefined;
-  if (earlier !== undefined && earlier !== process.pid && commandOf(earlier)?.includes(launcherFile)) {
-    throw new UsageError(`Slipway already runs from ${data.dir} (process ${earlier}). `
-      + 'Stop it first, or give this one its own --data-dir and --port.');
-  }
-  writeFileSync(data.pidFile, `${process.pid}\n`);
-  return earlier === undefined ? 'none' : 'killed';
+/** The folder belongs to this launcher. */
+export interface Claim {
+  /** An earlier launcher was killed; its processes may still be ending. */
+  earlierWasKilled: boolean;
+  /** Gives the folder back. */
+  release(): void;
 }
 
-/** Gives the folder back. */
-export function releaseDataDir(data: DataDir): void {
-  rmSync(data.pidFile, { force: true });
+/** Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in the same moment. */
+export async function claimDataDir(data: DataDir, launcherFile: string): Promise<Claim> {
+  const unlock = await lock(data);
+  const earlier = earlierPid(data);
+  if (earlier !== undefined && earlier !== process.pid && commandOf(earlier)?.includes(launcherFile)) {
+    unlock();
+    throw alreadyRuns(data);
+  }
+  writeFileSync(data.pidFile, `${process.pid}\n`);
+  return {
+    earlierWasKilled: earlier !== undefined,
+    release: () => {
+      rmSync(data.pidFile, { force: true });
+      unlock();
+    },
+  };
+}
+
+/** A socket in Linux's abstract namespace, which the kernel frees with the process however that ends; elsewhere the process id must do. */
+function lock(data: DataDir): Promise<() => void> {
+  if (process.platform !== 'linux') return Promise.resolve(() => undefined);
+  const name = createHash('sha256').update(realpathSync(data.dir)).digest('hex').slice(0, 32);
+  const server = createServer((socket) => socket.destroy()).unref();
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'EADDRINUSE' ? alreadyRuns(data) : error));
+    server.listen({ path: `\0slipway-launcher-${name}` }, () => resolve(() => { server.close(); }));
+  });
+}
+
+function earlierPid(data: DataDir): number | undefined {
+  return existsSync(data.pidFile) ? Number(readFileSync(data.pidFile, 'utf8')) : undefined;
+}
+
+function alreadyRuns(data: DataDir): UsageError {
+  const pid = earlierPid(data);
+  return new UsageError(`Slipway already runs from ${data.dir}${pid === undefined ? '' : ` (process ${pid})`}. `
+    + 'Stop it first, or give this one its own --data-dir and --port.');
 }

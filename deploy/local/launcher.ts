@@ -5,8 +5,8 @@ import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { connectCore } from './core-client.ts';
 import type { CoreClient } from './core-client.ts';
 import { coreProcess } from './core-process.ts';
-import { claimDataDir, explainFailure, openDataDir, releaseDataDir } from './data-dir.ts';
-import type { DataDir } from './data-dir.ts';
+import { claimDataDir, explainFailure, openDataDir } from './data-dir.ts';
+import type { Claim, DataDir } from './data-dir.ts';
 import { checkDatabase } from './external-postgres.ts';
 import { facadeProcess } from './facade-process.ts';
 import { prepareHandler } from './handler.ts';
@@ -60,6 +60,7 @@ export class Launcher {
   /** In the order of starting; those of one entry are independent of each other. */
   readonly #started: SupervisedProcess<unknown>[][] = [];
   #data: DataDir | undefined;
+  #claim: Claim | undefined;
   #core: CoreClient | undefined;
   #starting: Promise<unknown> = Promise.resolve();
 
@@ -81,15 +82,15 @@ export class Launcher {
     this.#core?.close();
     for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
     await this.#starting;
-    if (this.#data) releaseDataDir(this.#data);
+    this.#claim?.release();
   }
 
   async #start(): Promise<LocalSystem> {
     const { options, root, progress } = this.#given;
     const data = openDataDir(options.dataDir);
-    const earlier = claimDataDir(data, LAUNCHER_FILE);
+    this.#claim = await claimDataDir(data, LAUNCHER_FILE);
     this.#data = data;
-    await this.#requirePort(earlier === 'killed' ? PORT_WAIT_MS : 0);
+    await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
     const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal };

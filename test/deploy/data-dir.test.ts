@@ -56,20 +56,38 @@ t.test('places where none can be made', async (t) => {
   t.same(readdirSync(closed), []);
 });
 
-t.test('a file in it that belongs to somebody else', async (t) => {
+t.test('a file in it that cannot be written', async (t) => {
   const dir = join(await openFolder(t), 'data');
   chmodSync(join(dir, '..'), 0o777);
   const data = asOrdinaryUser(() => openDataDir(dir));
-  asOrdinaryUser(() => writeFileSync(data.pidFile, '', { mode: 0o400 }));
-  try {
-    asOrdinaryUser(() => claimDataDir(data, 'no launcher'));
-    t.fail('it is written by its owner only');
-  } catch (error) {
-    t.match(explainFailure(dir, error), unusable(dir));
-  }
+  symlinkSync('/nowhere/launcher.pid', data.pidFile);
+  const failure = await claimDataDir(data, 'no launcher').catch((error: unknown) => error);
+  t.match(explainFailure(dir, failure), unusable(dir));
   t.equal(explainFailure(dir, 'text'), 'text', 'other failures are what they were');
   const elsewhere = Object.assign(new Error('no'), { code: 'EACCES', path: `${dir}2/x` });
   t.equal(explainFailure(dir, elsewhere), elsewhere);
+});
+
+t.test('one launcher at a time', async (t) => {
+  const dir = join(await openFolder(t), 'data');
+  const data = openDataDir(dir);
+  const way = join(dir, '..', 'way');
+  symlinkSync(dir, way);
+  const claims = await Promise.allSettled([data, openDataDir(way), data].map((each) => claimDataDir(each, 'no launcher')));
+  const claimed = claims.filter((claim) => claim.status === 'fulfilled').map((claim) => claim.value);
+  t.match(claimed, [{ earlierWasKilled: false }], 'of some that start in the same moment, whatever way they take');
+  for (const { reason } of claims.filter((claim) => claim.status === 'rejected')) {
+    t.match(reason, { constructor: UsageError, message: /already runs from/ });
+  }
+  await t.rejects(claimDataDir(data, 'no launcher'), { message: new RegExp(`already runs from ${dir} \\(process ${process.pid}\\)`) });
+  claimed[0]!.release();
+  const next = await claimDataDir(data, 'no launcher');
+  t.equal(next.earlierWasKilled, false, 'one that ended gave it back');
+  next.release();
+  writeFileSync(data.pidFile, `${process.ppid}\n`);
+  const heir = await claimDataDir(data, 'no launcher');
+  t.equal(heir.earlierWasKilled, true, 'one that was killed left its mark');
+  heir.release();
 });
 
 t.test('npm start says it and ends', async (t) => {
