@@ -69,7 +69,7 @@ export async function readHealth(sql: Sql, endpointId: string): Promise<HealthRo
       SELECT worker_id, count(*) AS attempts FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND expires_at > now() GROUP BY worker_id
     ), seen AS (
       SELECT w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS attempts
-      FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId}
+      FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL
     ), workers AS (
       SELECT count(*) FILTER (WHERE state = 'READY' AND attempts = 0) AS idle,
         count(*) FILTER (WHERE state IN ('READY', 'DRAINING') AND attempts > 0) AS running,

@@ -5,12 +5,14 @@ import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs, HealthRecord } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
+import { jobRows } from '../helpers/job-rows.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const system = await startSystem(t);
 const files = await scratch(t);
+const rows = jobRows(t, system.database.url);
 const command = jsHandler('all.js');
 const NO_JOBS = { completed: 0, failed: 0, inProgress: 0, inQueue: 0, retried: 0 };
 const NO_WORKERS = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
@@ -57,7 +59,8 @@ t.test('jobs.retried counts attempts that were lost and put back; the record say
   files.open('mended');
   const record = await jobs.reached(id, 'COMPLETED', 20_000);
   t.match(record, { output: { survived: true }, retries: 1 });
-  await counts(t, jobs, { jobs: { ...NO_JOBS, retried: 1, completed: 1 } }, 'one lost attempt, one completed job');
+  const wanted = { jobs: { ...NO_JOBS, retried: 1, completed: 1 }, workers: { ...NO_WORKERS, idle: 1, ready: 1 } };
+  await counts(t, jobs, wanted, 'one lost attempt, one completed job, and the crashed worker was replaced');
 });
 
 t.test('jobs.failed counts a job whose attempts were lost too often; its error names the cause', async (t) => {
@@ -73,6 +76,10 @@ t.test('workers.unhealthy counts workers that crash, jobs stay queued', async (t
   const id = await jobs.run({});
   await counts(t, jobs, { workers: { ...NO_WORKERS, unhealthy: 1 } }, 'an unhealthy worker');
   t.match((await jobs.status(id)).json, { status: 'IN_QUEUE' });
+  const [row] = await rows.sql`SELECT count(*)::int AS n FROM worker WHERE endpoint_id = ${jobs.id}`;
+  const more = () => rows.sql`SELECT FROM worker WHERE endpoint_id = ${jobs.id} AND state = 'UNHEALTHY' OFFSET ${row!.n as number}`;
+  await waitFor('its replacement to crash too', async () => (await more()).length > 0);
+  await counts(t, jobs, { workers: { ...NO_WORKERS, unhealthy: 1 } }, 'still one: those that were replaced count no more');
 });
 
 t.test('workers.initializing counts workers that have not asked for work yet', async (t) => {
