@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { openFolder } from '../helpers/open-folder.ts';
 import { processTable } from '../helpers/process-table.ts';
 import type { ProcessEntry } from '../helpers/process-table.ts';
 import { scratch } from '../helpers/scratch.ts';
@@ -27,14 +28,17 @@ t.setTimeout(180_000);
 
 for (const signal of ['SIGINT', 'SIGKILL'] as const) {
   t.test(`a test that ends by ${signal}`, async (t) => {
-    const { path } = await scratch(t);
-    // A group of its own, as a terminal makes one: what is in it gets the signal too.
-    const test = spawn(process.execPath, [join(import.meta.dirname, 'doomed.ts'), path('processes')], { detached: true, stdio: 'ignore' });
+    const folder = await openFolder(t);
+    const file = join(folder, 'processes');
+    // A group of its own, as a terminal makes one: what is in it gets the signal too. The files that it leaves go with this test.
+    const test = spawn(process.execPath, [join(import.meta.dirname, 'doomed.ts'), file], {
+      detached: true, stdio: 'ignore', env: { ...process.env, TMPDIR: folder },
+    });
     const ended = once(test, 'exit');
     t.teardown(() => { if (test.exitCode === null && test.signalCode === null) process.kill(-test.pid!, 'SIGKILL'); });
     const noted = await waitFor('its processes', () => {
       if (test.exitCode !== null) throw new Error('it ended by itself');
-      return existsSync(path('processes')) && JSON.parse(readFileSync(path('processes'), 'utf8')) as ProcessEntry[];
+      return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')) as ProcessEntry[];
     }, 90_000);
     const servers = noted.flatMap(({ command }) => /bin\/postgres -D (\S+)/.exec(command)?.[1] ?? []);
     t.equal(servers.length, 2);

@@ -15,7 +15,7 @@ t.test('everything at once', async (t) => {
   await Promise.all(all.map((child) => child.kill()));
   await Promise.all(all.map((child) => child.start()));
   await land(t, flight);
-  await checkRestart(t, slipway, slipway.database, { withinMs: 10_000 });
+  await checkRestart(t, slipway, all, { withinMs: 10_000 });
 });
 
 t.test('results on the disk of the agent, then agent and core', async (t) => {
