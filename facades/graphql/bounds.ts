@@ -6,7 +6,7 @@ import type { ASTVisitor, DocumentNode, FragmentDefinitionNode, SelectionSetNode
 export const TOKENS_MAX = 4_000;
 /** Deepest nesting of selections; an introspection query needs 13. */
 export const DEPTH_MAX = 15;
-/** Most fields, each use of a fragment counted again. */
+/** Most fields and fragments, each counted again with every use of a fragment that holds it: fragments alone can multiply without end. */
 export const FIELDS_MAX = 1_000;
 /** Most root fields, which is what aliases multiply. */
 export const ROOT_FIELDS_MAX = 20;
@@ -35,10 +35,10 @@ function faultOf(root: SelectionSetNode, fragments: ReadonlyMap<string, Fragment
     const { set, depth, atRoot, nested } = next;
     if (depth > DEPTH_MAX || nested > DEPTH_MAX) return `The document is nested more than ${DEPTH_MAX} deep.`;
     for (const node of set.selections) {
+      fields += 1;
+      if (fields > FIELDS_MAX) return `The document has more than ${FIELDS_MAX} fields and fragments.`;
       if (node.kind === Kind.FIELD) {
-        fields += 1;
         rootFields += atRoot ? 1 : 0;
-        if (fields > FIELDS_MAX) return `The document has more than ${FIELDS_MAX} fields.`;
         if (rootFields > ROOT_FIELDS_MAX) return `The document has more than ${ROOT_FIELDS_MAX} fields at its top.`;
         if (node.selectionSet) work.push({ set: node.selectionSet, depth: depth + 1, atRoot: false, nested: 0 });
         continue;

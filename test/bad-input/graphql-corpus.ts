@@ -117,11 +117,19 @@ const VALIDATION = named<string>([
   ['21 changes at once', `mutation { ${Array.from({ length: 21 }, (_, n) => `a${n}: deleteEndpoint(id: "{endpoint}")`).join(' ')} }`],
   ['1,001 fields', `{ myself { ${Array.from({ length: 1_001 }, (_, n) => `a${n}: id`).join(' ')} } }`],
   ['1,001 fields by fragments', `{ myself { ...a } } fragment a on User { ${'...b '.repeat(40)} } fragment b on User { ${'id '.repeat(30)} }`],
+  ['fragments that multiply without a field', `{ myself { ...a0 } } ${multiplied(13, '...missing')}`],
+  ['fragments that multiply to a field', `{ myself { ...a0 } } ${multiplied(13, 'id')}`],
   ['a value nested 1,900 deep', `{ pod(input: ${'['.repeat(1_900)}${']'.repeat(1_900)}) { id } }`],
   ['a value nested 700 deep', `{ pod(input: ${'{a:'.repeat(700)}1${'}'.repeat(700)}) { id } }`],
   ['nested 1,900 deep', `${'{ myself '.repeat(1_900)}${'}'.repeat(1_900)}`],
   ['nested 16 deep', `{ myself ${'{ ... on User '.repeat(16)} { id } ${'}'.repeat(16)} }`],
 ], INVALID, (query) => ({ query }));
+
+/** Fragments on User, each of which includes the next one eight times; the last holds `leaf`. */
+function multiplied(levels: number, leaf: string): string {
+  const inside = (n: number): string => (n === levels - 1 ? leaf : `...a${n + 1} `.repeat(8));
+  return Array.from({ length: levels }, (_, n) => `fragment a${n} on User { ${inside(n)} }`).join(' ');
+}
 
 const SAVE = 'mutation Save($input: EndpointInput!) { saveEndpoint(input: $input) { id } }';
 const WRONG_VARIABLES = named<unknown>([
