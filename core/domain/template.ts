@@ -1,4 +1,5 @@
 /** A template: what workers run. Its fields, defaults and bounds. */
+import type { DomainError } from './errors.ts';
 import { checkEnv, checkName, checkProgramBytes, checkText, checkTexts, invalid } from './endpoint.ts';
 
 /** What its owner chooses. The contract says what each field means. */
@@ -94,4 +95,9 @@ function checkDisk(field: string, gb: number): void {
 
 function sorted(value: unknown): unknown {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value).sort() : value;
+}
+
+/** The refusal of a template that the account may not use, where something else names it. */
+export function unknownTemplate(id: string): DomainError {
+  return invalid(`template_id: there is no template ${JSON.stringify(id.slice(0, 64))} in this account`);
 }

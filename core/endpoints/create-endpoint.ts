@@ -3,6 +3,7 @@ import type { Actor } from '../domain/access.ts';
 import { checkEndpoint, checkServerless, checkText, invalid } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
+import { unknownTemplate } from '../domain/template.ts';
 import type { EndpointContext } from './context.ts';
 
 const ID_LENGTH = 14;
@@ -32,9 +33,7 @@ export async function createEndpoint(context: EndpointContext, actor: Actor, wis
   checkText('request_id', requestId);
   if (wish.settings.templateId === '') throw invalid('template_id is required: it says what workers run');
   const template = await templates.usable(wish.settings.templateId, accountId);
-  if (!template) {
-    throw invalid(`template_id: there is no template ${JSON.stringify(wish.settings.templateId.slice(0, 64))} in this account`);
-  }
+  if (!template) throw unknownTemplate(wish.settings.templateId);
   checkServerless(template);
   const settings = { ...wish.settings, name: wish.settings.name || template.name };
   checkEndpoint(settings);

@@ -1,9 +1,10 @@
 /** Changes some fields of an endpoint and nothing else. */
 import { endpointNotFound } from '../domain/access.ts';
 import type { Actor } from '../domain/access.ts';
-import { checkEndpoint, checkServerless, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
+import { checkEndpoint, checkServerless, replacesWorkers, snake } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
+import { unknownTemplate } from '../domain/template.ts';
 import type { EndpointContext } from './context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
 
@@ -20,12 +21,12 @@ export async function updateEndpoint(context: EndpointContext, actor: Actor, id:
   const { templateId } = change.settings;
   if (templateId !== undefined) {
     const template = await templates.usable(templateId, actor.accountId);
-    if (!template) throw invalid(`template_id: there is no template ${JSON.stringify(templateId.slice(0, 64))} in this account`);
+    if (!template) throw unknownTemplate(templateId);
     checkServerless(template);
   }
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
   const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];
-  const updated = await endpoints.update(id, actor, fields, (current) => {
+  const updated = await endpoints.update(id, actor, fields, templateId, (current) => {
     checkFixed<EndpointSettings>(current, change.settings, ['type', 'computeType']);
     const settings = merge(current, change.settings);
     checkEndpoint(settings);

@@ -1,8 +1,8 @@
 /** Places and starts a pod. */
 import type { Actor } from '../domain/access.ts';
-import { invalid } from '../domain/endpoint.ts';
 import { placePod, podSettings } from '../domain/pod.ts';
 import type { PodWish } from '../domain/pod.ts';
+import { unknownTemplate } from '../domain/template.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './context.ts';
 import { getPod } from './get-pod.ts';
@@ -17,9 +17,7 @@ export async function createPod(context: PodContext, actor: Actor, wish: PodWish
   const { pods, templates, random, onDesired } = context;
   const { accountId } = actor;
   const template = wish.templateId === '' ? undefined : await templates.usable(wish.templateId, accountId);
-  if (wish.templateId !== '' && !template) {
-    throw invalid(`template_id: there is no template ${JSON.stringify(wish.templateId.slice(0, 64))} in this account`);
-  }
+  if (wish.templateId !== '' && !template) throw unknownTemplate(wish.templateId);
   const settings = podSettings(wish, template, accountId);
   const made = await pods.create(random.id(ID_LENGTH), actor, settings, fields, (machines, places) => placePod(settings, machines, places));
   onDesired([made.machineId]);

@@ -7,6 +7,7 @@ import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkVolumesOfEndpoint } from '../domain/volume.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { holdTemplate } from './template-store.ts';
 import { holdVolumes } from './volume-store.ts';
 
 /** What a new endpoint needs besides its settings. */
@@ -30,12 +31,13 @@ export class EndpointStore {
   }
 
   /**
-   * Creates an endpoint with its counters. Undefined: the request id was used before. INVALID_REQUEST: its network volumes are not all in
-   * the account, or two are in one data centre.
+   * Creates an endpoint with its counters. Undefined: the request id was used before. INVALID_REQUEST: its template cannot be used any more,
+   * its network volumes are not all in the account, or two are in one data centre.
    */
   async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
     const { accountId } = actor;
     return this.#database.db.transaction(async (tx) => {
+      await holdTemplate(tx, accountId, settings.templateId);
       checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, accountId, settings.networkVolumeIds));
       const target = [endpoint.accountId, endpoint.requestId];
       const [row] = await tx.insert(endpoint).values({ ...settings, ...fresh, accountId })
@@ -70,14 +72,16 @@ export class EndpointStore {
 
   /**
    * Changes an endpoint under its lock: `change` gets it as it stands and answers the new settings, whether they replace workers and,
-   * when it is to change, the sealed webhook secret. `fields` are those that the caller named. Undefined: there is no such endpoint in
-   * this account. INVALID_REQUEST: its new network volumes are not all in the account, or two are in one data centre.
+   * when it is to change, the sealed webhook secret. `fields` are those that the caller named, `templateId` the template if it is one of
+   * them. Undefined: there is no such endpoint in this account. INVALID_REQUEST: its new template cannot be used any more, its new network
+   * volumes are not all in the account, or two are in one data centre.
    */
   async update(
-    id: string, actor: Actor, fields: readonly string[],
+    id: string, actor: Actor, fields: readonly string[], templateId: string | undefined,
     change: (current: Endpoint) => { settings: EndpointSettings; replacesWorkers: boolean; webhookSecretSealed?: Buffer | null },
   ): Promise<Endpoint | undefined> {
     return this.#database.db.transaction(async (tx) => {
+      if (templateId !== undefined) await holdTemplate(tx, actor.accountId, templateId);
       const current = await locked(tx, id, actor.accountId);
       if (!current) return undefined;
       const { settings, replacesWorkers, webhookSecretSealed } = change(current);

@@ -4,10 +4,12 @@ import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
 import { filledFields } from '../domain/endpoint.ts';
+import { unknownTemplate } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
+import { isDuplicate } from './transient.ts';
 
 /** What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use it too. */
 export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[]; usedElsewhere: boolean };
@@ -16,6 +18,15 @@ const USERS_NAMED_MAX = 10;
 /** What each other account may add to a list of public templates: so many templates and, as text, so many bytes. */
 const SHARED_MAX = 100;
 const SHARED_BYTES_MAX = 1_048_576;
+
+/**
+ * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same transaction, before he
+ * locks what refers to it, as changes of templates do. INVALID_REQUEST: the account may not use it.
+ */
+export async function holdTemplate(tx: Pick<Database['db'], 'select'>, accountId: string, id: string): Promise<void> {
+  const rows = await tx.select({ id: template.id }).from(template).where(usableBy(id, accountId)).for('key share');
+  if (rows.length === 0) throw unknownTemplate(id);
+}
 
 /** See the file's first line. */
 export class TemplateStore {
@@ -39,8 +50,7 @@ export class TemplateStore {
 
   /** A template that the account may use: its own, or a public one. */
   async usable(id: string, accountId: string): Promise<Template | undefined> {
-    const [row] = await this.#database.db.select().from(template)
-      .where(and(eq(template.id, id), or(eq(template.accountId, accountId), eq(template.public, true))));
+    const [row] = await this.#database.db.select().from(template).where(usableBy(id, accountId));
     return row;
   }
 
@@ -76,7 +86,6 @@ export class TemplateStore {
       if (!current) return undefined;
       const { settings, replacesWorkers } = change(current);
       if (settings.registryAuthId !== current.registryAuthId) await holdRegistryAuth(tx, accountId, settings.registryAuthId);
-      // The unique constraint stays the judge of two renames at the same moment.
       const [other] = await tx.select({ id: template.id }).from(template)
         .where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
       if (other && other.id !== id) return 'taken';
@@ -85,6 +94,10 @@ export class TemplateStore {
         .where(eq(endpoint.templateId, id)).returning({ id: endpoint.id });
       await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
       return { template: row!, endpointIds: raised.map((found) => found.id) };
+    }).catch((error: unknown) => {
+      // Only the constraint sees two renames at the same moment.
+      if (isDuplicate(error)) return 'taken';
+      throw error;
     });
   }
 
@@ -105,4 +118,8 @@ export class TemplateStore {
       return { removed: true };
     });
   }
+}
+
+function usableBy(id: string, accountId: string) {
+  return and(eq(template.id, id), or(eq(template.accountId, accountId), eq(template.public, true)));
 }

@@ -22,6 +22,12 @@ export function isUnstorable(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === '22021';
 }
 
+/** Whether a row was refused because another has the same unique value. drizzle wraps what the driver threw. */
+export function isDuplicate(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return code === '23505' || cause?.code === '23505';
+}
+
 /** How long to go on. */
 export interface RetryOptions {
   clock: Clock;
