@@ -1,5 +1,5 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
@@ -12,7 +12,7 @@ import { buildAttempts } from './attempts/build-attempts.ts';
 import type { AttemptParts } from './attempts/build-attempts.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
-import { lockFolder } from './folder-lock.ts';
+import { takeDataFolder } from './data-folder.ts';
 import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
@@ -61,7 +61,7 @@ class BuiltAgent implements Agent {
   readonly #inbound: Inbound;
   readonly #stopping = new AbortController();
   readonly #services: Service[];
-  #unlock: () => Promise<void> = async () => undefined;
+  #unlock: () => void = () => undefined;
   #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
 
   constructor(config: AgentConfig, logger: Logger, clock: Clock, random: Random) {
@@ -80,8 +80,7 @@ class BuiltAgent implements Agent {
 
   async start(): Promise<{ address: string; machineId: string }> {
     const { dataDir, virtualGpus } = this.#config;
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    this.#unlock = await lockFolder(dataDir);
+    this.#unlock = await takeDataFolder(dataDir);
     // Nothing of an earlier run lives any more.
     await rm(join(dataDir, 'scratch'), { recursive: true, force: true });
     const id = await machineId(dataDir, this.#random);
@@ -102,7 +101,7 @@ class BuiltAgent implements Agent {
     await stopAll(this.#services, this.#logger);
     this.#parts.lease.close();
     await this.#parts.spool.close();
-    await this.#unlock();
+    this.#unlock();
     this.#logger.info('agent stopped');
   }
 

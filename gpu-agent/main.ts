@@ -4,7 +4,7 @@ import { createLogger } from '../core/runtime/logger.ts';
 import { buildAgent } from './app.ts';
 import { readAgentConfig } from './config.ts';
 import type { AgentConfig } from './config.ts';
-import { FolderInUseError } from './folder-lock.ts';
+import { DataFolderError } from './data-folder.ts';
 
 const config = readConfig();
 const logger = createLogger('agent', config.logLevel);
@@ -27,7 +27,7 @@ try {
   const { address } = await agent.start();
   process.send?.({ ready: true, address });
 } catch (error) {
-  if (error instanceof FolderInUseError) process.stderr.write(`${error.message}\n`);
+  if (error instanceof DataFolderError) process.stderr.write(`${error.message}\n`);
   else logger.fatal({ err: error }, 'agent did not start');
   process.exit(1);
 }

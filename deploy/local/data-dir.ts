@@ -1,10 +1,9 @@
 /** The data folder: where each thing in it is, and that only one launcher uses it at a time. */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { makeFolder } from './make-folder.ts';
+import { FolderLockedError, lockFolder } from '../../core/runtime/folder-lock.ts';
+import { makeFolder } from '../../core/runtime/make-folder.ts';
 import { UsageError } from './options.ts';
 
 /** Paths inside the data folder. */
@@ -100,15 +99,12 @@ export async function claimDataDir(data: DataDir, launcherFile: string): Promise
   };
 }
 
-/** A socket in Linux's abstract namespace, which the kernel frees with the process however that ends; elsewhere the process id must do. */
-function lock(data: DataDir): Promise<() => void> {
-  if (process.platform !== 'linux') return Promise.resolve(() => undefined);
-  const name = createHash('sha256').update(realpathSync(data.dir)).digest('hex').slice(0, 32);
-  const server = createServer((socket) => socket.destroy()).unref();
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'EADDRINUSE' ? alreadyRuns(data) : error));
-    server.listen({ path: `\0slipway-launcher-${name}` }, () => resolve(() => { server.close(); }));
-  });
+async function lock(data: DataDir): Promise<() => void> {
+  try {
+    return await lockFolder(data.dir, 'launcher');
+  } catch (error) {
+    throw error instanceof FolderLockedError ? alreadyRuns(data) : error;
+  }
 }
 
 function earlierPid(data: DataDir): number | undefined {

@@ -1,0 +1,23 @@
+/**
+ * Lets one process at a time use a folder. The lock is a socket in Linux's abstract namespace, which the kernel frees with the process
+ * however that ends; elsewhere there is no lock.
+ */
+import { createHash } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import { createServer } from 'node:net';
+
+/** Another process has the folder. */
+export class FolderLockedError extends Error {}
+
+/** Takes the folder, which must exist, for one kind of process. Answers what gives it back. FolderLockedError: another one has it. */
+export async function lockFolder(folder: string, kind: string): Promise<() => void> {
+  if (process.platform !== 'linux') return () => undefined;
+  const name = createHash('sha256').update(await realpath(folder)).digest('hex').slice(0, 32);
+  const server = createServer((socket) => socket.destroy()).unref();
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new FolderLockedError(`another ${kind} uses ${folder}`) : error);
+    });
+    server.listen({ path: `\0slipway-${kind}-${name}` }, () => resolve(() => { server.close(); }));
+  });
+}
