@@ -13,6 +13,7 @@ import { openaiRoutes } from './openai/routes.ts';
 import { AccessCache } from './plugins/access-cache.ts';
 import type { CheckAccess } from './plugins/access-cache.ts';
 import type { GateParts } from './plugins/authenticate.ts';
+import { BodyBudget } from './plugins/body-budget.ts';
 import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
@@ -38,6 +39,10 @@ const ID_LENGTH_MAX = 1_024;
 /** Longest time for a request's headers, in milliseconds. */
 const HEADERS_MS = 20_000;
 
+const MIB = 1024 * 1024;
+/** One account's bodies may take up this part of the room for all. */
+const ACCOUNT_SHARE = 4;
+
 /** Time for running requests to end when the process stops, in milliseconds. */
 const STOP_GRACE_MS = 5_000;
 
@@ -49,7 +54,8 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   const app = buildApp(config);
   addRequestState(app);
   logRequests(app, clock, logger);
-  readRawBodies(app, { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, clock);
+  const budget = new BodyBudget({ bytesMax: config.bodiesMib * MIB, accountBytesMax: config.bodiesMib * MIB / ACCOUNT_SHARE });
+  readRawBodies(app, { patience: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget, clock });
   handleErrors(app, queueErrorShape, logger);
   handleUnknownRoutes(app);
 

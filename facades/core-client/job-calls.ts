@@ -33,9 +33,9 @@ export class JobCalls {
     return jobOf(await this.#pipeline.open(apiKey, { $case: 'submit', value: request }).answer);
   }
 
-  /** Stores a job and waits for its end, at most `request.waitMs`. */
-  submitAndWait(apiKey: string, request: SubmitJobRequest): OpenCall<Job> {
-    if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request);
+  /** Stores a job and waits for its end, at most `request.waitMs`. `onStored` is called when nothing here needs a large input any more. */
+  submitAndWait(apiKey: string, request: SubmitJobRequest, onStored = (): void => undefined): OpenCall<Job> {
+    if (isLarge(request)) return this.#submitAloneAndWait(apiKey, request, onStored);
     return jobCall(this.#pipeline.open(apiKey, { $case: 'submitAndWait', value: request }, { waitMs: request.waitMs }));
   }
 
@@ -89,15 +89,19 @@ export class JobCalls {
     return present(response.job);
   }
 
-  #submitAloneAndWait(apiKey: string, request: SubmitJobRequest): OpenCall<Job> {
+  #submitAloneAndWait(apiKey: string, request: SubmitJobRequest, onStored: () => void): OpenCall<Job> {
     let abandoned = false;
     let waiting: OpenCall<Job> | undefined;
     const startedMs = this.#clock.monotonicMs();
+    // Nothing below may hold the request: its input must not stay in memory for as long as the wait takes.
+    const { endpointId, waitMs } = request;
+    const stored = this.#submitAlone(apiKey, request);
     const run = async (): Promise<Job> => {
-      const job = await this.#submitAlone(apiKey, request);
-      const leftMs = Math.round(request.waitMs - (this.#clock.monotonicMs() - startedMs));
+      const job = await stored;
+      onStored();
+      const leftMs = Math.round(waitMs - (this.#clock.monotonicMs() - startedMs));
       if (abandoned || leftMs <= 0 || isFinal(job.state)) return job;
-      waiting = this.wait(apiKey, { endpointId: request.endpointId, jobId: job.id, waitMs: leftMs });
+      waiting = this.wait(apiKey, { endpointId, jobId: job.id, waitMs: leftMs });
       return waiting.answer;
     };
     const abandon = (): void => {

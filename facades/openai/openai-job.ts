@@ -15,6 +15,8 @@ export interface OpenaiJobOptions {
   endpointId: string;
   input: Buffer;
   live: LiveResponse;
+  /** The input is held no more. */
+  onStored(): void;
 }
 
 const CHUNKS_PER_READ = 1_000;
@@ -22,19 +24,22 @@ const CHUNKS_PER_READ = 1_000;
 /** See the file's first line. Every method throws CoreError. */
 export class OpenaiJob {
   readonly #parts: QueueParts;
-  readonly #options: OpenaiJobOptions;
+  readonly #options: Omit<OpenaiJobOptions, 'input'>;
+  /** Until it has been submitted. */
+  #input: Buffer;
   #id = '';
 
-  constructor(parts: QueueParts, options: OpenaiJobOptions) {
+  constructor(parts: QueueParts, { input, ...options }: OpenaiJobOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#input = input;
   }
 
   /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. */
   async finish(): Promise<Job | undefined> {
     const { jobs } = this.#parts;
-    const { apiKey, endpointId, live } = this.#options;
-    let job = await this.#whileListening(jobs.submitAndWait(apiKey, this.#request()));
+    const { apiKey, endpointId, live, onStored } = this.#options;
+    let job = await this.#whileListening(jobs.submitAndWait(apiKey, this.#request(), onStored));
     this.#id = job.id;
     while (!isFinal(job.state) && !live.closed) {
       job = await this.#whileListening(jobs.wait(apiKey, { endpointId, jobId: job.id, waitMs: WAIT_MS_MAX }));
@@ -45,8 +50,9 @@ export class OpenaiJob {
   /** Stores the job and hands over its chunks page by page until it is final or the client has gone. */
   async *pages(): AsyncGenerator<ReadChunksResponse> {
     const { jobs } = this.#parts;
-    const { apiKey, live } = this.#options;
+    const { apiKey, live, onStored } = this.#options;
     this.#id = (await jobs.submit(apiKey, this.#request())).id;
+    onStored();
     let cursor: ChunkCursor = LOG_START;
     while (!live.closed) {
       const page = await this.#whileListening(this.#read(cursor, WAIT_MS_MAX));
@@ -98,7 +104,9 @@ export class OpenaiJob {
   }
 
   #request(): SubmitJobRequest {
-    const { endpointId, input } = this.#options;
+    const { endpointId } = this.#options;
+    const input = this.#input;
+    this.#input = Buffer.alloc(0);
     const requestId = this.#parts.random.uuid();
     const rest = { webhook: '', policy: undefined, s3Config: undefined, idempotencyKey: '' };
     return { endpointId, requestId, kind: SubmitKind.SYNC, input, waitMs: WAIT_MS_MAX, ...rest };

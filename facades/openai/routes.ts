@@ -1,10 +1,10 @@
 /** The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job (compat.md 1.10). */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { queueGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors, openaiErrorShape } from '../plugins/error-handler.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
 import { LiveResponse } from '../queue/live-response.ts';
 import { endpointIdOf } from '../queue/queue-parts.ts';
 import type { QueueHandler, QueueParts } from '../queue/queue-parts.ts';
@@ -25,10 +25,17 @@ export function openaiRoutes(app: FastifyInstance, parts: QueueParts, gate: Gate
 
 function openai(parts: QueueParts): QueueHandler {
   return async (request, reply) => {
-    const path = (request.params as { '*': string })['*'];
-    const { input, streaming } = readOpenaiRequest(path, request.method === 'GET' ? undefined : bodyBytes(request.body));
     const live = new LiveResponse(reply);
-    const job = new OpenaiJob(parts, { apiKey: request.caller.apiKey, endpointId: endpointIdOf(request), input, live });
+    const { job, streaming } = prepare(parts, request, live);
     return streaming ? answerStream(job, live, reply, parts.clock) : answerWhole(job, reply);
   };
+}
+
+/** Apart, so that a large body is held no longer than it takes to store it. */
+function prepare(parts: QueueParts, request: FastifyRequest, live: LiveResponse): { job: OpenaiJob; streaming: boolean } {
+  const path = (request.params as { '*': string })['*'];
+  const { input, streaming } = readOpenaiRequest(path, request.method === 'GET' ? undefined : bodyBytes(request.body));
+  const { apiKey } = request.caller;
+  const job = new OpenaiJob(parts, { apiKey, endpointId: endpointIdOf(request), input, live, onStored: () => dropBody(request) });
+  return { job, streaming };
 }

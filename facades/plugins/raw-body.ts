@@ -3,11 +3,13 @@
  * without a body (compat.md 1.3). A faulty body is handed to the route as an error instead of being thrown here, because Fastify
  * would then close the connection under a client that is still sending, which never sees the answer.
  */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { SlowBody } from './public-error.ts';
+import type { BodyBudget, BodyPlace } from './body-budget.ts';
+import { SlowBody, TooManyRequests } from './public-error.ts';
+import type { Caller } from './request-state.ts';
 
 /** A body, or what is wrong with it. */
 export type RawBody = Buffer | CoreError;
@@ -24,17 +26,32 @@ export interface BodyPatience {
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-/** Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. */
-export function readRawBodies(app: FastifyInstance, patience: BodyPatience, clock: Clock): void {
+/** What reading bodies needs. */
+export interface BodyParts {
+  patience: BodyPatience;
+  budget: BodyBudget;
+  clock: Clock;
+}
+
+/**
+ * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A body counts in the budget until its
+ * answer has gone or `dropBody` is called.
+ */
+export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
   app.removeAllContentTypeParsers();
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw;
     request.sentContentType = headers['content-type'] ?? '';
     headers['content-type'] = undefined;
+    // Only a request with a body gets a place; its reader is not told of the reply.
+    if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) {
+      reply.raw.once('close', () => places.get(request.raw)?.release());
+    }
     done();
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
-    new BodyReader(request.raw, request.bodyBytesMax, patience, clock, (body) => done(null, body)).start(response(request));
+    const limits = { bytesMax: request.bodyBytesMax, accountId: (request.caller as Caller | undefined)?.accountId ?? '' };
+    new BodyReader(request.raw, limits, parts, (body) => done(null, body)).start(response(request));
   });
   // A client that asks before it sends is told to go on only when its body is wanted.
   app.server.on('checkContinue', (request: IncomingMessage, reply: ServerResponse) => {
@@ -50,7 +67,14 @@ export function bodyBytes(body: unknown): Buffer {
   return body as Buffer;
 }
 
+/** The body is needed no more: whoever waits for room may have its place. The caller must not keep the bytes either. */
+export function dropBody(request: FastifyRequest): void {
+  request.body = undefined;
+  places.get(request.raw)?.release();
+}
+
 const repliesToContinue = new WeakMap<IncomingMessage, ServerResponse>();
+const places = new WeakMap<IncomingMessage, BodyPlace>();
 
 function response(request: { raw: IncomingMessage }): ServerResponse | undefined {
   return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);
@@ -59,32 +83,47 @@ function response(request: { raw: IncomingMessage }): ServerResponse | undefined
 class BodyReader {
   readonly #request: IncomingMessage;
   readonly #bytesMax: number;
-  readonly #patience: BodyPatience;
-  readonly #clock: Clock;
+  readonly #accountId: string;
+  readonly #parts: BodyParts;
   readonly #done: (body: RawBody) => void;
-  readonly #pieces: Buffer[] = [];
+  #pieces: Buffer[] = [];
   #bytes = 0;
   #deadlineMs = 0;
   #patienceEnds: Timer | undefined;
   #finished = false;
 
-  constructor(request: IncomingMessage, bytesMax: number, patience: BodyPatience, clock: Clock, done: (body: RawBody) => void) {
+  constructor(request: IncomingMessage, limits: { bytesMax: number; accountId: string }, parts: BodyParts, done: (body: RawBody) => void) {
     this.#request = request;
-    this.#bytesMax = bytesMax;
-    this.#patience = patience;
-    this.#clock = clock;
+    this.#bytesMax = limits.bytesMax;
+    this.#accountId = limits.accountId;
+    this.#parts = parts;
     this.#done = done;
   }
 
   start(waitingForContinue: ServerResponse | undefined): void {
     const request = this.#request;
-    request.on('data', (piece: Buffer) => this.#add(piece));
-    if (Number(request.headers['content-length'] ?? 0) > this.#bytesMax) return this.#refuse();
-    waitingForContinue?.writeContinue();
-    request.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
+    const { clock, patience, budget } = this.#parts;
+    const length = Number(request.headers['content-length'] ?? this.#bytesMax);
+    if (length > this.#bytesMax) {
+      this.#listen();
+      return this.#refuse();
+    }
+    this.#deadlineMs = clock.monotonicMs() + patience.totalMs;
     request.once('close', () => this.#abort());
-    this.#deadlineMs = this.#clock.monotonicMs() + this.#patience.totalMs;
-    this.#waitForPiece();
+    const noRoom = (): void => this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
+    this.#patienceEnds = clock.after(patience.totalMs, noRoom);
+    places.set(request, budget.acquire(this.#accountId, length, () => {
+      this.#listen();
+      waitingForContinue?.writeContinue();
+      this.#waitForPiece();
+    }));
+    // Its client left before there was anything to hear it.
+    if (request.destroyed) this.#abort();
+  }
+
+  #listen(): void {
+    this.#request.on('data', (piece: Buffer) => this.#add(piece));
+    this.#request.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
   }
 
   #add(piece: Buffer): void {
@@ -98,14 +137,13 @@ class BodyReader {
 
   #waitForPiece(): void {
     this.#patienceEnds?.cancel();
-    const { idleMs, totalMs } = this.#patience;
-    const leftMs = this.#deadlineMs - this.#clock.monotonicMs();
+    const { clock, patience: { idleMs, totalMs } } = this.#parts;
+    const leftMs = this.#deadlineMs - clock.monotonicMs();
     const text = leftMs < idleMs ? `The body did not arrive within ${totalMs / 1000} s.` : `No part of the body arrived for ${idleMs / 1000} s.`;
-    this.#patienceEnds = this.#clock.after(Math.max(0, Math.min(idleMs, leftMs)), () => this.#finish(new SlowBody(text)));
+    this.#patienceEnds = clock.after(Math.max(0, Math.min(idleMs, leftMs)), () => this.#finish(new SlowBody(text)));
   }
 
   #refuse(): void {
-    this.#pieces.length = 0;
     this.#finish(new CoreError('PAYLOAD_TOO_LARGE', `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`));
     this.#request.resume();
   }
@@ -119,6 +157,11 @@ class BodyReader {
     if (this.#finished) return;
     this.#finished = true;
     this.#patienceEnds?.cancel();
+    // The request lives as long as its answer takes; the pieces need not.
+    this.#pieces = [];
+    const place = places.get(this.#request);
+    if (body instanceof Error) place?.release();
+    else place?.shrink(body.length);
     this.#done(body);
   }
 }

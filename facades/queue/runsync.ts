@@ -1,7 +1,10 @@
 /** POST /runsync: stores a job and waits for its end (spec.md 4.2). When the wait ends first, the job runs on and a receipt is answered. */
+import type { FastifyRequest } from 'fastify';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../core-client/job-calls.ts';
-import { bodyBytes } from '../plugins/raw-body.ts';
+import type { OpenCall } from '../core-client/pipeline-client.ts';
+import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
 import { presentJob, presentReceipt, publicStatus } from './present-job.ts';
 import { runsyncWaitMs } from './query-numbers.ts';
 import { endpointIdOf, sendJson, whileConnected } from './queue-parts.ts';
@@ -9,18 +12,22 @@ import type { QueueHandler, QueueParts } from './queue-parts.ts';
 import { readSubmission } from './submission.ts';
 
 /** The route. */
-export function runsync({ jobs, random }: QueueParts): QueueHandler {
+export function runsync(parts: QueueParts): QueueHandler {
   return async (request, reply) => {
-    const waitMs = runsyncWaitMs(request.query);
-    const submission = readSubmission(bodyBytes(request.body), request.headers['idempotency-key']);
-    const call = jobs.submitAndWait(request.caller.apiKey, {
-      ...submission,
-      endpointId: endpointIdOf(request),
-      requestId: random.uuid(),
-      kind: SubmitKind.SYNC,
-      waitMs,
-    });
-    const job = await whileConnected(reply, call);
+    const job = await whileConnected(reply, submit(parts, request));
     return sendJson(reply, isFinal(job.state) ? presentJob(job) : presentReceipt(job.id, publicStatus(job.state)));
   };
+}
+
+/** Apart, so that a large input is held no longer than it takes to store it. */
+function submit({ jobs, random }: QueueParts, request: FastifyRequest): OpenCall<Job> {
+  const waitMs = runsyncWaitMs(request.query);
+  const submission = readSubmission(bodyBytes(request.body), request.headers['idempotency-key']);
+  return jobs.submitAndWait(request.caller.apiKey, {
+    ...submission,
+    endpointId: endpointIdOf(request),
+    requestId: random.uuid(),
+    kind: SubmitKind.SYNC,
+    waitMs,
+  }, () => dropBody(request));
 }

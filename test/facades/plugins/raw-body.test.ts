@@ -5,28 +5,41 @@ import type { AddressInfo, Socket } from 'node:net';
 import { fastify } from 'fastify';
 import t from 'tap';
 import type { Test } from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
+import { delay, systemClock } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { BodyBudget } from '../../../facades/plugins/body-budget.ts';
 import { handleErrors, queueErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { bodyBytes, readRawBodies } from '../../../facades/plugins/raw-body.ts';
+import { bodyBytes, dropBody, readRawBodies } from '../../../facades/plugins/raw-body.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 const MAX = 1_000;
 
-async function setup(t: Test, patience = { idleMs: 10_000, totalMs: 10_000 }) {
+async function setup(t: Test, patience = { idleMs: 10_000, totalMs: 10_000 }, room = { bytesMax: 100_000, accountBytesMax: 50_000 }) {
   const app = fastify();
   addRequestState(app);
-  readRawBodies(app, patience, systemClock);
+  readRawBodies(app, { patience, budget: new BodyBudget(room), clock: systemClock });
   handleErrors(app, queueErrorShape, createLogger('test', 'silent'));
   const onRequest = async (request: { bodyBytesMax: number; headers: Record<string, unknown> }): Promise<void> => {
     request.bodyBytesMax = MAX;
     if (request.headers['authorization'] === 'no') throw Object.assign(new Error('no key'), { statusCode: 401 });
   };
   app.post('/', { onRequest }, async (request) => ({ size: bodyBytes(request.body).length, type: request.sentContentType }));
+  /** Answers only when the test says so; drops its body before that when it is told to. */
+  const held: (() => void)[] = [];
+  app.post('/held', { onRequest }, async (request) => {
+    if (bodyBytes(request.body).includes('drop')) dropBody(request);
+    await new Promise<void>((resolve) => { held.push(resolve); });
+    return {};
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  t.teardown(() => app.close());
+  t.teardown(() => {
+    for (const answer of held) answer();
+    app.server.closeAllConnections();
+    return app.close();
+  });
   const { port } = app.server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/`, port };
+  return { url: `http://127.0.0.1:${port}/`, port, held };
 }
 
 /** Sends raw bytes and returns what comes back until the connection ends or `until` shows up. */
@@ -105,6 +118,46 @@ t.test('a refused body is thrown away only so far, with and without content-leng
     t.match(answer, /400 Bad Request/, head);
     t.ok(sent >= 64 && sent < 150, `${head}: ended after ${sent} MiB`);
   }
+});
+
+t.test('bodies wait for room, and get it when an answer has gone, a body was dropped or a client left', async (t) => {
+  const { url, held } = await setup(t, undefined, { bytesMax: 1_500, accountBytesMax: 1_500 });
+  const post = async (path: string, body: string, signal?: AbortSignal): Promise<{ status: number; text: string }> => {
+    const response = await fetch(url + path, { method: 'POST', body, signal: signal ?? null });
+    return { status: response.status, text: await response.text() };
+  };
+  const first = post('held', 'x'.repeat(MAX));
+  await waitFor('the first', () => held.length === 1);
+  const second = post('', 'x'.repeat(MAX));
+  const small = await post('', 'x'.repeat(400));
+  t.equal(small.status, 200, 'what fits is not kept waiting by what does not');
+  t.equal(await Promise.race([second, delay(systemClock, 100).then(() => 'waits')]), 'waits');
+  held[0]!();
+  t.equal((await first).status, 200);
+  t.match((await second).text, `"size":${MAX}`);
+  const dropped = post('held', 'drop'.repeat(MAX / 4));
+  await waitFor('the third', () => held.length === 2);
+  t.equal((await post('', 'x'.repeat(MAX))).status, 200, 'beside a body that was dropped');
+  held[1]!();
+  await dropped;
+  const leave = new AbortController();
+  const left = post('held', 'x'.repeat(MAX), leave.signal).catch(() => 'left');
+  await waitFor('the fourth', () => held.length === 3);
+  leave.abort();
+  t.equal(await left, 'left');
+  t.equal((await post('', 'x'.repeat(MAX))).status, 200, 'after a client that left');
+});
+
+t.test('a body that finds no room in time is refused', async (t) => {
+  const { url, held } = await setup(t, { idleMs: 10_000, totalMs: 100 }, { bytesMax: 1_500, accountBytesMax: 1_500 });
+  const first = fetch(`${url}held`, { method: 'POST', body: 'x'.repeat(MAX) });
+  await waitFor('the first', () => held.length === 1);
+  const second = await fetch(url, { method: 'POST', body: 'x'.repeat(MAX) });
+  t.equal(second.status, 429);
+  t.equal(second.headers.get('retry-after'), '1');
+  await second.text();
+  held[0]!();
+  await (await first).text();
 });
 
 t.test('a body that stops arriving', async (t) => {

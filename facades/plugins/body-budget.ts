@@ -1,0 +1,75 @@
+/**
+ * Bounds the bytes of request bodies in memory, in all and of one account. Who finds no room waits: its body stays in the network until
+ * others have gone. Accounts wait apart, so that one that sends too much keeps no other waiting.
+ */
+
+/** Room for one body, or the wait for it. */
+export interface BodyPlace {
+  /** Keeps only this much of the room. */
+  shrink(bytes: number): void;
+  /** Gives the room back, or ends the wait. Harmless when repeated. */
+  release(): void;
+}
+
+/** How many bytes there may be. */
+export interface BodyBudgetOptions {
+  bytesMax: number;
+  /** Of one account. At least the largest body. */
+  accountBytesMax: number;
+}
+
+interface Waiting {
+  accountId: string;
+  bytes: number;
+  begin(): void;
+}
+
+/** See the file's first lines. */
+export class BodyBudget {
+  readonly #options: BodyBudgetOptions;
+  readonly #ofAccount = new Map<string, number>();
+  readonly #waiting = new Set<Waiting>();
+  #used = 0;
+
+  constructor(options: BodyBudgetOptions) {
+    this.#options = options;
+  }
+
+  /** Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. */
+  acquire(accountId: string, bytes: number, begin: () => void): BodyPlace {
+    const wish: Waiting = { accountId, bytes, begin };
+    this.#waiting.add(wish);
+    this.#pump();
+    return {
+      shrink: (left) => {
+        if (this.#waiting.has(wish) || left >= wish.bytes) return;
+        this.#count(wish, left - wish.bytes);
+        wish.bytes = left;
+        this.#pump();
+      },
+      release: () => {
+        if (!this.#waiting.delete(wish)) this.#count(wish, -wish.bytes);
+        wish.bytes = 0;
+        this.#pump();
+      },
+    };
+  }
+
+  /** First come, first served, but an account without room does not stop those behind it. */
+  #pump(): void {
+    for (const wish of this.#waiting) {
+      if ((this.#ofAccount.get(wish.accountId) ?? 0) + wish.bytes > this.#options.accountBytesMax) continue;
+      if (this.#used + wish.bytes > this.#options.bytesMax) return;
+      this.#waiting.delete(wish);
+      this.#count(wish, wish.bytes);
+      wish.begin();
+    }
+  }
+
+  #count({ accountId }: Waiting, change: number): void {
+    this.#used += change;
+    const ofAccount = (this.#ofAccount.get(accountId) ?? 0) + change;
+    if (ofAccount > 0) this.#ofAccount.set(accountId, ofAccount);
+    else this.#ofAccount.delete(accountId);
+  }
+}

@@ -1,0 +1,35 @@
+/** Room for request bodies: a share for each account, first come first served, nobody waits for an account that has used up its own. */
+import t from 'tap';
+import { BodyBudget } from '../../../facades/plugins/body-budget.ts';
+
+t.test('an account has its share, and keeps no other waiting', async (t) => {
+  const budget = new BodyBudget({ bytesMax: 100, accountBytesMax: 40 });
+  const begun: string[] = [];
+  const ask = (account: string, bytes: number, name = account) => budget.acquire(account, bytes, () => begun.push(name));
+  const first = ask('a', 30);
+  const second = ask('a', 20, 'a2');
+  ask('b', 40);
+  t.same(begun, ['a', 'b'], 'at once, where there is room');
+  second.release();
+  first.release();
+  t.same(begun, ['a', 'b'], 'one that gave up waiting does not begin');
+});
+
+t.test('first come, first served, by what is given back', async (t) => {
+  const budget = new BodyBudget({ bytesMax: 100, accountBytesMax: 100 });
+  const begun: string[] = [];
+  const ask = (account: string, bytes: number) => budget.acquire(account, bytes, () => begun.push(account));
+  const first = ask('a', 90);
+  ask('b', 50);
+  const third = ask('c', 10);
+  t.same(begun, ['a'], 'a small one does not overtake for ever');
+  first.shrink(50);
+  t.same(begun, ['a', 'b']);
+  first.release();
+  first.release();
+  first.shrink(1);
+  t.same(begun, ['a', 'b', 'c'], 'given back once');
+  third.release();
+  ask('d', 51);
+  t.same(begun, ['a', 'b', 'c'], 'what others hold still counts');
+});
