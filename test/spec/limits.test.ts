@@ -38,7 +38,8 @@ async function refused(t: Test, policy: Record<string, unknown>): Promise<void> 
   const answer = await parked.call('POST', '/run', { input: {}, policy });
   t.equal(answer.status, 400, JSON.stringify(policy));
   t.match(answer.json, { code: 'invalid_policy', error: String }, JSON.stringify(policy));
-  t.equal(await rows.count(), before, 'nothing was stored');
+  // Fewer, when a job of an earlier test expires just now.
+  t.ok(await rows.count() <= before, 'nothing was stored');
 }
 
 t.test('/runsync payload | 20 MB max', async (t) => {
@@ -60,7 +61,8 @@ t.test('/run payload | 10 MB max', async (t) => {
   const tooLarge = await jobs.call('POST', '/run', bodyOfSize(10 * MIB + 1).body);
   t.equal(tooLarge.status, 400);
   t.match(tooLarge.json, { code: 'payload_too_large', error: String });
-  t.equal(await rows.count(), before, 'nothing was stored');
+  // Fewer, when a job of an earlier test expires just now.
+  t.ok(await rows.count() <= before, 'nothing was stored');
 });
 
 t.test('Streamed chunk | 1 MB max: a longer text is split between code points and nothing of it is lost', async (t) => {
