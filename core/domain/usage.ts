@@ -18,6 +18,8 @@ export interface UsageQuery {
   endMs: number;
   subjectId: string;
   endpointId: string;
+  /** Of workers only those of these endpoints, which are all that the caller may see; empty: of all. */
+  visibleEndpointIds: readonly string[];
   gpuTypeIds: string[];
   dataCenterIds: string[];
   templateId: string;

@@ -4,6 +4,7 @@ import type { Key, KeyPermissions, KeyServiceServer } from '../../proto/gen/slip
 import type { Access } from '../access/access.ts';
 import { createKey } from '../access/create-key.ts';
 import type { KeyContext, KeyWish } from '../access/create-key.ts';
+import { listKeys } from '../access/list-keys.ts';
 import { revokeKey } from '../access/revoke-key.ts';
 import { unauthorized } from '../domain/access.ts';
 import type { Caller, Permission } from '../domain/access.ts';
@@ -29,8 +30,8 @@ export function keyHandlers(access: Access, context: KeyContext, onRevoked: (key
       return { key: keyToMessage(key), secret };
     }),
     listKeys: unary(logger, async (request, apiKey) => {
-      const accountId = await accountOf(access, apiKey, request.accountId);
-      return { keys: (await context.keys.list(accountId)).map(keyToMessage) };
+      const { accountId, only } = await listOf(access, apiKey, request.accountId);
+      return { keys: (await listKeys(context.keys, accountId, only)).map(keyToMessage) };
     }),
     revokeKey: unary(logger, async ({ id }, apiKey) => {
       await revokeKey(context.keys, await access.caller(apiKey), id, onRevoked);
@@ -47,13 +48,13 @@ function keyToMessage(key: ApiKey): Key {
   };
 }
 
-/** The caller's own account; the operator names one. */
-async function accountOf(access: Access, apiKey: string, named: string): Promise<string> {
-  const caller = await access.caller(apiKey);
-  if (caller.scope === 'ROOT' && named !== '') return named;
+/** Whose keys: the caller's own account, or the one that the operator names; and the endpoints that they may be about, empty = all. */
+async function listOf(access: Access, apiKey: string, named: string): Promise<{ accountId: string; only: readonly string[] }> {
+  const { scope, endpointIds: only } = await access.caller(apiKey);
+  if (scope === 'ROOT' && named !== '') return { accountId: named, only };
   const { accountId } = await ownAccount(access, apiKey, false);
   if (named !== '' && named !== accountId) throw unauthorized();
-  return accountId;
+  return { accountId, only };
 }
 
 function permissionsFromMessage({ management, jobs }: KeyPermissions): Caller['permissions'] {

@@ -13,9 +13,10 @@ import { usageToMessage, usageWishFromMessage } from './usage-messages.ts';
 export function usageHandlers(access: Access, context: UsageContext, logger: Logger): UsageServiceServer {
   return {
     listUsage: unary(logger, async (request, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
       const wish = usageWishFromMessage(request);
-      return { records: (await listUsage(context, accountId, wish)).map((record) => usageToMessage(record, wish.grouping)) };
+      const records = await listUsage(context, accountId, wish, caller.endpointIds);
+      return { records: records.map((record) => usageToMessage(record, wish.grouping)) };
     }),
     listPrices: unary(logger, async (_request, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT' });

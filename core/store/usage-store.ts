@@ -75,6 +75,7 @@ export class UsageStore {
 
   /** The spans that are meant, cut to the time that was asked for: the first parts of a WITH. */
   #spans({ accountId, startMs, endMs, ...query }: Asked) {
+    const visible = [...query.visibleEndpointIds];
     return this.#database.sql`
       asked AS (
         SELECT to_timestamp(${startMs}::float8 / 1000) AT TIME ZONE 'UTC' AS since,
@@ -87,6 +88,7 @@ export class UsageStore {
           AND coalesce(s.ended_at, now()) > to_timestamp(${startMs}::float8 / 1000)
           AND (${query.subjectId} = '' OR s.subject_id = ${query.subjectId})
           AND (${query.endpointId} = '' OR s.endpoint_id = ${query.endpointId})
+          AND (s.kind <> 'WORKER' OR cardinality(${visible}::text[]) = 0 OR s.endpoint_id = ANY(${visible}::text[]))
           AND (cardinality(${query.gpuTypeIds}::text[]) = 0 OR s.gpu_type_id = ANY(${query.gpuTypeIds.map(sameCard)}::text[]))
           AND (cardinality(${query.dataCenterIds}::text[]) = 0 OR s.locations && ${query.dataCenterIds}::text[])
           AND (${query.templateId} = '' OR s.template_id = ${query.templateId})

@@ -67,6 +67,9 @@ t.test('who may do what', async (t) => {
   const listed = await call(clients.endpoints, 'listEndpoints', {}, keys.one!);
   t.same(listed.endpoints.map((endpoint) => endpoint.id), [mine], 'a restricted key sees its endpoints');
   t.same((await call(clients.endpoints, 'listEndpoints', {}, keys.stranger!)).endpoints, []);
+  await core.newKey(KeyScope.ALL, [mine, other]);
+  const shown = (await call(clients.keys, 'listKeys', { accountId: '' }, keys.one!)).keys;
+  t.same([...new Set(shown.map((key) => String(key.endpointIds)))], [mine], 'and the keys for nothing else');
 });
 
 t.test('permissions belong to restricted keys, and only to them', async (t) => {

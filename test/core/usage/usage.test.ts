@@ -91,6 +91,21 @@ t.test('groups and filters', async (t) => {
   for (const [fields, subjects] of filters) t.same((await named(fields)).map(([name]) => name), subjects, JSON.stringify(fields));
 });
 
+t.test('a key for some endpoints sees what their workers used', async (t) => {
+  const core = await startReplicas(t);
+  const [shown, hidden] = [await core.createEndpoint(), await core.createEndpoint()];
+  const span = { from: '2026-05-01T00:00', to: '2026-05-01T01:00' };
+  await addSpan(core, { ...span, subject: 'w1', endpoint: shown });
+  await addSpan(core, { ...span, subject: 'w2', endpoint: hidden });
+  await addSpan(core, { ...span, subject: 'p', kind: 'POD' });
+  const key = await core.newKey(KeyScope.ALL, [shown]);
+  t.same((await usage(core, { grouping: UsageGrouping.ENDPOINT }, key)).map(({ endpointId }) => endpointId), [shown]);
+  t.same(await usage(core, { endpointId: hidden }, key), []);
+  t.same(await usage(core, { subjectId: 'w2' }, key), []);
+  t.equal((await usage(core, { grouping: UsageGrouping.GPU_TYPE }, key))[0]!.billedMs, 3_600_000);
+  t.same((await usage(core, { kind: UsageKind.POD }, key)).map(({ subjectId }) => subjectId), ['p'], 'pods belong to no endpoint');
+});
+
 t.test('refusals', async (t) => {
   const core = await startReplicas(t);
   const bad: [Partial<ListUsageRequest>, RegExp][] = [

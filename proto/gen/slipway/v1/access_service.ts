@@ -1562,7 +1562,7 @@ export const KeyServiceService = {
     responseSerialize: (value: CreateKeyResponse): Buffer => Buffer.from(CreateKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
-  /** Lists the keys of the account, revoked ones included. */
+  /** Lists the keys of the account, revoked ones included. A key for some endpoints sees those that are for no others. */
   listKeys: {
     path: "/slipway.v1.KeyService/ListKeys" as const,
     requestStream: false as const,
@@ -1587,7 +1587,7 @@ export const KeyServiceService = {
 export interface KeyServiceServer extends UntypedServiceImplementation {
   /** Creates a key. With the operator's root key any account and the AGENT scope can be named. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
-  /** Lists the keys of the account, revoked ones included. */
+  /** Lists the keys of the account, revoked ones included. A key for some endpoints sees those that are for no others. */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Revokes a key; it stops working everywhere within 5 s. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
@@ -1610,7 +1610,7 @@ export interface KeyServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the keys of the account, revoked ones included. */
+  /** Lists the keys of the account, revoked ones included. A key for some endpoints sees those that are for no others. */
   listKeys(
     request: ListKeysRequest,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,
