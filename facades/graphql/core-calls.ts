@@ -5,6 +5,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
 import { GRAPHQL_NAMES, withPublicNames } from '../plugins/public-names.ts';
+import type { FieldChanges } from '../rest/mask-fields.ts';
 import type { CoreMessage } from './core-message.ts';
 
 /** What the route puts into every operation's context, and what Mesh adds. */
@@ -40,6 +41,17 @@ export async function callCore<Response>(context: GraphqlContext, service: strin
   if (!reads) context.reads.clear();
   if (answer instanceof Error || answer === null || answer === undefined) throw toGraphqlError(answer);
   return answer as CoreMessage<Response>;
+}
+
+/**
+ * Changes a thing, for instance ('VolumeService', 'NetworkVolume', 'networkVolume'): the fields of `mask` get what `changes` says. An empty
+ * mask is no fault here: the thing is answered as it is.
+ */
+export function updateCore<Response>(
+  context: GraphqlContext, [service, thing, field]: readonly [string, string, string], id: string, { changes, mask }: FieldChanges<object>,
+): Promise<CoreMessage<Response>> {
+  if (mask.length === 0) return callCore<Response>(context, service, `Get${thing}`, { id });
+  return callCore<Response>(context, service, `Update${thing}`, { [field]: { ...changes, id }, updateMask: { paths: mask } });
 }
 
 /** Reads something once for all fields of an operation that need it, however many there are. */

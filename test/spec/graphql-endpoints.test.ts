@@ -76,7 +76,8 @@ t.test('GraphQL endpoints', async (t) => {
     t.match(await save({ id: saveEndpoint.id, type: 'LB', name: 'lb 2' }, 'type name'), { saveEndpoint: { type: 'LB', name: 'lb 2' } });
     t.match(await save({ id: saveEndpoint.id, type: 'LB' }, 'type name'), { saveEndpoint: { type: 'LB', name: 'lb 2' } });
     t.match(await refusal({ id: saveEndpoint.id, type: 'QB' }), { reason: 'INVALID_REQUEST', message: /type/ });
-    t.match(await refusal({ id: saveEndpoint.id }), { reason: 'INVALID_REQUEST' });
+    t.match(await save({ id: saveEndpoint.id }, 'type name'), { saveEndpoint: { type: 'LB', name: 'lb 2' } }, 'nothing to change is no fault');
+    t.match(await refusal({ id: 'nosuch' }), { reason: 'ENDPOINT_NOT_FOUND' });
   });
 
   await t.test('what does not exist here may be named only with nothing in it', async (t) => {

@@ -68,6 +68,7 @@ t.test('GraphQL resources', async (t) => {
     t.match(made, { name: 'models', size: 10, dataCenterId: 'EU-CZ-1' });
     t.match(await ok(`mutation { updateNetworkVolume(input: { id: "${made.id}", size: 20 }) { name size } }`), {
       updateNetworkVolume: { name: 'models', size: 20 } });
+    t.match(await ok(`mutation { updateNetworkVolume(input: { id: "${made.id}" }) { size } }`), { updateNetworkVolume: { size: 20 } });
     t.equal((await refused(`mutation { updateNetworkVolume(input: { id: "${made.id}", size: 5 }) { size } }`)).reason, 'INVALID_REQUEST');
     t.match(await ok('{ myself { networkVolumes { id size } } }'), { myself: { networkVolumes: [{ id: made.id, size: 20 }] } });
     t.same(await ok(`mutation { deleteNetworkVolume(input: { id: "${made.id}" }) }`), { deleteNetworkVolume: null });

@@ -3,7 +3,7 @@ import { GraphQLError } from 'graphql';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GetEndpointResponse, ListEndpointsResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { FieldChanges } from '../../rest/mask-fields.ts';
-import { callCore, once, orNull } from '../core-calls.ts';
+import { callCore, once, orNull, updateCore } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { presentPod } from '../pods/present-pod.ts';
@@ -37,9 +37,8 @@ async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, contex
   return presentEndpoint(created!, context.accountId);
 }
 
-async function updateEndpoint(id: string, { changes, mask }: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
-  const request = { endpoint: { ...changes, id }, updateMask: { paths: mask } };
-  const { endpoint } = await callCore<GetEndpointResponse>(context, SERVICE, 'UpdateEndpoint', request);
+async function updateEndpoint(id: string, fields: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
+  const { endpoint } = await updateCore<GetEndpointResponse>(context, [SERVICE, 'Endpoint', 'endpoint'], id, fields);
   return presentEndpoint(endpoint!, context.accountId);
 }
 

@@ -1,6 +1,6 @@
 /** Fields of pods over PodService. */
 import type { GetPodResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
-import { callCore, orNull } from '../core-calls.ts';
+import { callCore, orNull, updateCore } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { newPod, podJobFields } from './pod-fields.ts';
 import type { PodInput, PodJobInput } from './pod-fields.ts';
@@ -47,8 +47,8 @@ export const podResolvers = {
     podReset: byId('ResetPod'),
     podRestart: byId('RestartPod'),
     podEditJob: (async (_root, { input: { podId, ...job } }, context) => {
-      const { changes, mask } = podJobFields(job);
-      return call(context, 'UpdatePod', { pod: { ...changes, id: podId }, updateMask: { paths: mask } });
+      const { pod } = await updateCore<GetPodResponse>(context, [SERVICE, 'Pod', 'pod'], podId, podJobFields(job));
+      return presentPod(pod!, context.nowMs);
     }) satisfies Resolver<{ input: PodJobInput & { podId: string } }>,
     podTerminate: (async (_root, { input }, context) => {
       await callCore(context, SERVICE, 'DeletePod', { id: input.podId });

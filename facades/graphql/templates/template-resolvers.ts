@@ -1,7 +1,7 @@
 /** Fields of templates over TemplateService. */
 import type { GetTemplateResponse } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { callCore, orNull, toGraphqlError } from '../core-calls.ts';
+import { callCore, orNull, toGraphqlError, updateCore } from '../core-calls.ts';
 import type { Resolver } from '../core-calls.ts';
 import { presentTemplate } from './present-template.ts';
 import { createTemplate, listTemplates, readTemplate } from './read-templates.ts';
@@ -11,11 +11,10 @@ import type { TemplateInput } from './template-fields.ts';
 const SERVICE = 'TemplateService';
 
 const saveTemplate: Resolver<{ input?: TemplateInput | null }> = async (_root, { input }, context) => {
-  const { changes, mask } = templateFields(input ?? {});
+  const fields = templateFields(input ?? {});
   const id = input?.id;
-  if (!id) return presentTemplate(await createTemplate({ serverless: false, ...changes }, context));
-  const request = { template: { ...changes, id }, updateMask: { paths: mask } };
-  const { template } = await callCore<GetTemplateResponse>(context, SERVICE, 'UpdateTemplate', request);
+  if (!id) return presentTemplate(await createTemplate({ serverless: false, ...fields.changes }, context));
+  const { template } = await updateCore<GetTemplateResponse>(context, [SERVICE, 'Template', 'template'], id, fields);
   return presentTemplate(template!);
 };
 

@@ -1,7 +1,7 @@
 /** Fields of network volumes over VolumeService. */
 import type { CreateNetworkVolumeResponse, NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { change, noChanges } from '../../rest/mask-fields.ts';
-import { callCore } from '../core-calls.ts';
+import { callCore, updateCore } from '../core-calls.ts';
 import type { Resolver } from '../core-calls.ts';
 import { listVolumes, presentVolume } from './read-volumes.ts';
 
@@ -28,8 +28,7 @@ export const volumeResolvers = {
       const fields = noChanges<NetworkVolume>();
       change(fields, 'name', input.name ?? undefined);
       change(fields, 'sizeGb', input.size ?? undefined);
-      const request = { networkVolume: { ...fields.changes, id: input.id }, updateMask: { paths: fields.mask } };
-      const { networkVolume } = await callCore<CreateNetworkVolumeResponse>(context, SERVICE, 'UpdateNetworkVolume', request);
+      const { networkVolume } = await updateCore<CreateNetworkVolumeResponse>(context, [SERVICE, 'NetworkVolume', 'networkVolume'], input.id, fields);
       return presentVolume(networkVolume!);
     }) satisfies Resolver<{ input: UpdateInput }>,
     deleteNetworkVolume: (async (_root, { input: { id } }, context) => {
