@@ -100,7 +100,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
     submitAndWait: (submission, signal) => submitAndWait.run(submission, signal),
     get: (key, wish) => reads.get(key, wish),
-    wait: (key, waitMs, signal) => waits.wait(key, waitMs, signal),
+    wait: (key, waitMs, signal, room) => waits.wait(key, waitMs, signal, room),
     readChunks: (key, wish, signal) => chunks.read(key, wish, signal),
     cancel: (key) => cancels.cancel(key),
     retry: (key) => retries.retry(key),

@@ -73,14 +73,18 @@ export interface EndpointHealth {
   workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number };
 }
 
+/** Resolves when the caller has room for a large output in memory. */
+export type Room = () => Promise<void>;
+
 /** What callers ask for. All fail with DomainError. The caller has been authorized before. */
 export interface JobCalls {
   /** Stored when this resolves. */
   submit(submission: Submission): Promise<Job>;
   /** Submits and waits; the wait is `submission.waitMs`. Aborting ends the wait, not the job. */
   submitAndWait(submission: Submission, signal: AbortSignal): Promise<Job>;
-  get(key: JobKey, options: { omitOutput: boolean; ttlMs: number }): Promise<Job>;
-  wait(key: JobKey, waitMs: number, signal: AbortSignal): Promise<Job>;
+  /** `room` is waited for before a large output is read. */
+  get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; room?: Room }): Promise<Job>;
+  wait(key: JobKey, waitMs: number, signal: AbortSignal, room?: Room): Promise<Job>;
   readChunks(key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;
   retry(key: JobKey): Promise<Job>;

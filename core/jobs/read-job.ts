@@ -6,6 +6,7 @@ import type { Job } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Database } from '../store/database.ts';
 import { readJobs, readWholeJob, setRemainingLife } from '../store/job-store.ts';
+import type { Room } from './job-engine.ts';
 import type { JobKey } from './job-events.ts';
 
 interface Wish {
@@ -49,17 +50,19 @@ export class ReadJob {
   }
 
   /** The job as it stands. JOB_NOT_FOUND. */
-  async read(key: JobKey, options: { omitOutput: boolean }): Promise<Job> {
+  async read(key: JobKey, options: { omitOutput: boolean; room?: Room | undefined }): Promise<Job> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const found = await this.#batcher.add({ key, omitOutput: options.omitOutput });
-    return found.outputLeftOut && !options.omitOutput ? await this.#whole.add(key) : found.job;
+    if (!found.outputLeftOut || options.omitOutput) return found.job;
+    await options.room?.();
+    return await this.#whole.add(key);
   }
 
   /**
    * Reads, then sets the remaining life when `ttlMs` is not 0: who fetches a result and lets it go at once must still get it.
    * JOB_NOT_FOUND; INVALID_REQUEST: bad ttl.
    */
-  async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number }): Promise<Job> {
+  async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; room?: Room }): Promise<Job> {
     const { ttlMs } = options;
     if (ttlMs !== 0) checkRemainingLife(ttlMs);
     const job = await this.read(key, options);

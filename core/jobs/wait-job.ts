@@ -13,6 +13,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
 import type { Database } from '../store/database.ts';
 import { readJobs } from '../store/job-store.ts';
+import type { Room } from './job-engine.ts';
 import type { JobEvents, JobKey } from './job-events.ts';
 import { jobNotFound } from './read-job.ts';
 import type { ReadJob } from './read-job.ts';
@@ -65,11 +66,11 @@ export class WaitJob {
   }
 
   /** The job when it is final, or as it stands when the wait ends or the signal aborts. JOB_NOT_FOUND. */
-  async wait(key: JobKey, waitMs: number, signal: AbortSignal): Promise<Job> {
+  async wait(key: JobKey, waitMs: number, signal: AbortSignal, room?: Room): Promise<Job> {
     const waiter = this.enter(key);
     waiter.stored = true;
     try {
-      const job = await this.#options.reads.read(key, { omitOutput: false });
+      const job = await this.#options.reads.read(key, { omitOutput: false, room });
       if (isFinal(job.state) || waitMs <= 0 || signal.aborted) return job;
       return await this.finish(waiter, waitMs, signal);
     } finally {

@@ -5,7 +5,7 @@ import type {
 } from '../../proto/gen/slipway/v1/job_service.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Access } from '../jobs/access.ts';
-import type { JobCalls } from '../jobs/job-engine.ts';
+import type { JobCalls, Room } from '../jobs/job-engine.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
 
 /** See the file's first line. All fail with DomainError and the like; the caller turns failures into statuses. */
@@ -30,16 +30,16 @@ export class JobRpc {
     return { job: jobToMessage(await this.#calls.submitAndWait(submissionFromMessage(request), signal)) };
   }
 
-  async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string): Promise<GetJobResponse> {
+  async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string, room?: Room): Promise<GetJobResponse> {
     const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: ttlMs !== 0 });
     if (verdict instanceof Promise) await verdict;
-    return { job: jobToMessage(await this.#calls.get({ endpointId, jobId }, { omitOutput, ttlMs })) };
+    return { job: jobToMessage(await this.#calls.get({ endpointId, jobId }, { omitOutput, ttlMs, ...(room ? { room } : {}) })) };
   }
 
-  async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal): Promise<WaitJobResponse> {
+  async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal, room?: Room): Promise<WaitJobResponse> {
     const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
     if (verdict instanceof Promise) await verdict;
-    return { job: jobToMessage(await this.#calls.wait({ endpointId, jobId }, waitMs, signal)) };
+    return { job: jobToMessage(await this.#calls.wait({ endpointId, jobId }, waitMs, signal, room)) };
   }
 
   async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal): Promise<ReadChunksResponse> {

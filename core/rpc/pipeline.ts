@@ -7,6 +7,7 @@ import { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineCall, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
 import { REASONS } from '../../proto/wire/reason.ts';
+import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { JobRpc } from './job-calls.ts';
 import { refusalOf } from './unary.ts';
@@ -23,6 +24,8 @@ const WAITS_LOW = 75_000;
 /** Bytes of answers that wait to be written, beyond which and below which the same. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 const WAITING_BYTES_LOW = 32 * 1024 * 1024;
+/** Large outputs that were read from the database and are not written yet. */
+const LARGE_MAX = 4;
 /** Answers in one message. */
 const REPLIES_MAX = 1_000;
 
@@ -33,6 +36,9 @@ export class Pipeline {
   readonly #logger: Logger;
   /** Ends the wait of each unanswered call that may wait. */
   readonly #waits = new Map<number, AbortController>();
+  /** Calls that read a large output, and those that wait until they may: else all of them would be in memory before the first is written. */
+  readonly #large = new Set<number>();
+  readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
   #replies: PipelineReply[] = [];
   #replyBytes = 0;
   #unanswered = 0;
@@ -83,9 +89,12 @@ export class Pipeline {
   async #answer(callId: number, apiKey: string, call: PipelineCall['call']): Promise<Reply> {
     switch (call?.$case) {
       case 'submit': return { $case: 'submit', value: await this.#rpc.submit(call.value, apiKey) };
-      case 'get': return { $case: 'get', value: await this.#rpc.get(call.value, apiKey) };
+      case 'get': return { $case: 'get', value: await this.#rpc.get(call.value, apiKey, () => this.#roomForLarge(callId)) };
       case 'cancel': return { $case: 'cancel', value: await this.#rpc.cancel(call.value, apiKey) };
-      case 'wait': return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId)) };
+      case 'wait': {
+        const room = (): Promise<void> => this.#roomForLarge(callId);
+        return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId), room) };
+      }
       case 'chunks': return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId)) };
       case 'submitAndWait': return { $case: 'wait', value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId)) };
       case 'abandon':
@@ -97,6 +106,25 @@ export class Pipeline {
     const wait = new AbortController();
     this.#waits.set(callId, wait);
     return wait.signal;
+  }
+
+  async #roomForLarge(callId: number): Promise<void> {
+    if (this.#ended) throw new DomainError('UNAVAILABLE', 'The caller has gone.');
+    if (this.#large.size >= LARGE_MAX) {
+      await new Promise<void>((begin, give) => { this.#largeWaiting.set(callId, { begin, give }); });
+    } else this.#large.add(callId);
+  }
+
+  /** Answers were written, or will never be. */
+  #written(replies: readonly PipelineReply[]): void {
+    for (const { callId } of replies) {
+      if (!this.#large.delete(callId)) continue;
+      const [next] = this.#largeWaiting;
+      if (!next) continue;
+      this.#largeWaiting.delete(next[0]);
+      this.#large.add(next[0]);
+      next[1].begin();
+    }
   }
 
   #failure(failure: unknown): Reply {
@@ -125,7 +153,11 @@ export class Pipeline {
   }
 
   #flush(): void {
-    while (this.#replies.length > 0 && !this.#full && !this.#ended) this.#full = !this.#stream.write({ replies: this.#take() });
+    while (this.#replies.length > 0 && !this.#full && !this.#ended) {
+      const replies = this.#take();
+      // The stream itself counts messages, whatever their size.
+      this.#full = !this.#stream.write({ replies }, () => this.#written(replies));
+    }
     this.#throttle();
     this.#endWhenAnswered();
   }
@@ -170,6 +202,8 @@ export class Pipeline {
     this.#ended = true;
     this.#replies = [];
     for (const wait of this.#waits.values()) wait.abort();
+    for (const { give } of this.#largeWaiting.values()) give(new DomainError('UNAVAILABLE', 'The caller has gone.'));
+    this.#largeWaiting.clear();
     this.#onEnd();
   }
 }

@@ -1,8 +1,11 @@
 /** The pipeline over a real socket: every kind of call, errors, waits that are abandoned, packing, and its end. */
 import { randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import t from 'tap';
 import type { Test } from 'tap';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { PipelineCall } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply, PipelineRequest, PipelineResponse, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
@@ -11,6 +14,9 @@ import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { refused } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
+const MEBIBYTE = 1024 * 1024;
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 const core = await startReplicas(t);
 const endpointId = await core.createEndpoint();
 
@@ -151,4 +157,29 @@ t.test('a wait is answered by the commit of its job', async (t) => {
   t.match(await client.reply(waiting!, 'wait'), {
     job: { state: JobState.COMPLETED, output: Buffer.from('{"ok":true}'), delayMs: Number, executionMs: Number },
   });
+});
+
+t.test('large outputs are read no faster than their reader takes them', async (t) => {
+  const agent = await core.joinAgent({ onAssignment: () => ({ kind: OutcomeKind.COMPLETED, output: Buffer.alloc(8 * MEBIBYTE, '1') }) });
+  t.teardown(() => agent.drop());
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
+  const client = new Client(t);
+  client.stream.pause();
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  const get = { $case: 'get' as const, value: { endpointId, jobId: id, omitOutput: false, ttlMs: 0 } };
+  const wait = { $case: 'wait' as const, value: { endpointId, jobId: id, waitMs: 1_000 } };
+  const calls = client.send(...Array.from({ length: 20 }, () => [get, wait]).flat());
+  // Time enough to read all of them.
+  for (let i = 0; i < 600; i += 1) await call(core.clients.jobs, 'getJob', { ...get.value, omitOutput: true }, core.key);
+  collectGarbage();
+  const held = process.memoryUsage().arrayBuffers - before;
+  t.ok(held < 160 * MEBIBYTE, `${Math.round(held / MEBIBYTE)} MiB of 320 while nobody reads`);
+  client.stream.resume();
+  for (const callId of calls) {
+    t.match(await waitFor(`reply ${callId}`, () => client.replies.get(callId), 30_000), { value: { job: { id } } });
+    client.replies.set(callId, undefined);
+  }
 });
