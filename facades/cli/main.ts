@@ -15,7 +15,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const output = new Output(process.stdout, process.stderr, systemClock);
   const stopping = new AbortController();
   for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
-  ignoreClosedPipes();
+  watchOutputs();
   const cli = new Cli({
     config: readCliConfig(), output, clock: systemClock, random: systemRandom, stopping: stopping.signal, stdin: process.stdin,
   });
@@ -31,12 +31,13 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Somebody who reads only the head of the output has seen enough; that is no fault. */
-function ignoreClosedPipes(): void {
+/** Somebody who reads only the head of the output has seen enough; that is no fault. A full disk is one. */
+function watchOutputs(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(EXIT.ok);
+      if (error.code === 'EPIPE') process.exit(EXIT.ok);
+      if (stream === process.stdout) process.stderr.write(`error: The output cannot be written: ${error.message}\n`);
+      process.exit(EXIT.refused);
     });
   }
 }

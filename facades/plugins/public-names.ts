@@ -32,8 +32,8 @@ const COMMON: FieldNames = {
 
 /** Names of the REST surface. */
 export const REST_NAMES: FieldNames = {
-  ...COMMON, create_template: 'POST /v1/templates', entrypoint: 'dockerEntrypoint', flash_boot_type: 'flashboot', gpu_ids: 'gpuTypeIds',
-  network_volume_ids: 'networkVolumeIds', start_command: 'dockerStartCmd',
+  ...COMMON, create_template: 'POST /v1/templates', end_time: 'endTime', entrypoint: 'dockerEntrypoint', flash_boot_type: 'flashboot',
+  gpu_ids: 'gpuTypeIds', network_volume_ids: 'networkVolumeIds', start_command: 'dockerStartCmd', start_time: 'startTime',
 };
 
 /** Names of the GraphQL surface. */

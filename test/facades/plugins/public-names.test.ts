@@ -9,6 +9,8 @@ const CASES: [text: string, rest: string, graphql: string][] = [
   ['size_gb is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"', 'size is 5000: "a \\" size_gb"'],
   ['serverless is fixed', 'isServerless is fixed', 'isServerless is fixed'],
   ['entrypoint[0] is serverless', 'dockerEntrypoint[0] is serverless', 'entrypoint[0] is serverless'],
+  ['start_time, 2026-01-02, must not be later than end_time', 'startTime, 2026-01-02, must not be later than endTime',
+    'start_time, 2026-01-02, must not be later than end_time'],
   ['env: my_variable is longer', 'env: my_variable is longer', 'env: my_variable is longer'],
 ];
 
