@@ -2,12 +2,22 @@
 import type { preHandlerHookHandler } from 'fastify';
 import type { TObject } from 'typebox';
 
-/** A hook for one schema: `true` and `false` where it wants a boolean, and a list of one where it wants a list. */
+/**
+ * A hook for one schema: `true` and `false` where it wants a boolean, and a list of one where it wants a list. Lists may be written `name[]`
+ * too, as many clients do (compat.md 3.3): left alone it would count as unknown, and nothing would be filtered.
+ */
 export function readQuery(schema: TObject): preHandlerHookHandler {
   const types = new Map(Object.entries(schema.properties).map(([name, member]) => [name, (member as { type?: string }).type]));
   return (request, _reply, done) => {
     const query = request.query as Record<string, unknown>;
-    for (const [name, value] of Object.entries(query)) query[name] = typed(value, types.get(name));
+    for (const [written, value] of Object.entries(query)) {
+      const name = written.replace(/\[\]$/, '');
+      if (name === written) query[name] = typed(query[name], types.get(name));
+      else if (types.get(name) === 'array') {
+        delete query[written];
+        query[name] = [query[name] ?? [], value].flat();
+      }
+    }
     done();
   };
 }

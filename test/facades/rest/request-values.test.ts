@@ -37,6 +37,10 @@ t.test('queries', async (t) => {
   const query = async (text: string): Promise<unknown> => (await app.inject({ url: `/query?${text}` })).json();
   t.same(await query('flag=true&list=a&text=true'), { flag: true, list: ['a'], text: 'true' });
   t.same(await query('flag=false&list=a&list=b&other=true'), { flag: false, list: ['a', 'b'], other: 'true' });
+  t.same(await query('list[]=a&list%5B%5D=b'), { list: ['a', 'b'] }, 'as many clients write lists');
+  t.same(await query('list=a&list[]=b&list[]=c'), { list: ['a', 'b', 'c'] });
+  t.same(await query('list[]=b&list=a'), { list: ['a', 'b'] });
+  t.same(await query('text[]=a&flag[]=true'), { 'text[]': 'a', 'flag[]': 'true' }, 'these are no lists');
   t.same(await query('flag=1&list='), { flag: '1', list: [''] }, 'the schema refuses what is none');
 });
 
