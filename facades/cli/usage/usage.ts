@@ -45,7 +45,7 @@ export function addUsage(program: Command, cli: Cli): void {
   }).action(async (item: string, amount: string) => {
     const price = { item, usdPerHour: dollars(amount) };
     await cli.core.usage.call((client) => client.setPrices, { prices: [price] });
-    cli.output.result(price, () => cli.output.line(`${item} costs ${price.usdPerHour} USD an hour from now on.`));
+    cli.output.result(price, () => cli.output.line(`${item} costs ${price.usdPerHour} USD an hour. What runs already keeps its price.`));
   });
 }
 
