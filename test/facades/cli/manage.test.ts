@@ -153,7 +153,7 @@ t.test('management', async (t) => {
     t.equal((await cli.run('pods', 'delete', pod.id)).code, 0);
     t.match(await cli.run('pods', 'get', pod.id), { code: 1, stderr: /^error: NOT_FOUND: / });
 
-    t.match(await root.run('prices', 'set', 'CPU', '0.5'), { code: 0, stdout: 'CPU costs 0.5 USD an hour from now on.\n' });
+    t.match(await root.run('prices', 'set', 'CPU', '0.5'), { code: 0, stdout: 'CPU costs 0.5 USD an hour. What runs already keeps its price.\n' });
     t.match(await root.run('prices', 'set', 'CPU', 'free'), { code: 2, stderr: /amount in US dollars/ });
     t.same(await cli.json('prices', 'list'), [{ item: 'CPU', usdPerHour: 0.5 }]);
     t.match(await cli.run('prices', 'set', 'CPU', '0'), { code: 1, stderr: /^error: UNAUTHORIZED/ });
