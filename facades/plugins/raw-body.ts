@@ -24,6 +24,8 @@ export interface BodyPatience {
 
 /** A refused body is read on and thrown away, so that the client gets to read the answer; but no further than this many bytes. */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
+/** Bodies up to this size, as most are, are not counted: each takes no more than its request does anyway, and counting costs time. */
+const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /** What reading bodies needs. */
@@ -34,8 +36,8 @@ export interface BodyParts {
 }
 
 /**
- * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A body counts in the budget until its
- * answer has gone or `dropBody` is called.
+ * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A body that is not small counts in the
+ * budget until its answer has gone or `dropBody` is called.
  */
 export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
   app.removeAllContentTypeParsers();
@@ -43,10 +45,8 @@ export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
     const { headers } = request.raw;
     request.sentContentType = headers['content-type'] ?? '';
     headers['content-type'] = undefined;
-    // Only a request with a body gets a place; its reader is not told of the reply.
-    if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) {
-      reply.raw.once('close', () => places.get(request.raw)?.release());
-    }
+    // The reader of the body is not told of the reply.
+    if (announcedBytes(request.raw) > UNCOUNTED_BYTES_MAX) reply.raw.once('close', () => places.get(request.raw)?.release());
     done();
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
@@ -80,6 +80,11 @@ function response(request: { raw: IncomingMessage }): ServerResponse | undefined
   return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);
 }
 
+/** Infinity: it has a body and does not say how long that is. */
+function announcedBytes({ headers }: IncomingMessage): number {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+}
+
 class BodyReader {
   readonly #request: IncomingMessage;
   readonly #bytesMax: number;
@@ -101,24 +106,30 @@ class BodyReader {
   }
 
   start(waitingForContinue: ServerResponse | undefined): void {
-    const request = this.#request;
-    const { clock, patience, budget } = this.#parts;
-    const length = Number(request.headers['content-length'] ?? this.#bytesMax);
-    if (length > this.#bytesMax) {
+    const { clock, patience } = this.#parts;
+    const announced = announcedBytes(this.#request);
+    if (announced > this.#bytesMax && announced !== Infinity) {
       this.#listen();
       return this.#refuse();
     }
     this.#deadlineMs = clock.monotonicMs() + patience.totalMs;
-    request.once('close', () => this.#abort());
-    const noRoom = (): void => this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
-    this.#patienceEnds = clock.after(patience.totalMs, noRoom);
-    places.set(request, budget.acquire(this.#accountId, length, () => {
+    this.#request.once('close', () => this.#abort());
+    const begin = (): void => {
       this.#listen();
       waitingForContinue?.writeContinue();
       this.#waitForPiece();
-    }));
+    };
+    if (announced <= UNCOUNTED_BYTES_MAX) begin();
+    else this.#beginWithRoom(Math.min(announced, this.#bytesMax), begin);
     // Its client left before there was anything to hear it.
-    if (request.destroyed) this.#abort();
+    if (this.#request.destroyed) this.#abort();
+  }
+
+  #beginWithRoom(bytes: number, begin: () => void): void {
+    const { clock, patience, budget } = this.#parts;
+    const noRoom = (): void => this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
+    this.#patienceEnds = clock.after(patience.totalMs, noRoom);
+    places.set(this.#request, budget.acquire(this.#accountId, bytes, begin));
   }
 
   #listen(): void {
