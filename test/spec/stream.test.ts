@@ -101,7 +101,7 @@ t.test('a final job answers at once, a job that yields nothing keeps an empty st
   await jobs.reached(id, 'COMPLETED');
   const before = performance.now();
   t.same((await jobs.call('GET', `/stream/${id}?wait=60000`, undefined, JSON_TYPE)).json, { status: 'COMPLETED', stream: [] });
-  t.ok(performance.now() - before < 1_000);
+  t.ok(performance.now() - before < 4_000);
 });
 
 t.test('wait: how long a call holds when nothing comes', async (t) => {
@@ -109,7 +109,7 @@ t.test('wait: how long a call holds when nothing comes', async (t) => {
   const before = performance.now();
   t.same((await parked.call('GET', `/stream/${id}?wait=1000`, undefined, JSON_TYPE)).json, { status: 'IN_QUEUE', stream: [] });
   const tookMs = performance.now() - before;
-  t.ok(tookMs > 950 && tookMs < 2_500, `held ${Math.round(tookMs)} ms`);
+  t.ok(tookMs > 950 && tookMs < 4_000, `held ${Math.round(tookMs)} ms`);
 });
 
 t.test('the end of the job wakes a waiting call: cancel', async (t) => {
