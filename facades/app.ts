@@ -12,8 +12,9 @@ import { graphqlRoutes } from './graphql/routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import { AccessCache } from './plugins/access-cache.ts';
 import type { CheckAccess } from './plugins/access-cache.ts';
+import { AnswerRoom } from './plugins/answer-room.ts';
 import type { GateParts } from './plugins/authenticate.ts';
-import { BodyBudget } from './plugins/body-budget.ts';
+import { MemoryBudget } from './plugins/memory-budget.ts';
 import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
@@ -40,7 +41,7 @@ const ID_LENGTH_MAX = 1_024;
 const HEADERS_MS = 20_000;
 
 const MIB = 1024 * 1024;
-/** One account's bodies may take up this part of the room for all. */
+/** One account's bodies, or answers, may take up this part of the room for all. */
 const ACCOUNT_SHARE = 4;
 
 /** Time for running requests to end when the process stops, in milliseconds. */
@@ -54,20 +55,20 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   const app = buildApp(config);
   addRequestState(app);
   logRequests(app, clock, logger);
-  const budget = new BodyBudget({ bytesMax: config.bodiesMib * MIB, accountBytesMax: config.bodiesMib * MIB / ACCOUNT_SHARE });
-  readRawBodies(app, { patience: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget, clock });
+  readRawBodies(app, { patience: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgetOf(config.bodiesMib), clock });
+  const answers = new AnswerRoom({ budget: budgetOf(config.answersMib), idleMs: config.answerIdleMs, clock });
   handleErrors(app, queueErrorShape, logger);
   handleUnknownRoutes(app);
 
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
-  const queue: QueueParts = { jobs: core.jobs, config, clock, random, logger };
+  const queue: QueueParts = { jobs: core.jobs, answers, config, clock, random, logger };
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
-  app.register(async (scope) => restRoutes(scope, { core, config, logger, gate }));
+  app.register(async (scope) => restRoutes(scope, { core, answers, config, logger, gate }));
   const executor = new GraphqlExecutor(config.coreAddresses, clock);
-  app.register(async (scope) => graphqlRoutes(scope, { executor, gate, logger }));
+  app.register(async (scope) => graphqlRoutes(scope, { executor, answers, gate, logger }));
 
   return {
     async start() {
@@ -86,6 +87,10 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
       await core.stop();
     },
   };
+}
+
+function budgetOf(mib: number): MemoryBudget {
+  return new MemoryBudget({ bytesMax: mib * MIB, accountBytesMax: mib * MIB / ACCOUNT_SHARE });
 }
 
 function buildApp(config: FacadeConfig): FastifyInstance {

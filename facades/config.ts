@@ -26,6 +26,10 @@ export interface FacadeConfig {
   bodyTotalMs: number;
   /** Room for request bodies in memory, in MiB; one account gets a quarter of it, which must hold the largest body. */
   bodiesMib: number;
+  /** Room for answers that clients have not read yet, in MiB; one account gets a quarter of it, which must hold the largest output. */
+  answersMib: number;
+  /** Longest time in which a client takes nothing of a large answer, in milliseconds. Then its connection is closed. */
+  answerIdleMs: number;
   /** Cancel the job when the client of an /openai request goes away (compat.md 1.10). */
   openaiCancelOnDisconnect: boolean;
   /** REST delete first sets both worker counts to 0 instead of refusing (compat.md 3.4). */
@@ -48,6 +52,8 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     bodyIdleMs: reader.integer('SLIPWAY_BODY_IDLE_MS', 15_000, 100, 300_000),
     bodyTotalMs: reader.integer('SLIPWAY_BODY_TOTAL_MS', 120_000, 100, 3_600_000),
     bodiesMib: reader.integer('SLIPWAY_BODIES_MIB', 512, 128, 1_048_576),
+    answersMib: reader.integer('SLIPWAY_ANSWERS_MIB', 512, 128, 1_048_576),
+    answerIdleMs: reader.integer('SLIPWAY_ANSWER_IDLE_MS', 30_000, 100, 3_600_000),
     openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),

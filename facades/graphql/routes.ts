@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
+import type { AnswerRoom } from '../plugins/answer-room.ts';
 import { graphqlGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors } from '../plugins/error-handler.ts';
@@ -27,12 +28,20 @@ interface Answer {
   body: Buffer;
 }
 
+/** What the route needs. */
+export interface GraphqlParts {
+  executor: GraphqlExecutor;
+  answers: AnswerRoom;
+  gate: GateParts;
+  logger: Logger;
+}
+
 /** Errors before a document runs. */
 export const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ message: text, extensions: { code: code.toUpperCase() } }], data: null });
 
 /** Adds the route. */
-export async function graphqlRoutes(app: FastifyInstance, parts: { executor: GraphqlExecutor; gate: GateParts; logger: Logger }): Promise<void> {
-  const { executor, gate, logger } = parts;
+export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): Promise<void> {
+  const { executor, answers, gate, logger } = parts;
   handleErrors(app, graphqlErrorShape, logger);
   const shared = new SharedReads<Answer>();
   app.post('/graphql', { onRequest: graphqlGate(gate, BODY_BYTES_MAX) }, async (request, reply) => {
@@ -42,7 +51,9 @@ export async function graphqlRoutes(app: FastifyInstance, parts: { executor: Gra
     try {
       const { reads, run } = await executor.prepare(asked);
       const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), logger);
-      return send(reply, await (reads ? shared.run(key, answer) : answer()));
+      if (!reads) return send(reply, await answer());
+      const read = (): Promise<Answer> => shared.run(key, answer);
+      return send(reply, (await answers.hold(request, reply, { read, bytesOf: ({ body }) => body.length })).answer);
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
       const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };

@@ -5,8 +5,11 @@ import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipw
 import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
 import { isFinal } from '../core-client/job-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
+import type { Held, Reading } from '../plugins/answer-room.ts';
 import { LOG_START } from '../queue/chunk-id.ts';
+import { jobBytes } from '../queue/hold-job.ts';
 import type { LiveResponse } from '../queue/live-response.ts';
+import { pageBytes } from '../queue/present-chunks.ts';
 import type { QueueParts } from '../queue/queue-parts.ts';
 
 /** Where the job goes and who sends it. */
@@ -15,11 +18,15 @@ export interface OpenaiJobOptions {
   endpointId: string;
   input: Buffer;
   live: LiveResponse;
+  /** Finds room for an answer that will wait for the client (plugins/answer-room.ts). */
+  hold<Answer>(reading: Reading<Answer>): Promise<Held<Answer>>;
   /** The input is held no more. */
   onStored(): void;
 }
 
 const CHUNKS_PER_READ = 1_000;
+/** Instead of a page whose client went away before there was room for it. */
+const GONE = { answer: undefined, release: (): void => undefined };
 
 /** See the file's first line. Every method throws CoreError. */
 export class OpenaiJob {
@@ -35,8 +42,13 @@ export class OpenaiJob {
     this.#input = input;
   }
 
-  /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. */
+  /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. Its output has found room. */
   async finish(): Promise<Job | undefined> {
+    const bytesOf = (job: Job | undefined): number => (job ? jobBytes(job) : 0);
+    return (await this.#options.hold({ read: () => this.#finish(), again: () => this.#get(), bytesOf })).answer;
+  }
+
+  async #finish(): Promise<Job | undefined> {
     const { jobs } = this.#parts;
     const { apiKey, endpointId, live, onStored } = this.#options;
     let job = await this.#whileListening(jobs.submitAndWait(apiKey, this.#request(), onStored));
@@ -50,14 +62,20 @@ export class OpenaiJob {
   /** Stores the job and hands over its chunks page by page until it is final or the client has gone. */
   async *pages(): AsyncGenerator<ReadChunksResponse> {
     const { jobs } = this.#parts;
-    const { apiKey, live, onStored } = this.#options;
+    const { apiKey, live, hold, onStored } = this.#options;
     this.#id = (await jobs.submit(apiKey, this.#request())).id;
     onStored();
     let cursor: ChunkCursor = LOG_START;
     while (!live.closed) {
-      const page = await this.#whileListening(this.#read(cursor, WAIT_MS_MAX));
-      if (live.closed && !isFinal(page.state)) break;
+      const from = cursor;
+      const reading = hold({ read: () => this.#whileListening(this.#read(from, WAIT_MS_MAX)), bytesOf: pageBytes });
+      const { answer: page, release } = await reading.catch((error: unknown) => {
+        if (live.closed) return GONE;
+        throw error;
+      });
+      if (page === undefined || (live.closed && !isFinal(page.state))) break;
       yield page;
+      release();
       if (isFinal(page.state) && !page.more) return;
       cursor = page.cursor ?? cursor;
     }
@@ -68,18 +86,24 @@ export class OpenaiJob {
   async chunks(): Promise<Chunk[] | undefined> {
     const chunks: Chunk[] = [];
     let bytes = 0;
-    for (let cursor: ChunkCursor | undefined = LOG_START; cursor;) {
-      const page: ReadChunksResponse = await this.#read(cursor, 0).answer;
+    // Several pages: nobody knows yet how much there will be.
+    const bytesOf = (first: ReadChunksResponse): number => (first.more ? OUTPUT_BYTES_MAX : pageBytes(first));
+    let { answer: page } = await this.#options.hold({ read: () => this.#read(LOG_START, 0).answer, bytesOf });
+    for (;;) {
       chunks.push(...page.chunks);
-      for (const { output } of page.chunks) bytes += output.length;
+      bytes += pageBytes(page);
       if (bytes > OUTPUT_BYTES_MAX) return undefined;
-      cursor = page.more ? page.cursor : undefined;
+      if (!page.more) return chunks;
+      page = await this.#read(page.cursor ?? LOG_START, 0).answer;
     }
-    return chunks;
   }
 
-  /** The job as it stands. */
-  get(): Promise<Job> {
+  /** The job as it stands, its output with room. */
+  async get(): Promise<Job> {
+    return (await this.#options.hold({ read: () => this.#get(), bytesOf: jobBytes })).answer;
+  }
+
+  #get(): Promise<Job> {
     const { apiKey, endpointId } = this.#options;
     return this.#parts.jobs.get(apiKey, { endpointId, jobId: this.#id, omitOutput: false, ttlMs: 0 });
   }

@@ -1,5 +1,5 @@
 /** The OpenAI surface of queue endpoints: everything under /v2/{endpoint_id}/openai/ is a job (compat.md 1.10). */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RUNSYNC_PAYLOAD_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { queueGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
@@ -11,6 +11,7 @@ import type { QueueHandler, QueueParts } from '../queue/queue-parts.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { OpenaiJob } from './openai-job.ts';
+import type { OpenaiJobOptions } from './openai-job.ts';
 import { readOpenaiRequest } from './openai-request.ts';
 
 /** Room for the wrapper around the body, so that the job's input keeps within the limit of core. */
@@ -26,16 +27,17 @@ export function openaiRoutes(app: FastifyInstance, parts: QueueParts, gate: Gate
 function openai(parts: QueueParts): QueueHandler {
   return async (request, reply) => {
     const live = new LiveResponse(reply);
-    const { job, streaming } = prepare(parts, request, live);
+    const { job, streaming } = prepare(parts, request, reply, live);
     return streaming ? answerStream(job, live, reply, parts.clock) : answerWhole(job, reply);
   };
 }
 
 /** Apart, so that a large body is held no longer than it takes to store it. */
-function prepare(parts: QueueParts, request: FastifyRequest, live: LiveResponse): { job: OpenaiJob; streaming: boolean } {
+function prepare(parts: QueueParts, request: FastifyRequest, reply: FastifyReply, live: LiveResponse): { job: OpenaiJob; streaming: boolean } {
   const path = (request.params as { '*': string })['*'];
   const { input, streaming } = readOpenaiRequest(path, request.method === 'GET' ? undefined : bodyBytes(request.body));
   const { apiKey } = request.caller;
-  const job = new OpenaiJob(parts, { apiKey, endpointId: endpointIdOf(request), input, live, onStored: () => dropBody(request) });
+  const hold: OpenaiJobOptions['hold'] = (reading) => parts.answers.hold(request, reply, reading);
+  const job = new OpenaiJob(parts, { apiKey, endpointId: endpointIdOf(request), input, live, hold, onStored: () => dropBody(request) });
   return { job, streaming };
 }

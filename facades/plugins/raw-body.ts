@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type { BodyBudget, BodyPlace } from './body-budget.ts';
+import type { MemoryBudget, MemoryPlace } from './memory-budget.ts';
 import { SlowBody, TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
 
@@ -31,7 +31,7 @@ const EMPTY = Buffer.alloc(0);
 /** What reading bodies needs. */
 export interface BodyParts {
   patience: BodyPatience;
-  budget: BodyBudget;
+  budget: MemoryBudget;
   clock: Clock;
 }
 
@@ -74,7 +74,7 @@ export function dropBody(request: FastifyRequest): void {
 }
 
 const repliesToContinue = new WeakMap<IncomingMessage, ServerResponse>();
-const places = new WeakMap<IncomingMessage, BodyPlace>();
+const places = new WeakMap<IncomingMessage, MemoryPlace>();
 
 function response(request: { raw: IncomingMessage }): ServerResponse | undefined {
   return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);

@@ -6,11 +6,13 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { JobCalls } from '../core-client/job-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
+import type { AnswerRoom } from '../plugins/answer-room.ts';
 import { isId } from '../plugins/authenticate.ts';
 
 /** Parts handed to every queue route. */
 export interface QueueParts {
   jobs: JobCalls;
+  answers: AnswerRoom;
   config: FacadeConfig;
   clock: Clock;
   random: Random;

@@ -1,10 +1,14 @@
 /** GET /requests: lists jobs, newest first, without output. The shape is ours, because none is published (compat.md 1.8). */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
+import { jobBytes } from './hold-job.ts';
 import { presentListedJob } from './present-job.ts';
 import { boundedNumber } from './query-numbers.ts';
 import { endpointIdOf, sendJson } from './queue-parts.ts';
 import type { QueueHandler, QueueParts } from './queue-parts.ts';
+
+/** About the bytes of a record without output and error. */
+const RECORD_BYTES = 256;
 
 const STATES = new Map<string, JobState>([
   ['IN_QUEUE', JobState.IN_QUEUE],
@@ -16,12 +20,16 @@ const STATES = new Map<string, JobState>([
 ]);
 
 /** The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six). */
-export function requests({ jobs }: QueueParts): QueueHandler {
+export function requests({ jobs, answers }: QueueParts): QueueHandler {
   return async (request, reply) => {
     const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
     const state = stateOf((request.query as Record<string, unknown>)['status']);
-    const page = await jobs.list(request.caller.apiKey, { endpointId: endpointIdOf(request), state, offset, limit });
+    const wish = { endpointId: endpointIdOf(request), state, offset, limit };
+    const { answer: page } = await answers.hold(request, reply, {
+      read: () => jobs.list(request.caller.apiKey, wish),
+      bytesOf: (found) => found.jobs.reduce((bytes, job) => bytes + RECORD_BYTES + jobBytes(job), 0),
+    });
     const hasMore = offset + page.jobs.length < page.total;
     const items = page.jobs.map(presentListedJob).join(',');
     return sendJson(reply, `{"requests":[${items}],"total":${page.total},"offset":${offset},"limit":${limit},"hasMore":${hasMore}}`);

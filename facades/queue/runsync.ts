@@ -5,6 +5,7 @@ import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../core-client/job-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
+import { holdJob } from './hold-job.ts';
 import { presentJob, presentReceipt, publicStatus } from './present-job.ts';
 import { runsyncWaitMs } from './query-numbers.ts';
 import { endpointIdOf, sendJson, whileConnected } from './queue-parts.ts';
@@ -14,7 +15,7 @@ import { readSubmission } from './submission.ts';
 /** The route. */
 export function runsync(parts: QueueParts): QueueHandler {
   return async (request, reply) => {
-    const job = await whileConnected(reply, submit(parts, request));
+    const job = await holdJob(parts, request, reply, () => whileConnected(reply, submit(parts, request)));
     return sendJson(reply, isFinal(job.state) ? presentJob(job) : presentReceipt(job.id, publicStatus(job.state)));
   };
 }

@@ -7,30 +7,36 @@ import type { FastifyRequest } from 'fastify';
 import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { isFinal } from '../core-client/job-calls.ts';
+import type { Held } from '../plugins/answer-room.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { chunkId, parseChunkId } from './chunk-id.ts';
 import { LiveResponse } from './live-response.ts';
-import { presentChunk } from './present-chunks.ts';
+import { pageBytes, presentChunk } from './present-chunks.ts';
 import { publicStatus } from './present-job.ts';
 import { endpointIdOf, jobIdOf } from './queue-parts.ts';
 import type { QueueHandler, QueueParts } from './queue-parts.ts';
 import { frameEvent, HEARTBEAT } from './sse.ts';
+
+type HeldPage = Held<ReadChunksResponse>;
 
 /** A silent feed sends a comment this often, in milliseconds. */
 const HEARTBEAT_MS = 15_000;
 const CHUNKS_PER_READ = 100;
 
 /** The route behind `Accept: text/event-stream`. */
-export function streamEvents({ jobs }: QueueParts): QueueHandler {
+export function streamEvents({ jobs, answers }: QueueParts): QueueHandler {
   return async (request, reply) => {
     const place = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit: CHUNKS_PER_READ };
     const { apiKey } = request.caller;
     const live = new LiveResponse(reply);
-    const read = async (cursor: ChunkCursor, waitMs: number): Promise<ReadChunksResponse> => {
-      const call = jobs.chunks(apiKey, { ...place, cursor, waitMs });
-      const takeBack = live.whenGone(call.abandon);
-      return call.answer.finally(takeBack);
-    };
+    const read = (cursor: ChunkCursor, waitMs: number): Promise<HeldPage> => answers.hold(request, reply, {
+      read: async () => {
+        const call = jobs.chunks(apiKey, { ...place, cursor, waitMs });
+        const takeBack = live.whenGone(call.abandon);
+        return call.answer.finally(takeBack);
+      },
+      bytesOf: pageBytes,
+    });
     // Before the headers, so that an unknown job is a plain 404.
     const first = await read(startOf(request), 0);
     live.start('text/event-stream; charset=utf-8');
@@ -45,15 +51,17 @@ function startOf(request: FastifyRequest): ChunkCursor {
 }
 
 async function follow(
-  live: LiveResponse, first: ReadChunksResponse, jobId: string, next: (cursor: ChunkCursor) => Promise<ReadChunksResponse>,
+  live: LiveResponse, first: HeldPage, jobId: string, next: (cursor: ChunkCursor) => Promise<HeldPage>,
 ): Promise<void> {
   try {
-    let page = first;
+    let held = first;
     while (!live.closed) {
+      const page = held.answer;
       for (const chunk of page.chunks) await live.write(frameEvent({ id: chunkId(chunk), data: presentChunk(chunk) }));
       if (isFinal(page.state) && !page.more) return await live.write(endEvent(jobId, page));
-      if (page.chunks.length === 0 && page !== first) await live.write(HEARTBEAT);
-      page = await next(page.cursor ?? { attempt: 0, number: 0 });
+      if (page.chunks.length === 0 && held !== first) await live.write(HEARTBEAT);
+      held.release();
+      held = await next(page.cursor ?? { attempt: 0, number: 0 });
     }
   } catch (error) {
     const { text, code } = publicError(toCoreError(error));

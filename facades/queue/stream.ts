@@ -2,7 +2,10 @@
  * GET or POST /stream/{job_id} (spec.md 2.5, compat.md 1.7): the chunks since the previous call, each one delivered once. Holds a little
  * when there are none, so that clients without a pause of their own do not spin. `Accept: text/event-stream` gets the live feed.
  */
-import { presentChunks, streamStatus } from './present-chunks.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
+import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { pageBytes, presentChunks, streamStatus } from './present-chunks.ts';
 import { streamWaitMs } from './query-numbers.ts';
 import { endpointIdOf, jobIdOf, sendJson, whileConnected } from './queue-parts.ts';
 import type { QueueHandler, QueueParts } from './queue-parts.ts';
@@ -21,10 +24,27 @@ export function stream(parts: QueueParts): QueueHandler {
     const { method, sentContentType: contentType } = request;
     const shape = chooseStreamShape({ format, setting: parts.config.streamShape, method, contentType });
     const waitMs = streamWaitMs(request.query);
-    const call = parts.jobs.chunks(request.caller.apiKey, {
-      endpointId: endpointIdOf(request), jobId: jobIdOf(request), cursor: undefined, waitMs, limit: CHUNKS_PER_READ,
-    });
-    const page = await whileConnected(reply, call);
+    const page = await drain(parts, request, reply, waitMs);
     return sendJson(reply.header('x-job-status', streamStatus(page)), presentChunks(page, shape));
   };
+}
+
+/** Reads on from the shared place. A page without room in memory is read again by its own place, because the shared one has moved on. */
+async function drain({ jobs, answers }: QueueParts, request: FastifyRequest, reply: FastifyReply, waitMs: number): Promise<ReadChunksResponse> {
+  const { apiKey } = request.caller;
+  const job = { endpointId: endpointIdOf(request), jobId: jobIdOf(request) };
+  let before: ChunkCursor | undefined;
+  let limit = CHUNKS_PER_READ;
+  const { answer } = await answers.hold(request, reply, {
+    read: async () => {
+      const page = await whileConnected(reply, jobs.chunks(apiKey, { ...job, cursor: undefined, waitMs, limit }));
+      const [first] = page.chunks;
+      if (first) before = { attempt: first.attempt, number: first.number - 1 };
+      limit = page.chunks.length;
+      return page;
+    },
+    again: () => jobs.chunks(apiKey, { ...job, cursor: before, waitMs: 0, limit }).answer,
+    bytesOf: pageBytes,
+  });
+  return answer;
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
+import type { AnswerRoom } from '../plugins/answer-room.ts';
 import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors, restErrorShape } from '../plugins/error-handler.ts';
@@ -51,6 +52,7 @@ import { NetworkVolumeCreateInput, NetworkVolumeRecord, NetworkVolumeUpdateInput
 /** What the surface needs. */
 export interface RestSurface {
   core: CoreClient;
+  answers: AnswerRoom;
   config: FacadeConfig;
   logger: Logger;
   gate: GateParts;
@@ -71,9 +73,10 @@ const ROUTES = [
 ];
 
 /** Adds the REST routes. */
-export async function restRoutes(plain: FastifyInstance, { core, config, logger, gate }: RestSurface): Promise<void> {
+export async function restRoutes(plain: FastifyInstance, { core, answers, config, logger, gate }: RestSurface): Promise<void> {
   const app: RestApp = plain.withTypeProvider<TypeBoxTypeProvider>();
   handleErrors(plain, restErrorShape, logger);
+  answers.refuseWithoutRoom(plain);
   await describeRoutes(app);
   for (const shape of SHAPES) app.addSchema(shape);
   openapi(app);

@@ -7,7 +7,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { delay, systemClock } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { BodyBudget } from '../../../facades/plugins/body-budget.ts';
+import { MemoryBudget } from '../../../facades/plugins/memory-budget.ts';
 import { handleErrors, queueErrorShape } from '../../../facades/plugins/error-handler.ts';
 import { bodyBytes, dropBody, readRawBodies } from '../../../facades/plugins/raw-body.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
@@ -19,7 +19,7 @@ const MAX = 40_000;
 async function setup(t: Test, patience = { idleMs: 10_000, totalMs: 10_000 }, room = { bytesMax: 4_000_000, accountBytesMax: 2_000_000 }) {
   const app = fastify();
   addRequestState(app);
-  readRawBodies(app, { patience, budget: new BodyBudget(room), clock: systemClock });
+  readRawBodies(app, { patience, budget: new MemoryBudget(room), clock: systemClock });
   handleErrors(app, queueErrorShape, createLogger('test', 'silent'));
   const onRequest = async (request: { bodyBytesMax: number; headers: Record<string, unknown> }): Promise<void> => {
     request.bodyBytesMax = MAX;

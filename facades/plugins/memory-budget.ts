@@ -1,10 +1,10 @@
 /**
- * Bounds the bytes of request bodies in memory, in all and of one account. Who finds no room waits: its body stays in the network until
- * others have gone. Accounts wait apart, so that one that sends too much keeps no other waiting.
+ * Bounds bytes in memory, in all and of one account: request bodies that are being received, answers that are not read yet. Who finds no room
+ * waits, with its bytes elsewhere. Accounts wait apart, so that one with too much keeps no other waiting.
  */
 
-/** Room for one body, or the wait for it. */
-export interface BodyPlace {
+/** Room for one body or answer, or the wait for it. */
+export interface MemoryPlace {
   /** Keeps only this much of the room. */
   shrink(bytes: number): void;
   /** Gives the room back, or ends the wait. Harmless when repeated. */
@@ -12,9 +12,9 @@ export interface BodyPlace {
 }
 
 /** How many bytes there may be. */
-export interface BodyBudgetOptions {
+export interface MemoryBudgetOptions {
   bytesMax: number;
-  /** Of one account. At least the largest body. */
+  /** Of one account. At least the largest body or answer. */
   accountBytesMax: number;
 }
 
@@ -25,18 +25,23 @@ interface Waiting {
 }
 
 /** See the file's first lines. */
-export class BodyBudget {
-  readonly #options: BodyBudgetOptions;
+export class MemoryBudget {
+  readonly #options: MemoryBudgetOptions;
   readonly #ofAccount = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
   #used = 0;
 
-  constructor(options: BodyBudgetOptions) {
+  constructor(options: MemoryBudgetOptions) {
     this.#options = options;
   }
 
+  /** Most bytes of one account; who wants more at once would wait for ever. */
+  get accountBytesMax(): number {
+    return this.#options.accountBytesMax;
+  }
+
   /** Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. */
-  acquire(accountId: string, bytes: number, begin: () => void): BodyPlace {
+  acquire(accountId: string, bytes: number, begin: () => void): MemoryPlace {
     const wish: Waiting = { accountId, bytes, begin };
     this.#waiting.add(wish);
     this.#pump();

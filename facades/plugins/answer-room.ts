@@ -1,0 +1,136 @@
+/**
+ * Bounds the bytes of answers whose clients have not read them yet, in all and of one account. An answer that finds no room is thrown away and
+ * read from core once more when there is some: until then it is in the database, not here. A client that does not read is cut off.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { MemoryBudget, MemoryPlace } from './memory-budget.ts';
+import { TooManyRequests } from './public-error.ts';
+import type { Caller } from './request-state.ts';
+
+/** Parts handed to the room. */
+export interface AnswerRoomOptions {
+  budget: MemoryBudget;
+  /** Longest time in which a client takes nothing of its answer, in milliseconds. */
+  idleMs: number;
+  clock: Clock;
+}
+
+/** How an answer is read. */
+export interface Reading<Answer> {
+  read(): Promise<Answer>;
+  /** Reads the same again. Default: as at first. */
+  again?(): Promise<Answer>;
+  /** Bytes that it takes up. */
+  bytesOf(answer: Answer): number;
+}
+
+/** An answer with room for it. */
+export interface Held<Answer> {
+  answer: Answer;
+  /** Gives the room back before the response ends. Harmless when repeated. */
+  release(): void;
+}
+
+/** Answers up to this size, as most are, are not counted: the sockets' own buffers take them. */
+const UNCOUNTED_BYTES_MAX = 16 * 1024;
+/** A client that reads less than this many bytes in a millisecond (32 kB/s) is cut off as well: it must not hold its room for ever. */
+const READ_BYTES_PER_MS_MIN = 32;
+
+const nothing = (): void => undefined;
+
+/** See the file's first lines. */
+export class AnswerRoom {
+  readonly #options: AnswerRoomOptions;
+
+  constructor(options: AnswerRoomOptions) {
+    this.#options = options;
+  }
+
+  /** What `reading` answers, with room for it until the response has ended. Waits for room as long as the client does. */
+  async hold<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<Held<Answer>> {
+    const found = await this.#read(request, reply, reading);
+    if ('answer' in found) return found;
+    await found.granted;
+    const answer = await (reading.again ?? reading.read)();
+    found.watch();
+    return { answer, release: found.release };
+  }
+
+  /** Apart, so that nothing keeps an answer that was thrown away. */
+  async #read<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<Held<Answer> | Hold> {
+    const answer = await reading.read();
+    const bytes = reading.bytesOf(answer);
+    if (bytes <= UNCOUNTED_BYTES_MAX) return { answer, release: nothing };
+    const hold = new Hold(this.#options, request.caller.accountId, reply, bytes);
+    if (!hold.isGranted) return hold;
+    hold.watch();
+    return { answer, release: hold.release };
+  }
+
+  /** Lets every large answer to a caller's GET find room at once, or refuses it with RATE_LIMITED. For answers that are not read from one place. */
+  refuseWithoutRoom(app: FastifyInstance): void {
+    app.addHook('onSend', async (request, reply, payload) => {
+      const caller = request.caller as Caller | undefined;
+      if (!caller || request.method !== 'GET' || typeof payload !== 'string' || payload.length <= UNCOUNTED_BYTES_MAX) return;
+      const hold = new Hold(this.#options, caller.accountId, reply, Buffer.byteLength(payload));
+      if (hold.isGranted) return hold.watch();
+      hold.release();
+      throw new TooManyRequests('Too many large answers have not been read yet; read them, then try again.', 1);
+    });
+  }
+}
+
+/** Room for one answer, or the wait for it. */
+class Hold {
+  /** Rejects when the client goes away first. */
+  readonly granted: Promise<void>;
+  readonly #options: AnswerRoomOptions;
+  readonly #reply: FastifyReply;
+  readonly #bytes: number;
+  readonly #place: MemoryPlace;
+  #slow: Timer | undefined;
+  #isGranted = false;
+  #grant = nothing;
+  #give = (_error: Error): void => undefined;
+
+  constructor(options: AnswerRoomOptions, accountId: string, reply: FastifyReply, bytes: number) {
+    this.#options = options;
+    this.#reply = reply;
+    this.#bytes = bytes;
+    this.granted = new Promise((grant, give) => {
+      this.#grant = grant;
+      this.#give = give;
+    });
+    // Nobody waits for it where there was room at once.
+    this.granted.catch(nothing);
+    this.#place = options.budget.acquire(accountId, Math.min(bytes, options.budget.accountBytesMax), () => {
+      this.#isGranted = true;
+      this.#grant();
+    });
+    if (reply.raw.closed) this.release();
+    else reply.raw.once('close', this.release);
+  }
+
+  get isGranted(): boolean {
+    return this.#isGranted;
+  }
+
+  readonly release = (): void => {
+    this.#reply.raw.off('close', this.release);
+    this.#slow?.cancel();
+    if (this.#slow && !this.#reply.raw.closed) this.#reply.raw.setTimeout(0);
+    this.#place.release();
+    this.#give(new CoreError('UNAVAILABLE', 'The client has gone.'));
+  };
+
+  /** From now on the answer waits for nothing but its client, who must read it. */
+  watch(): void {
+    if (this.#reply.raw.closed) return;
+    const { idleMs, clock } = this.#options;
+    // Node closes a connection on which nothing moves for that long.
+    this.#reply.raw.setTimeout(idleMs);
+    this.#slow = clock.after(idleMs + this.#bytes / READ_BYTES_PER_MS_MIN, () => this.#reply.raw.destroy());
+  }
+}

@@ -1,0 +1,100 @@
+/** Room for answers over real connections: what is refused, what waits, who is cut off. The whole way is in test/spec/unread-answers.test.ts. */
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fastify } from 'fastify';
+import t from 'tap';
+import type { Test } from 'tap';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { AnswerRoom } from '../../../facades/plugins/answer-room.ts';
+import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
+import { MemoryBudget } from '../../../facades/plugins/memory-budget.ts';
+import { addRequestState } from '../../../facades/plugins/request-state.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+/** More than the sockets' buffers take. */
+const BYTES = 24_000_000;
+const LARGE = 'x'.repeat(BYTES);
+
+async function setup(t: Test) {
+  const clock = new ManualClock();
+  const answers = new AnswerRoom({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, accountBytesMax: BYTES }), idleMs: 60_000, clock });
+  const app = fastify({ forceCloseConnections: true });
+  addRequestState(app);
+  handleErrors(app, restErrorShape, createLogger('test', 'silent'));
+  answers.refuseWithoutRoom(app);
+  const caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 };
+  app.addHook('onRequest', async (request) => { if (request.url !== '/public') request.caller = caller; });
+  const reads: string[] = [];
+  app.get('/list', async () => LARGE);
+  app.post('/made', async () => LARGE);
+  app.get('/public', async () => LARGE);
+  app.post('/held', async (request, reply) => {
+    const read = async (): Promise<string> => {
+      reads.push('read');
+      return LARGE;
+    };
+    return (await answers.hold(request, reply, { read, bytesOf: (text) => text.length })).answer;
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => app.close());
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const stall = async (path: string, method = 'GET'): Promise<IncomingMessage> => {
+    const asked = httpRequest(url + path, { method, agent: false });
+    t.teardown(() => asked.destroy());
+    asked.on('error', () => undefined);
+    asked.end();
+    const [answer] = await once(asked, 'response') as [IncomingMessage];
+    return answer.on('error', () => undefined);
+  };
+  return { url, clock, reads, stall };
+}
+
+/** Reads to the end; false when that was not the end of the answer. */
+async function readAll(answer: IncomingMessage): Promise<boolean> {
+  answer.resume();
+  if (!answer.closed) await once(answer, 'close').catch(() => undefined);
+  return answer.complete;
+}
+
+t.test('a list without room is refused with what to do, and found when the others have been read', async (t) => {
+  const { url, stall } = await setup(t);
+  const first = await stall('/list');
+  const refused = await fetch(`${url}/list`);
+  t.equal(refused.status, 429);
+  t.equal(refused.headers.get('retry-after'), '1');
+  t.equal(refused.headers.get('content-type'), 'application/json; charset=utf-8');
+  t.match(await refused.json(), { status: 429, code: 'rate_limited', message: /read them, then try again/ });
+  t.equal((await fetch(`${url}/made`, { method: 'POST' })).status, 200, 'what was done is told');
+  t.equal((await fetch(`${url}/public`)).status, 200, 'what is no account\'s is not counted');
+  t.ok(await readAll(first));
+  const again = await waitFor('room', async () => {
+    const answer = await fetch(`${url}/list`);
+    return answer.status === 200 ? answer : undefined;
+  });
+  t.equal((await again.text()).length, BYTES);
+});
+
+t.test('a held answer waits for room and is read again then', async (t) => {
+  const { url, reads, stall } = await setup(t);
+  const first = await stall('/list');
+  const held = fetch(`${url}/held`, { method: 'POST' });
+  await waitFor('the first read', async () => reads.length === 1);
+  t.ok(await readAll(first));
+  t.equal((await (await held).text()).length, BYTES);
+  t.equal(reads.length, 2);
+});
+
+t.test('a client that reads too slowly is cut off', async (t) => {
+  const { clock, stall } = await setup(t);
+  // 60 s, and a millisecond for each 32 bytes.
+  const longestMs = 60_000 + BYTES / 32;
+  const inTime = await stall('/held', 'POST');
+  clock.pass(longestMs - 1);
+  t.ok(await readAll(inTime));
+  const late = await stall('/held', 'POST');
+  clock.pass(longestMs);
+  t.notOk(await readAll(late));
+});
