@@ -28,7 +28,10 @@ export interface FacadeConfig {
   bodiesMib: number;
   /** Room for answers that clients have not read yet, in MiB; one account gets a quarter of it, which must hold the largest output. */
   answersMib: number;
-  /** Longest time in which a client takes nothing of a large answer, in milliseconds. Then its connection is closed. */
+  /**
+   * Longest time in which a client takes nothing of a large answer, in milliseconds; for the whole answer it has this time and a second for
+   * each 32 kB. Then its connection is closed.
+   */
   answerIdleMs: number;
   /** Cancel the job when the client of an /openai request goes away (compat.md 1.10). */
   openaiCancelOnDisconnect: boolean;

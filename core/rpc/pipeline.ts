@@ -217,7 +217,7 @@ function sizeOf({ reply }: PipelineReply): number {
   switch (reply?.$case) {
     case 'get':
     case 'wait': return 256 + (reply.value.job?.output?.length ?? 0);
-    case 'chunks': return reply.value.chunks.reduce((bytes, chunk) => bytes + chunk.output.length + 64, 256);
+    case 'chunks': return reply.value.chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64, 256);
     default: return 256;
   }
 }

@@ -107,7 +107,8 @@ export async function readChunks(
         ORDER BY attempt, number LIMIT ${limit}::int + 1
       ) AS c
     ), sized AS (
-      SELECT *, count(*) OVER () AS total, row_number() OVER places AS place, sum(octet_length(output)) OVER places AS running
+      SELECT *, count(*) OVER () AS total, row_number() OVER places AS place,
+        sum(octet_length(output) + coalesce(octet_length(metrics), 0)) OVER places AS running
       FROM listed WINDOW places AS (ORDER BY attempt, number)
     )
     SELECT f.state, f.error, f.shared_attempt, f.shared_number, z.attempt, z.number, z.output, z.metrics, coalesce(z.total, 0) AS total

@@ -118,19 +118,27 @@ class Hold {
   }
 
   readonly release = (): void => {
-    this.#reply.raw.off('close', this.release);
+    const { raw } = this.#reply;
+    raw.off('close', this.release);
+    raw.off('finish', this.#rest);
     this.#slow?.cancel();
-    if (this.#slow && !this.#reply.raw.closed) this.#reply.raw.setTimeout(0);
+    if (this.#slow && !raw.closed) this.#rest();
     this.#place.release();
     this.#give(new CoreError('UNAVAILABLE', 'The client has gone.'));
+  };
+
+  readonly #rest = (): void => {
+    this.#reply.raw.setTimeout(0);
   };
 
   /** From now on the answer waits for nothing but its client, who must read it. */
   watch(): void {
     if (this.#reply.raw.closed) return;
     const { idleMs, clock } = this.#options;
-    // Node closes a connection on which nothing moves for that long.
+    // Node closes a connection on which nothing moves for that long. The next request on it may be a long wait, so it ends with this answer:
+    // before Node's own listener, which gives an idle connection a time of its own.
     this.#reply.raw.setTimeout(idleMs);
+    this.#reply.raw.prependOnceListener('finish', this.#rest);
     this.#slow = clock.after(idleMs + this.#bytes / READ_BYTES_PER_MS_MIN, () => this.#reply.raw.destroy());
   }
 }

@@ -43,7 +43,12 @@ async function drain({ jobs, answers }: QueueParts, request: FastifyRequest, rep
       limit = page.chunks.length;
       return page;
     },
-    again: () => jobs.chunks(apiKey, { ...job, cursor: before, waitMs: 0, limit }).answer,
+    again: async () => {
+      const page = await jobs.chunks(apiKey, { ...job, cursor: before, waitMs: 0, limit }).answer;
+      // Of an attempt that was lost meanwhile nothing is left; what comes instead is still before the readers of the shared place.
+      const chunks = page.chunks.filter(({ attempt }) => attempt === before?.attempt);
+      return { ...page, chunks, more: page.more || chunks.length < page.chunks.length };
+    },
     bytesOf: pageBytes,
   });
   return answer;

@@ -11,6 +11,9 @@ import { splitChunk } from './split-chunk.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
 
+/** Longest metrics of one value in bytes: half of a chunk. */
+const METRICS_BYTES_MAX = CHUNK_BYTES_MAX / 2;
+
 /** Adds the route. */
 export function registerStream(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
   app.post(`${prefix}/job-stream/:worker/:job`, async (request, reply) => {
@@ -27,7 +30,7 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
 async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
   attempt.named(parts.clock.monotonicMs());
   const chunk = interpretChunk(body);
-  const pieces = 'why' in chunk ? chunk.why : (splitChunk(chunk.output, CHUNK_BYTES_MAX) ?? tooLarge(chunk.output.length));
+  const pieces = 'why' in chunk ? chunk.why : piecesOf(chunk);
   if (typeof pieces === 'string') {
     // Its output would have a hole: better an end with a reason.
     parts.stopper.signal(worker, attempt.ref.jobId);
@@ -40,6 +43,13 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
     attempt.chunkNumber += 1;
     parts.chunks.add({ ref: attempt.ref, number: attempt.chunkNumber, output, metrics: index === pieces.length - 1 ? metrics : undefined });
   }
+}
+
+/** The pieces of a value, the last of which leaves room for its metrics; or why there are none. */
+function piecesOf({ output, metrics }: { output: Buffer; metrics: Buffer | undefined }): Buffer[] | string {
+  const metricsBytes = metrics?.length ?? 0;
+  if (metricsBytes > METRICS_BYTES_MAX) return `The metrics of a streamed value take ${metricsBytes} bytes; they may take ${METRICS_BYTES_MAX}.`;
+  return splitChunk(output, CHUNK_BYTES_MAX - metricsBytes) ?? tooLarge(output.length);
 }
 
 function tooLarge(bytes: number): string {

@@ -51,6 +51,21 @@ t.test('a chunk may have metrics', async (t) => {
   t.same(array(await jobs.call('GET', `/stream/${id}`)), [{ output: 'a', metrics }]);
 });
 
+t.test('metrics count: a chunk is at most 1 MB with them', async (t) => {
+  const metrics = { text: 'm'.repeat(400_000) };
+  const id = await jobs.run({ mode: 'metrics', output: 'x'.repeat(900_000), metrics });
+  await jobs.reached(id, 'COMPLETED');
+  const chunks = array(await jobs.call('GET', `/stream/${id}`)) as { output: string; metrics?: object }[];
+  t.equal(chunks.map(({ output }) => output).join(''), 'x'.repeat(900_000));
+  t.same(chunks.map(({ metrics: carried }) => carried), [undefined, metrics], 'the last piece carries them');
+  for (const chunk of chunks) t.ok(JSON.stringify(chunk.output).length + JSON.stringify(chunk.metrics ?? '').length <= 1_000_002);
+});
+
+t.test('metrics that are too long fail the job with their size', async (t) => {
+  const id = await jobs.run({ mode: 'metrics', output: 'x', metrics: { text: 'm'.repeat(500_000) } });
+  t.match(await jobs.reached(id, 'FAILED'), { error: /metrics of a streamed value take 500011 bytes; they may take 500000/ });
+});
+
 t.test('SDKs get the object: a JSON content type, POST, or ?format=object', async (t) => {
   const forms = [['GET', '', JSON_TYPE], ['POST', '', JSON_TYPE], ['GET', '?format=object', {}]] as const;
   for (const [method, query, headers] of forms) {

@@ -83,6 +83,14 @@ t.test('an answer ends after 8 MiB, but holds at least one chunk', async (t) => 
   t.same(numbers(await calls.readChunks(job, drain, never)), [9, 10, 11, 12]);
 });
 
+t.test('metrics count as well', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  const metrics = Buffer.from(JSON.stringify({ text: 'm'.repeat(999_000) }));
+  for (let number = 1; number <= 12; number += 1) await attempts.appendChunk({ ...chunk(job, number), metrics });
+  t.equal((await calls.readChunks(job, drain, never)).chunks.length, 8);
+  t.same(numbers(await calls.readChunks(job, drain, never)), [9, 10, 11, 12]);
+});
+
 t.test('an outcome is never stored before the chunks that were given earlier', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const given = append(job, 1, 300);

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
 import t from 'tap';
@@ -18,9 +19,9 @@ import { waitFor } from '../../helpers/wait-for.ts';
 const BYTES = 24_000_000;
 const LARGE = 'x'.repeat(BYTES);
 
-async function setup(t: Test) {
+async function setup(t: Test, idleMs = 60_000) {
   const clock = new ManualClock();
-  const answers = new AnswerRoom({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, accountBytesMax: BYTES }), idleMs: 60_000, clock });
+  const answers = new AnswerRoom({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, accountBytesMax: BYTES }), idleMs, clock });
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));
@@ -28,6 +29,11 @@ async function setup(t: Test) {
   const caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 };
   app.addHook('onRequest', async (request) => { if (request.url !== '/public') request.caller = caller; });
   const reads: string[] = [];
+  const waits: (() => void)[] = [];
+  app.get('/wait', async () => {
+    await new Promise<void>((resolve) => { waits.push(resolve); });
+    return 'waited';
+  });
   app.get('/list', async () => LARGE);
   app.post('/made', async () => LARGE);
   app.get('/public', async () => LARGE);
@@ -49,7 +55,7 @@ async function setup(t: Test) {
     const [answer] = await once(asked, 'response') as [IncomingMessage];
     return answer.on('error', () => undefined);
   };
-  return { url, clock, reads, stall };
+  return { url, clock, reads, waits, stall };
 }
 
 /** Reads to the end; false when that was not the end of the answer. */
@@ -97,4 +103,26 @@ t.test('a client that reads too slowly is cut off', async (t) => {
   const late = await stall('/held', 'POST');
   clock.pass(longestMs);
   t.notOk(await readAll(late));
+});
+
+t.test('a long wait behind a large answer on the same connection is not cut off', async (t) => {
+  const idleMs = 300;
+  const { url, waits } = await setup(t, idleMs);
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  let bytes = 0;
+  let text = '';
+  socket.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    text = (text + piece.toString('latin1')).slice(-200);
+  });
+  socket.on('error', () => undefined);
+  socket.write('POST /held HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\nGET /wait HTTP/1.1\r\nhost: x\r\n\r\n');
+  await waitFor('the large answer', async () => bytes > BYTES && waits.length === 1);
+  const silentSinceMs = performance.now();
+  // What is tested is that nothing happens for longer than the idle time.
+  await waitFor('the idle time to pass', async () => socket.destroyed || performance.now() - silentSinceMs > 3 * idleMs);
+  waits[0]!();
+  await waitFor('the second answer', async () => text.endsWith('waited'));
 });
