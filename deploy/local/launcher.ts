@@ -93,7 +93,7 @@ export class Launcher {
     await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
-    const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal };
+    const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal, clock: systemClock };
     const handler = await prepareHandler(options.handlerFile ?? join(root, EXAMPLE_HANDLER), root, data.venvDir, seams);
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { UsageError } from './options.ts';
 
 /** What an environment must hold. */
@@ -22,6 +23,7 @@ export interface VenvSeams {
   report(line: string): void;
   /** Ends the work early. */
   signal: AbortSignal;
+  clock: Clock;
 }
 
 const STAMP = 'slipway-requirements';
@@ -29,6 +31,8 @@ const TAIL_LINES = 15;
 const OUTPUT_LINES_MAX = 200;
 /** A line for every so many packages: a hundred are not rare. */
 const COLLECTED_PERIOD = 10;
+/** How often somebody who waits hears that it goes on, in milliseconds. */
+const PATIENCE_MS = 10_000;
 
 /** Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do. */
 export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
@@ -43,10 +47,25 @@ export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && existsSync(python)) return python;
   makeRoom(options.parentDir, dir);
   seams.report(`making a Python environment (Python ${version}) in ${dir}`);
-  await makeEmptyVenv(dir, seams.signal);
-  await install(python, options.requirements, seams);
+  const ticking = sayThatItGoesOn(seams);
+  try {
+    await makeEmptyVenv(dir, seams.signal);
+    await install(python, options.requirements, seams);
+  } finally {
+    ticking.cancel();
+  }
   writeFileSync(stamp, hash);
   return python;
+}
+
+function sayThatItGoesOn({ clock, report }: VenvSeams): Timer {
+  const startedMs = clock.monotonicMs();
+  const say = (): void => {
+    report(`  still at it after ${Math.round((clock.monotonicMs() - startedMs) / 1000)} s`);
+    timer = clock.after(PATIENCE_MS, say);
+  };
+  let timer = clock.after(PATIENCE_MS, say);
+  return { cancel: () => timer.cancel() };
 }
 
 function makeRoom(parentDir: string, dir: string): void {

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { makeTestPythons } from './test-pythons.ts';
 import { TestResultReader } from './test-results.ts';
 import type { TestResults } from './test-results.ts';
@@ -91,7 +92,7 @@ async function main(): Promise<number> {
   mkdirSync(join(root, '.tap'), { recursive: true });
   rmSync(summaryFile, { force: true });
   await buildTap();
-  await makeTestPythons(root, { report: say, signal: stopping.signal })
+  await makeTestPythons(root, { report: say, signal: stopping.signal, clock: systemClock })
     .catch((error: Error) => say(`Tests with Python workers will be skipped. ${error.message}`));
   const { code, results: { passed, failed, skipped } } = await runTap(args);
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length }));

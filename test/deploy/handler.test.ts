@@ -2,11 +2,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { distinctName, handlerName, prepareHandler, requirementsOf } from '../../deploy/local/handler.ts';
 import { UsageError } from '../../deploy/local/options.ts';
 import { scratch } from '../helpers/scratch.ts';
 
-const seams = { report: () => {}, signal: new AbortController().signal };
+const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
 
 t.test('names', async (t) => {
   for (const [file, name] of [

@@ -3,7 +3,9 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { makeVenv, pythonInstallHint } from '../../deploy/local/python-venv.ts';
 import { UsageError } from '../../deploy/local/options.ts';
+import { ManualClock } from '../helpers/manual-clock.ts';
 import { scratch } from '../helpers/scratch.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 /** A python3 of a few lines in front of the real one on the PATH: `venv` makes bin/python, pip writes down what it was asked for. */
 const PYTHON = `#!/bin/sh
@@ -27,9 +29,10 @@ async function fakePython(t: Parameters<typeof scratch>[0]) {
   t.teardown(() => { Object.assign(process.env, { PATH, FAKE }); });
   Object.assign(process.env, { PATH: `${place.path('bin')}:${PATH}`, FAKE: place.folder });
   const lines: string[] = [];
+  const clock = new ManualClock();
   const make = (more: string[], signal = new AbortController().signal): Promise<string> =>
-    makeVenv({ requirements: { more }, parentDir: place.path('venvs') }, { report: (line) => lines.push(line), signal });
-  return { ...place, said: lines, make };
+    makeVenv({ requirements: { more }, parentDir: place.path('venvs') }, { report: (line) => lines.push(line), signal, clock });
+  return { ...place, said: lines, make, clock };
 }
 
 t.test('made once for the same requirements', async (t) => {
@@ -65,4 +68,16 @@ t.test('stopped in the middle', async (t) => {
   const stopping = new AbortController();
   stopping.abort();
   await t.rejects(make(['x'], stopping.signal), { constructor: UsageError, message: /Stopped/ });
+});
+
+t.test('somebody who waits hears that it goes on', async (t) => {
+  const { make, clock, said } = await fakePython(t);
+  const made = make(['runpod==1.12.0']);
+  await waitFor('the work to begin', async () => said.length > 0);
+  clock.pass(10_000);
+  clock.pass(10_000);
+  await made;
+  t.same(said.filter((line) => line.includes('still')), ['  still at it after 10 s', '  still at it after 20 s']);
+  clock.pass(10_000);
+  t.equal(said.filter((line) => line.includes('still')).length, 2, 'and no more when it is done');
 });

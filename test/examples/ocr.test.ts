@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { prepareHandler } from '../../deploy/local/handler.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { scratch } from '../helpers/scratch.ts';
@@ -15,7 +16,7 @@ const folder = join(root, 'examples/ocr');
 
 t.test('ocr', async (t) => {
   const system = await startSystem(t);
-  const seams = { report: () => {}, signal: new AbortController().signal };
+  const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
   const handler = await prepareHandler(join(folder, 'handler.js'), root, (await scratch(t)).folder, seams);
   const { runSync } = endpointJobs(system, await system.createEndpoint({ command: handler.command }));
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import t from 'tap';
 import type { Test } from 'tap';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { prepareHandler } from '../../deploy/local/handler.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { skipWithoutPython } from '../helpers/handlers.ts';
@@ -16,7 +17,7 @@ const INSTALL_MS_MAX = 300_000;
 t.setTimeout(2 * INSTALL_MS_MAX);
 
 async function serve(t: Test, name: string) {
-  const seams = { report: () => {}, signal: new AbortController().signal };
+  const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
   const handler = await prepareHandler(join(root, 'examples', name, 'handler.py'), root, join(root, '.slipway-test/venvs'), seams);
   const system = await startSystem(t);
   const endpoint = await system.createEndpoint({ command: handler.command });

@@ -16,7 +16,7 @@ import { endpointColumns, endpointFields, presentEndpoint } from './present-endp
 export function addEndpoints(program: Command, cli: Cli): void {
   const endpoints = addCommand(program, {
     usage: 'endpoints', description: 'Create, show, change and delete endpoints.',
-    examples: ['endpoints list', 'endpoints create --template ocr --workers-max 5', 'endpoints update ocr --workers-min 1'],
+    examples: ['endpoints list', 'endpoints create --template ocr --name ocr-large --workers-max 5', 'endpoints update ocr --workers-min 1'],
   });
   addCommand(endpoints, { usage: 'list', description: 'List the endpoints.', examples: ['endpoints list', 'endpoints list --json'] })
     .action(() => listEndpoints(cli));
@@ -31,7 +31,7 @@ export function addEndpoints(program: Command, cli: Cli): void {
   fixedEndpointOptions(endpointOptions(addCommand(endpoints, {
     usage: 'create', description: 'Create an endpoint from a template.',
     examples: [
-      'endpoints create --template ocr',
+      'endpoints create --template ocr --name ocr-2',
       'endpoints create --template llm --name chat --gpu "NVIDIA L4" --gpu AMPERE_24 --workers-min 1 --env MODEL=small',
     ],
   }).requiredOption('--template <template>', 'template that its workers run, by id or name')))

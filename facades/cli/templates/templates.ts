@@ -31,7 +31,7 @@ interface TemplateOptions {
 export function addTemplates(program: Command, cli: Cli): void {
   const templates = addCommand(program, {
     usage: 'templates', description: 'Create, show, change and delete templates: what workers run.',
-    examples: ['templates list', 'templates create ocr --directory /srv/ocr -- node handler.js'],
+    examples: ['templates list', 'templates create ocr-js --directory /srv/ocr -- node handler.js'],
   });
   addCommand(templates, { usage: 'list', description: 'List the templates.', examples: ['templates list', 'templates list --json'] })
     .action(() => listTemplates(cli));
@@ -40,7 +40,7 @@ export function addTemplates(program: Command, cli: Cli): void {
   templateOptions(addCommand(templates, {
     usage: 'create <name> [command...]', description: 'Create a template. The command that workers run stands after --.',
     examples: [
-      'templates create ocr --directory /srv/ocr -- python -u handler.py',
+      'templates create ocr-python --directory /srv/ocr -- python -u handler.py',
       'templates create llm --image registry.example/llm:3 --env MODEL=small --disk 80',
     ],
   })).action((name: string, command: string[], options: TemplateOptions) => createTemplate(cli, name, command, options));
