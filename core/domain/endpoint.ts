@@ -91,13 +91,13 @@ export function checkEndpoint(settings: EndpointSettings): void {
     throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
   }
   checkGpuIds(settings.gpuIds);
-  if (settings.gpuIds.length > 0 && settings.gpuCount < 1) throw invalid('gpu_count must be at least 1 when gpu_ids is not empty');
   if (settings.computeType !== 'GPU' && settings.computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(settings.computeType)}, but must be GPU or CPU`);
   }
   if (settings.computeType === 'CPU' && (settings.gpuIds.length > 0 || settings.gpuCount > 0)) {
     throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
   }
+  if (settings.computeType === 'GPU' && settings.gpuCount < 1) throw invalid('gpu_count is 0, but must be at least 1 unless compute_type is CPU');
   checkInstanceIds(settings.instanceIds, settings.computeType);
   checkTexts('locations', settings.locations);
   checkTexts('network_volume_ids', settings.networkVolumeIds);
@@ -128,8 +128,10 @@ export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'w
 
 /** 1 to 191 characters, no NUL. */
 export function checkName(field: string, name: string): void {
-  if (name.length === 0 || name.length > NAME_LENGTH_MAX) {
-    throw invalid(`${field} has ${name.length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
+  // As JSON schemas count: a character outside the basic plane is one.
+  const length = [...name].length;
+  if (length === 0 || length > NAME_LENGTH_MAX) {
+    throw invalid(`${field} has ${length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
   }
   checkText(field, name);
 }

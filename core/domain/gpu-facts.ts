@@ -15,7 +15,7 @@ const MEMORY_GB: Readonly<Record<number, readonly string[]>> = {
   24: [
     'NVIDIA L4', 'NVIDIA RTX A5000', 'NVIDIA GeForce RTX 3090', 'NVIDIA GeForce RTX 3090 Ti', 'NVIDIA GeForce RTX 4090', 'NVIDIA A30',
   ],
-  32: ['NVIDIA GeForce RTX 5090', 'NVIDIA RTX 5000 Ada Generation', 'Tesla V100-SXM2-32GB', 'Tesla V100-PCIE-32GB'],
+  32: ['NVIDIA GeForce RTX 5090', 'NVIDIA RTX 5000 Ada Generation', 'NVIDIA RTX PRO 4500 Blackwell', 'Tesla V100-SXM2-32GB', 'Tesla V100-PCIE-32GB'],
   48: ['NVIDIA RTX A6000', 'NVIDIA A40', 'NVIDIA L40', 'NVIDIA L40S', 'NVIDIA RTX 6000 Ada Generation'],
   80: ['NVIDIA A100 80GB PCIe', 'NVIDIA A100-SXM4-80GB', 'NVIDIA H100 PCIe', 'NVIDIA H100 80GB HBM3'],
   94: ['NVIDIA H100 NVL'],
@@ -27,6 +27,7 @@ const MEMORY_GB: Readonly<Record<number, readonly string[]>> = {
   143: ['NVIDIA H200 NVL'],
   180: ['NVIDIA B200'],
   192: ['AMD Instinct MI300X OAM'],
+  288: ['NVIDIA B300 SXM6 AC'],
 };
 
 const memoryOf = new Map(Object.entries(MEMORY_GB).flatMap(([gb, types]) => types.map((type) => [type, Number(gb)] as const)));

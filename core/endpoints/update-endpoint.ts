@@ -7,6 +7,7 @@ import { checkFixed } from '../domain/fixed-fields.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { EndpointContext } from './context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
+import { getEndpoint } from './get-endpoint.ts';
 
 /** What to change. Absent fields stay as they are. */
 export interface EndpointChange {
@@ -17,13 +18,8 @@ export interface EndpointChange {
 
 /** Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of range, or fixed. */
 export async function updateEndpoint(context: EndpointContext, actor: Actor, id: string, change: EndpointChange): Promise<Endpoint> {
-  const { endpoints, templates, onChanged } = context;
-  const { templateId } = change.settings;
-  if (templateId !== undefined) {
-    const template = await templates.usable(templateId, actor.accountId);
-    if (!template) throw unknownTemplate(templateId);
-    checkServerless(template);
-  }
+  const { endpoints, onChanged } = context;
+  const templateId = await newTemplate(context, actor, id, change.settings.templateId);
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
   const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];
   const updated = await endpoints.update(id, actor, fields, templateId, (current) => {
@@ -37,9 +33,19 @@ export async function updateEndpoint(context: EndpointContext, actor: Actor, id:
   return updated;
 }
 
+/** The template that is to replace another. Undefined: none is; the present one may stay also when its owner shares it no more. */
+async function newTemplate(context: EndpointContext, actor: Actor, id: string, templateId: string | undefined): Promise<string | undefined> {
+  if (templateId === undefined) return undefined;
+  const template = await context.templates.usable(templateId, actor.accountId);
+  if (!template && (await getEndpoint(context, actor.accountId, id)).templateId === templateId) return undefined;
+  if (!template) throw unknownTemplate(templateId);
+  checkServerless(template);
+  return templateId;
+}
+
 function merge(current: Endpoint, change: EndpointChange['settings']): EndpointSettings {
   const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, ...settings } = { ...current, ...change };
-  // Choosing GPUs where there were none means one of them, unless the number is given too.
-  if (settings.gpuIds.length > 0 && settings.gpuCount === 0 && change.gpuCount === undefined) settings.gpuCount = 1;
+  // An endpoint from before there was a default of 1.
+  if (settings.computeType === 'GPU' && settings.gpuCount === 0 && change.gpuCount === undefined) settings.gpuCount = 1;
   return settings;
 }

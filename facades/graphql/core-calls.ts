@@ -4,7 +4,8 @@ import { GraphQLError } from 'graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
-import { GRAPHQL_NAMES, withPublicNames } from '../plugins/public-names.ts';
+import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
+import type { FieldNames } from '../plugins/public-names.ts';
 import type { FieldChanges } from '../rest/mask-fields.ts';
 import type { CoreMessage } from './core-message.ts';
 
@@ -39,7 +40,8 @@ export async function callCore<Response>(context: GraphqlContext, service: strin
   const answer = await call({ root: {}, args: { input }, context }).catch((error: unknown) => error);
   // A later field of the same document must see what this one changed.
   if (!reads) context.reads.clear();
-  if (answer instanceof Error || answer === null || answer === undefined) throw toGraphqlError(answer);
+  const names = service === 'PodService' ? GRAPHQL_POD_NAMES : GRAPHQL_NAMES;
+  if (answer instanceof Error || answer === null || answer === undefined) throw toGraphqlError(answer, names);
   return answer as CoreMessage<Response>;
 }
 
@@ -64,12 +66,12 @@ export function once<Value>(context: GraphqlContext, name: string, read: () => P
 }
 
 /** A failed call as the client sees it (compat.md 4.1). */
-export function toGraphqlError(error: unknown): GraphQLError {
+export function toGraphqlError(error: unknown, names: FieldNames = GRAPHQL_NAMES): GraphQLError {
   if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
   const { grpc } = (error as { extensions?: { grpc?: GrpcFailure } }).extensions ?? {};
   const known = publicError(fromGrpcError(grpc ? { ...grpc, metadata: metadataOf(grpc) } : error));
   const extensions = { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status };
-  return new GraphQLError(withPublicNames(known.text, GRAPHQL_NAMES), { extensions });
+  return new GraphQLError(withPublicNames(known.text, names), { extensions });
 }
 
 /** A refusal of an input that has no meaning here. */

@@ -13,6 +13,7 @@ import { bodyBytes } from '../plugins/raw-body.ts';
 import { InvalidDocument } from './executor.ts';
 import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
 import { SharedReads } from './shared-reads.ts';
+import { withoutValue } from './variable-fault.ts';
 
 /** Largest body in bytes: documents and settings, not payloads. */
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -94,9 +95,13 @@ function answerOf(result: ExecutionResult, logger: Logger): Answer {
   if (errors.length === 0) return serialized(200, { data });
   const unauthorized = errors.some((error) => error.extensions['reason'] === 'UNAUTHORIZED');
   if (data === undefined) {
-    return serialized(400, { errors: errors.map(({ message, locations }) => ({ message, locations, extensions: { code: 'BAD_USER_INPUT' } })), data: null });
+    return serialized(400, { errors: errors.map(variableFault), data: null });
   }
   return serialized(unauthorized ? 401 : 200, { errors: errors.map((error) => presentError(error, logger)), data });
+}
+
+function variableFault({ message, locations }: GraphQLError): object {
+  return { message: withoutValue(message), locations, extensions: { code: 'BAD_USER_INPUT' } };
 }
 
 function presentError(error: GraphQLError, logger: Logger): object {

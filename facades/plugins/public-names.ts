@@ -32,15 +32,28 @@ const COMMON: FieldNames = {
 
 /** Names of the REST surface. */
 export const REST_NAMES: FieldNames = {
-  ...COMMON, create_template: 'POST /v1/templates', end_time: 'endTime', entrypoint: 'dockerEntrypoint', flash_boot_type: 'flashboot',
-  gpu_ids: 'gpuTypeIds', network_volume_ids: 'networkVolumeIds', start_command: 'dockerStartCmd', start_time: 'startTime',
+  ...COMMON,
+  create_template: 'POST /v1/templates',
+  data_center_ids: 'dataCenterId',
+  end_time: 'endTime',
+  entrypoint: 'dockerEntrypoint',
+  flash_boot_type: 'flashboot',
+  gpu_ids: 'gpuTypeIds',
+  gpu_type_ids: 'gpuTypeId',
+  locations: 'dataCenterIds',
+  network_volume_ids: 'networkVolumeIds',
+  start_command: 'dockerStartCmd',
+  start_time: 'startTime',
 };
 
-/** Names of the GraphQL surface. */
+/** Names of the GraphQL surface, for everything but pods. */
 export const GRAPHQL_NAMES: FieldNames = {
   ...COMMON, create_template: 'saveTemplate', flash_boot_type: 'flashBootType', gpu_ids: 'gpuIds', network_volume_ids: 'networkVolumeId',
   start_command: 'dockerArgs',
 };
+
+/** Names of the pod mutations, which call some things otherwise. */
+export const GRAPHQL_POD_NAMES: FieldNames = { ...GRAPHQL_NAMES, gpu_ids: 'gpuTypeId', locations: 'dataCenterId' };
 
 /**
  * The text with public names. What stands in quotes is the client's own and stays as it is; a plain word counts as a field only where core

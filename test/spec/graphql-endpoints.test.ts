@@ -2,6 +2,7 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { startSystem } from '../helpers/system.ts';
 
@@ -23,17 +24,22 @@ t.test('GraphQL endpoints', async (t) => {
   const { saveTemplate } = await ok<{ saveTemplate: { id: string } }>(
     'mutation { saveTemplate(input: { name: "tpl", imageName: "worker:1", dockerArgs: "true", isServerless: true }) { id } }');
   const templateId = saveTemplate.id;
-  const idle = { templateId, workersMax: 0 };
+  const idle = { templateId, workersMax: 0, gpuIds: '' };
 
   await t.test('a template of its own', async (t) => {
     const template = { name: 'inline', imageName: 'worker:2', containerDiskInGb: 7, dockerArgs: 'run it', env: [{ key: 'A', value: '1' }] };
+    const any = { workersMax: 0, gpuIds: '' };
     const selection = 'id templateId template { name imageName containerDiskInGb dockerArgs env { key value } isServerless }';
-    t.match(await save({ name: 'with template', workersMax: 0, template }, selection), { saveEndpoint: { template: { ...template, isServerless: true } } });
-    t.equal((await refusal({ name: 'again', template })).reason, 'NAME_TAKEN');
-    t.match((await refusal({ name: 'both', templateId, template })).message, /templateId or template/);
-    t.equal((await refusal({ name: 'wrong', template: { name: 'leftover', imageName: 'x' }, idleTimeout: 0, workersMin: -1 })).reason, 'INVALID_REQUEST');
+    t.match(await save({ name: 'with template', ...any, template }, selection), { saveEndpoint: { template: { ...template, isServerless: true } } });
+    t.equal((await refusal({ name: 'again', ...any, template })).reason, 'NAME_TAKEN');
+    t.match((await refusal({ name: 'both', ...any, templateId, template })).message, /templateId or template/);
+    const wrong = { ...any, name: 'wrong', idleTimeout: 0, workersMin: -1 };
+    t.equal((await refusal({ ...wrong, template: { name: 'leftover', imageName: 'x' } })).reason, 'INVALID_REQUEST');
     const { podTemplates } = await ok<{ podTemplates: { name: string }[] }>('{ podTemplates { name } }');
     t.same(podTemplates.map(({ name }) => name), ['tpl', 'inline'], 'a template whose endpoint was refused is gone');
+    const { saveEndpoint } = await save({ name: 'named for it', ...idle });
+    t.match(await save({ id: saveEndpoint.id, template: { imageName: 'worker:3' } }, 'template { name imageName }'), {
+      saveEndpoint: { template: { name: 'named for it', imageName: 'worker:3' } } }, 'without a name it gets the name of the endpoint');
   });
 
   await t.test('workers without a GPU', async (t) => {
@@ -56,7 +62,7 @@ t.test('GraphQL endpoints', async (t) => {
       saveEndpoint: { networkVolumeId: second, networkVolumeIds: [{ networkVolumeId: second, dataCenterId: 'EU-CZ-1' }] } });
     t.match(await save({ id: saveEndpoint.id, networkVolumeId: '', networkVolumeIds: [] }, fields), {
       saveEndpoint: { networkVolumeId: null, networkVolume: null, networkVolumeIds: [] } });
-    t.equal((await refusal({ name: 'x', templateId, networkVolumeId: 'none' })).reason, 'INVALID_REQUEST');
+    t.equal((await refusal({ name: 'x', ...idle, networkVolumeId: 'none' })).reason, 'INVALID_REQUEST');
   });
 
   await t.test('CUDA versions, time limits, FlashBoot by name', async (t) => {
@@ -80,12 +86,49 @@ t.test('GraphQL endpoints', async (t) => {
     t.match(await refusal({ id: 'nosuch' }), { reason: 'ENDPOINT_NOT_FOUND' });
   });
 
+  await t.test('a new endpoint names its GPUs, itself and a template (spec.md 4.4)', async (t) => {
+    t.match(await refusal({ templateId, gpuIds: 'AMPERE_16' }), { reason: 'INVALID_REQUEST', message: /^name is required/ });
+    t.match(await refusal({ templateId, name: 'x' }), { reason: 'INVALID_REQUEST', message: /^gpuIds is required/ });
+    t.match(await refusal({ name: 'x', gpuIds: 'AMPERE_16' }), { reason: 'INVALID_REQUEST', message: /templateId/ });
+  });
+
+  await t.test('null and what cannot be change nothing', async (t) => {
+    const fields = 'id version gpuIds allowedCudaVersions gpuCount env { key }';
+    const { saveEndpoint } = await save({ ...idle, name: 'kept', gpuIds: 'AMPERE_80', allowedCudaVersions: '12.8' }, fields);
+    const nulls = { gpuIds: null, allowedCudaVersions: null, name: null, idleTimeout: null, env: null, workersMax: 0 };
+    t.match(await save({ id: saveEndpoint.id, ...nulls }, fields), { saveEndpoint });
+    t.match((await refusal({ id: saveEndpoint.id, env: [{ key: '__proto__', value: 'x' }] })).message, /^env: "__proto__" is not a name/);
+    t.match((await refusal({ id: saveEndpoint.id, gpuIds: '', gpuCount: 0 })).message, /^gpuCount is 0, but must be at least 1/);
+    t.match(await save({ id: saveEndpoint.id }, fields), { saveEndpoint });
+  });
+
+  await t.test('a template of another account that is public no more: endpoints with it stay as they are and can be changed', async (t) => {
+    const { accountId } = await call(system.clients.access, 'createAccount', { name: 'publisher' }, system.rootKey);
+    const owner = graphqlClient(t, system.url, await system.newKey(undefined, accountId));
+    const shared = 'imageName: "worker:1", dockerArgs: "true", isServerless: true';
+    const made = await owner.ok<{ saveTemplate: { id: string } }>(`mutation { saveTemplate(input: { name: "shared", ${shared}, isPublic: true }) { id } }`);
+    const publicId = made.saveTemplate.id;
+    const input = { ...idle, name: 'on shared', templateId: publicId, gpuIds: 'AMPERE_16' };
+    const { saveEndpoint } = await save(input, 'id template { name }');
+    t.match(saveEndpoint, { template: { name: 'shared' } });
+    await owner.ok(`mutation { saveTemplate(input: { id: "${publicId}", name: "shared", ${shared}, isPublic: false }) { id } }`);
+    t.match(await save({ ...input, id: saveEndpoint.id, workersMin: 0, idleTimeout: 7 }, 'idleTimeout version template { id }'), {
+      saveEndpoint: { idleTimeout: 7, version: 0, template: null } });
+    t.match((await refusal({ ...input, name: 'another' })).message, /there is no template/, 'no new endpoint gets it');
+    t.ok(await ok('{ myself { endpoints { id template { id } } } }'), 'nor is it an error of a list');
+    const rest = await system.request('GET', `/v1/endpoints/${saveEndpoint.id}?includeTemplate=true`);
+    t.equal(rest.status, 200);
+    t.notOk(rest.json['template']);
+    t.equal((await system.request('PATCH', `/v1/endpoints/${saveEndpoint.id}`, { templateId: publicId, idleTimeout: 8 })).status, 200);
+    await ok(`mutation { deleteEndpoint(id: "${saveEndpoint.id}") }`);
+  });
+
   await t.test('what does not exist here may be named only with nothing in it', async (t) => {
     await save({ name: 'empty', ...idle, modelReferences: [], hubReleaseId: null, flashEnvironmentId: '', workersPFBTarget: 0, workersStandby: 1 });
-    t.match((await refusal({ name: 'x', templateId, modelReferences: ['a/b'] })).message, /modelReferences/);
-    t.match((await refusal({ name: 'x', templateId, hubReleaseId: 'r' })).message, /hubReleaseId/);
-    t.match((await refusal({ name: 'x', templateId, flashEnvironmentId: 'e' })).message, /flashEnvironmentId/);
-    t.match((await refusal({ name: 'x', templateId, type: 'QUEUE' })).message, /QB or LB/);
+    t.match((await refusal({ name: 'x', ...idle, modelReferences: ['a/b'] })).message, /modelReferences/);
+    t.match((await refusal({ name: 'x', ...idle, hubReleaseId: 'r' })).message, /hubReleaseId/);
+    t.match((await refusal({ name: 'x', ...idle, flashEnvironmentId: 'e' })).message, /flashEnvironmentId/);
+    t.match((await refusal({ name: 'x', ...idle, type: 'QUEUE' })).message, /QB or LB/);
     t.match(await post({ query: `mutation { saveEndpoint(input: { name: "x", gpus: 1 }) { id } }` }), { status: 400 }, 'an unknown field');
   });
 
@@ -96,7 +139,7 @@ t.test('GraphQL endpoints', async (t) => {
     const flash = `mutation saveEndpoint($input: EndpointInput!) { saveEndpoint(input: $input) { aiKey gpuIds id idleTimeout locations name networkVolumeId
       networkVolumeIds { networkVolumeId dataCenterId } flashEnvironmentId scalerType scalerValue templateId type userId version workersMax workersMin
       workersStandby workersPFBTarget gpuCount allowedCudaVersions minCudaVersion executionTimeoutMs instanceIds activeBuildid idePodId flashBootType } }`;
-    const { saveEndpoint } = await ok<Saved>(command, { input: { name: 'ctl', gpuIds: 'ADA_24,-NVIDIA L4', workersMin: 0, ...idle } });
+    const { saveEndpoint } = await ok<Saved>(command, { input: { ...idle, name: 'ctl', gpuIds: 'ADA_24,-NVIDIA L4', workersMin: 0 } });
     t.match(await ok(flash, { input: { id: saveEndpoint.id, name: 'ctl', type: 'QB', workersMax: 0 } }), {
       saveEndpoint: { aiKey: null, userId: system.accountId, gpuIds: 'ADA_24,-NVIDIA L4', type: 'QB', version: 0, idePodId: null } });
     const exists = 'query getEndpoint($id: String!) { myself { endpoint(id: $id) { id } } }';

@@ -134,9 +134,9 @@ t.test('GraphQL', async (t) => {
     t.equal((await post([1])).status, 400);
     t.match((await post({ query: 'mutation { saveEndpoint(input: { name: "x", gpuIds: "AMPERE_16" }) { id } }' })).body.errors,
       [{ message: /^templateId is required/ }]);
-    t.match((await post({ query: `mutation { saveEndpoint(input: { name: "x", templateId: "nope" }) { id } }` })).body.errors,
+    t.match((await post({ query: `mutation { saveEndpoint(input: { name: "x", gpuIds: "", templateId: "nope" }) { id } }` })).body.errors,
       [{ extensions: { code: 'RUNPOD' } }]);
-    t.match((await post({ query: `mutation { saveEndpoint(input: { name: "x", templateId: "x",
+    t.match((await post({ query: `mutation { saveEndpoint(input: { name: "x", gpuIds: "AMPERE_16", templateId: "x",
       scalerType: "BOTH" }) { id } }` })).body.errors, [{ message: /scalerType/ }]);
     const aliases = Array.from({ length: 30 }, (_, i) => `a${i}: myself { serverlessDiscount { type } }`).join(' ');
     t.equal((await post({ query: `{ ${aliases} }` })).status, 400, 'aliases are bounded');

@@ -48,7 +48,7 @@ export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessa
   const fields = noChanges<EndpointMessage>();
   change(fields, 'name', given(input.name));
   change(fields, 'templateId', given(input.templateId));
-  change(fields, 'gpuIds', input.gpuIds === undefined ? undefined : listOf(input.gpuIds));
+  change(fields, 'gpuIds', typeof input.gpuIds === 'string' ? listOf(input.gpuIds) : undefined);
   // Clients that fill in every default name GPUs for CPU workers too, where they say nothing.
   change(fields, 'gpuCount', input.instanceIds?.length ? undefined : given(input.gpuCount));
   change(fields, 'computeType', input.instanceIds?.length ? 'CPU' : undefined);
@@ -85,7 +85,7 @@ function volumes({ networkVolumeId, networkVolumeIds }: EndpointInput): string[]
 }
 
 function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointInput): string[] | undefined {
-  const allowed = allowedCudaVersions === undefined ? undefined : listOf(allowedCudaVersions);
+  const allowed = typeof allowedCudaVersions === 'string' ? listOf(allowedCudaVersions) : undefined;
   return minCudaVersion && !allowed?.length ? versionsFrom(minCudaVersion) : allowed;
 }
 

@@ -1,11 +1,9 @@
 /** Fields of endpoints over EndpointService. Translation only: what is allowed is core's to decide. */
 import { GraphQLError } from 'graphql';
-import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { GetEndpointResponse, ListEndpointsResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { GetEndpointResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { FieldChanges } from '../../rest/mask-fields.ts';
-import { callCore, once, orNull, updateCore } from '../core-calls.ts';
+import { callCore, orNull, refused, updateCore } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
-import type { CoreMessage } from '../core-message.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
 import { presentTemplate } from '../templates/present-template.ts';
@@ -16,6 +14,7 @@ import type { EndpointInput, EndpointMessage } from './endpoint-fields.ts';
 import { withInlineTemplate } from './inline-template.ts';
 import { presentEndpoint } from './present-endpoint.ts';
 import type { EndpointRecord } from './present-endpoint.ts';
+import { listEndpoints, readEndpoint } from './read-endpoints.ts';
 
 const SERVICE = 'EndpointService';
 
@@ -23,12 +22,20 @@ type Presented = ReturnType<typeof presentEndpoint>;
 
 const saveEndpoint: Resolver<{ input: EndpointInput }> = async (_root, { input }, context) => {
   const { template, ...given } = input;
+  if (!input.id) checkComplete(input);
   const save = (templateId: string | null | undefined): Promise<Presented> => {
     const fields = endpointFields({ ...given, templateId });
     return input.id ? updateEndpoint(input.id, fields, context) : createEndpoint(fields, context);
   };
   return template ? withInlineTemplate(template, input, context, save) : save(input.templateId);
 };
+
+/** What a new endpoint must say on this surface (spec.md 4.4). */
+function checkComplete({ name, gpuIds, instanceIds }: EndpointInput): void {
+  if (typeof name !== 'string') throw refused('name is required for a new endpoint; to change one, give its id.');
+  if (typeof gpuIds === 'string' || instanceIds?.length) return;
+  throw refused('gpuIds is required for a new endpoint: name GPU pools or types, for instance "AMPERE_24"; an empty text takes any.');
+}
 
 async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
   const { workersMax, ...endpoint } = changes;
@@ -40,14 +47,6 @@ async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, contex
 async function updateEndpoint(id: string, fields: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
   const { endpoint } = await updateCore<GetEndpointResponse>(context, [SERVICE, 'Endpoint', 'endpoint'], id, fields);
   return presentEndpoint(endpoint!, context.accountId);
-}
-
-function readEndpoint(id: string, context: GraphqlContext): Promise<CoreMessage<Endpoint>> {
-  return once(context, `endpoint ${id}`, async () => (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!);
-}
-
-function listEndpoints(context: GraphqlContext): Promise<CoreMessage<Endpoint>[]> {
-  return once(context, 'endpoints', async () => (await callCore<ListEndpointsResponse>(context, SERVICE, 'ListEndpoints', {})).endpoints ?? []);
 }
 
 /** Whoever may not delete yet is told what to send first. */
@@ -85,7 +84,7 @@ export const endpointResolvers = {
     template: (async ({ templateId, listed }, _args, context) => {
       // A public template of another account is in no list of this one.
       const found = listed ? (await templatesById(context)).get(templateId) : undefined;
-      return presentTemplate(found ?? await readTemplate(templateId, context));
+      return found ? presentTemplate(found) : orNull(readTemplate(templateId, context).then(presentTemplate));
     }) satisfies Resolver<unknown, EndpointRecord>,
     pods: (async ({ id, listed }, _args, context) => {
       const workers = listed ? (await workersByEndpoint(context)).get(id) ?? [] : await readWorkers(id, context);

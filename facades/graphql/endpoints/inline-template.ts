@@ -5,13 +5,15 @@ import { templateFields } from '../templates/template-fields.ts';
 import type { TemplateInput } from '../templates/template-fields.ts';
 import { createTemplate } from '../templates/read-templates.ts';
 import type { EndpointInput } from './endpoint-fields.ts';
+import { readEndpoint } from './read-endpoints.ts';
 
 /** Creates the template and saves the endpoint with it; the template goes again when the endpoint cannot be saved. */
 export async function withInlineTemplate<Saved>(
-  template: TemplateInput, { templateId, name }: EndpointInput, context: GraphqlContext, save: (templateId: string) => Promise<Saved>,
+  template: TemplateInput, { id, templateId, name }: EndpointInput, context: GraphqlContext, save: (templateId: string) => Promise<Saved>,
 ): Promise<Saved> {
   if (templateId) throw refused('Give templateId or template, not both.');
-  const { changes } = templateFields({ ...template, name: template.name || name });
+  const nameOfEndpoint = name ?? (id ? (await readEndpoint(id, context)).name : undefined);
+  const { changes } = templateFields({ ...template, name: template.name || nameOfEndpoint });
   const made = await createTemplate({ ...changes, serverless: true }, context);
   try {
     return await save(made.id!);

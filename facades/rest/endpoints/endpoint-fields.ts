@@ -6,6 +6,7 @@ import { versionsFrom } from '../cuda-versions.ts';
 import type { EndpointCreateInput, EndpointUpdateInput } from './endpoint-schemas.ts';
 import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
+import { usableEnv } from '../text-map.ts';
 
 /** The fields that a body names. `before`: the endpoint as it is, where a part of it decides what the body means. */
 export function endpointFields(
@@ -26,7 +27,7 @@ export function endpointFields(
   change(fields, 'flashBootType', flashBoot(input.flashboot));
   change(fields, 'locations', input.dataCenterIds);
   change(fields, 'networkVolumeIds', volumes(input));
-  change(fields, 'env', input.env);
+  change(fields, 'env', usableEnv(input.env));
   change(fields, 'allowedCudaVersions', cudaVersions(input));
   change(fields, 'instanceIds', sizes(input, before));
   change(fields, 'computeType', input.computeType);
@@ -45,13 +46,15 @@ function flashBoot(wanted: boolean | undefined): FlashBootType | undefined {
   return wanted ? FlashBootType.FLASHBOOT : FlashBootType.OFF;
 }
 
+/** Clients that fill in every default send an empty list beside the one they mean. */
 function volumes({ networkVolumeId, networkVolumeIds }: EndpointUpdateInput): string[] | undefined {
-  if (networkVolumeIds !== undefined) return networkVolumeIds;
-  if (networkVolumeId === undefined) return undefined;
-  return networkVolumeId === '' ? [] : [networkVolumeId];
+  if (networkVolumeIds?.length) return networkVolumeIds;
+  if (networkVolumeId) return [networkVolumeId];
+  return networkVolumeId === undefined ? networkVolumeIds : [];
 }
 
 function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointUpdateInput): string[] | undefined {
-  if (allowedCudaVersions !== undefined || minCudaVersion === undefined) return allowedCudaVersions;
-  return minCudaVersion === '' ? [] : versionsFrom(minCudaVersion);
+  if (allowedCudaVersions?.length) return allowedCudaVersions;
+  if (minCudaVersion) return versionsFrom(minCudaVersion);
+  return minCudaVersion === undefined ? allowedCudaVersions : [];
 }

@@ -61,7 +61,7 @@ export type EndpointCreateInput = Static<typeof EndpointCreateInput>;
 /** Body of PATCH /endpoints/{endpointId}: what is left out stays as it is. */
 export const EndpointUpdateInput = Type.Object({
   ...settings,
-  gpuCount: Count(0, 64, 'GPUs of a worker. 0 for one with computeType CPU.'),
+  gpuCount: Count(0, 64, 'GPUs of a worker. 0 only for one with computeType CPU.'),
   templateId: optional(TemplateId),
 }, { $id: 'EndpointUpdateInput', examples: [{ workersMin: 0, workersMax: 0 }] });
 export type EndpointUpdateInput = Static<typeof EndpointUpdateInput>;

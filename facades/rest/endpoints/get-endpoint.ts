@@ -1,4 +1,5 @@
 /** GET /v1/endpoints/{endpointId}; `includeTemplate` and `includeWorkers` add to it (compat.md 3.3). */
+import { CoreError } from '../../../proto/wire/reason.ts';
 import { readQuery } from '../read-query.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
@@ -19,9 +20,14 @@ export function getEndpoint(app: RestApp, { core, gate }: RestParts): void {
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, options);
     const templateId = endpoint?.templateId ?? '';
     const [withTemplate, withWorkers] = await Promise.all([
-      includeTemplate ? core.templates.call((client) => client.getTemplate, { id: templateId }, options) : undefined,
+      includeTemplate ? core.templates.call((client) => client.getTemplate, { id: templateId }, options).catch(noneWhenPrivate) : undefined,
       includeWorkers ? core.pods.call((client) => client.listPods, { includeWorkers: true, endpointId: id }, options) : undefined,
     ]);
     return presentEndpoint(endpoint, accountId, { template: withTemplate?.template, workers: withWorkers?.pods });
   });
+}
+
+/** The public template of another account that its owner shares no more: the endpoint still runs it, but cannot show it. */
+function noneWhenPrivate(error: unknown): undefined {
+  if (!(error instanceof CoreError) || error.reason !== 'TEMPLATE_NOT_FOUND') throw error;
 }

@@ -4,6 +4,7 @@ import { instanceIdsOf } from '../cpu-sizes.ts';
 import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
 import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
+import { usableEnv } from '../text-map.ts';
 
 /** Ports of a pod that has neither its own nor a template's (compat.md 3.5). */
 const DEFAULT_PORTS = ['8888/http', '22/tcp'];
@@ -33,7 +34,7 @@ export function podFields(input: PodUpdateInput): FieldChanges<Pod> {
   change(fields, 'imageName', input.imageName);
   change(fields, 'startCommand', input.dockerStartCmd);
   change(fields, 'entrypoint', input.dockerEntrypoint);
-  change(fields, 'env', input.env);
+  change(fields, 'env', usableEnv(input.env));
   change(fields, 'workingDirectory', input.workingDirectory);
   change(fields, 'containerDiskGb', input.containerDiskInGb);
   change(fields, 'volumeGb', input.volumeInGb);

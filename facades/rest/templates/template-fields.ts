@@ -3,6 +3,7 @@ import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts
 import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
 import type { TemplateCreateInput, TemplateUpdateInput } from './template-schemas.ts';
+import { usableEnv } from '../text-map.ts';
 
 /** What this surface promises for templates of pods (compat.md 3.6); endpoints use neither. */
 const POD_DEFAULTS = { volumeInGb: 20, ports: ['8888/http', '22/tcp'] };
@@ -19,7 +20,7 @@ export function templateFields(input: TemplateCreateInput | TemplateUpdateInput)
   change(fields, 'imageName', input.imageName);
   change(fields, 'startCommand', input.dockerStartCmd);
   change(fields, 'entrypoint', input.dockerEntrypoint);
-  change(fields, 'env', input.env);
+  change(fields, 'env', usableEnv(input.env));
   change(fields, 'workingDirectory', input.workingDirectory);
   change(fields, 'containerDiskGb', input.containerDiskInGb);
   change(fields, 'volumeGb', input.volumeInGb);

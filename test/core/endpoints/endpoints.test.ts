@@ -76,7 +76,7 @@ t.test('bad fields', async (t) => {
 t.test('edges that are allowed', async (t) => {
   const core = await startReplicas(t);
   for (const fields of [
-    { name: 'x'.repeat(191) }, { gpuIds: ['AMPERE_24', '-NVIDIA L4'] }, { gpuIds: ['-NVIDIA L4'], gpuCount: 1 }, { gpuIds: ['NVIDIA  A30'] }, { gpuCount: 2 },
+    { name: 'x'.repeat(191) }, { name: '😀'.repeat(191) }, { gpuIds: ['AMPERE_24', '-NVIDIA L4'] }, { gpuIds: ['-NVIDIA L4'], gpuCount: 1 }, { gpuIds: ['NVIDIA  A30'] }, { gpuCount: 2 },
     { idleTimeoutSeconds: 1 }, { idleTimeoutSeconds: 3_600 }, { executionTimeoutMs: 5_000 }, { executionTimeoutMs: 604_800_000 }, { retryLimit: 0 },
     { retryLimit: 10 }, { workersMax: 0, workersMin: 0 }, { locations: ['EU-CZ-1', 'my cellar'] }, { allowedCudaVersions: ['12.8'] }, { computeType: 'CPU' },
     { computeType: 'CPU', gpuCount: 0, instanceIds: ['cpu3c-1-2', 'cpu5m-1024-99999', 'cpu12x-2-1'] },
@@ -85,6 +85,16 @@ t.test('edges that are allowed', async (t) => {
     const { endpoint } = await call(core.clients.endpoints, 'getEndpoint', { id }, core.key);
     t.match(endpoint, fields, JSON.stringify(fields));
   }
+});
+
+t.test('an endpoint with GPUs always has at least one for a worker', async (t) => {
+  const core = await startReplicas(t);
+  const id = await core.createEndpoint({ gpuCount: 0 });
+  t.equal((await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!.gpuCount, 1, 'the default');
+  t.match(await reasonOf(core.updateEndpoint(id, { gpuCount: 0 })), /^INVALID_REQUEST: gpu_count is 0, but must be at least 1/);
+  await core.sql`UPDATE endpoint SET gpu_count = 0 WHERE id = ${id}`;
+  await core.updateEndpoint(id, { name: 'of an older version' });
+  t.equal((await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!.gpuCount, 1);
 });
 
 t.test('endpoints run serverless templates only', async (t) => {

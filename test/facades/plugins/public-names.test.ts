@@ -1,6 +1,6 @@
 /** Error texts name the fields that the client sent. */
 import t from 'tap';
-import { GRAPHQL_NAMES, REST_NAMES, withPublicNames } from '../../../facades/plugins/public-names.ts';
+import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, REST_NAMES, withPublicNames } from '../../../facades/plugins/public-names.ts';
 
 const CASES: [text: string, rest: string, graphql: string][] = [
   ['workers_min is 4, but must not exceed workers_max', 'workersMin is 4, but must not exceed workersMax', 'workersMin is 4, but must not exceed workersMax'],
@@ -13,6 +13,14 @@ const CASES: [text: string, rest: string, graphql: string][] = [
     'start_time, 2026-01-02, must not be later than end_time'],
   ['env: my_variable is longer', 'env: my_variable is longer', 'env: my_variable is longer'],
 ];
+
+t.test('lists of places and types, which each surface and pods call otherwise', async (t) => {
+  t.equal(withPublicNames('locations has 0 characters', REST_NAMES), 'dataCenterIds has 0 characters');
+  t.equal(withPublicNames('gpu_type_ids has 0 characters', REST_NAMES), 'gpuTypeId has 0 characters');
+  t.equal(withPublicNames('locations has 0 characters', GRAPHQL_NAMES), 'locations has 0 characters');
+  t.equal(withPublicNames('locations has 0 characters', GRAPHQL_POD_NAMES), 'dataCenterId has 0 characters');
+  t.equal(withPublicNames('gpu_ids: "x" is not known', GRAPHQL_POD_NAMES), 'gpuTypeId: "x" is not known');
+});
 
 t.test('both surfaces', async (t) => {
   for (const [text, rest, graphql] of CASES) {

@@ -31,11 +31,21 @@ t.test('a minimum of CUDA is the list from there on', async (t) => {
   t.same(endpointFields({ minCudaVersion: '12.10' }).changes.allowedCudaVersions, ['13.0'], 'newer than 12.9');
   t.same(endpointFields({ minCudaVersion: '14.1' }).changes.allowedCudaVersions, ['14.1']);
   t.same(endpointFields({ minCudaVersion: '12.0', allowedCudaVersions: ['11.8'] }).changes.allowedCudaVersions, ['11.8']);
+  t.same(endpointFields({ minCudaVersion: '12.9', allowedCudaVersions: [] }).changes.allowedCudaVersions, ['13.0', '12.9']);
+  t.same(endpointFields({ allowedCudaVersions: [] }).changes.allowedCudaVersions, []);
+  t.same(endpointFields({ minCudaVersion: '' }).changes.allowedCudaVersions, []);
+});
+
+t.test('an environment whose name would be lost on the way is refused', async (t) => {
+  t.throws(() => endpointFields({ env: JSON.parse('{"A":"1","__proto__":"x"}') as Record<string, string> }), /env: "__proto__" is not a name/);
 });
 
 t.test('volumes', async (t) => {
   t.same(endpointFields({ networkVolumeId: '' }).changes.networkVolumeIds, []);
   t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: ['b', 'c'] }).changes.networkVolumeIds, ['b', 'c']);
+  t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: [] }).changes.networkVolumeIds, ['a'], 'an empty list is no choice beside one');
+  t.same(endpointFields({ networkVolumeId: '', networkVolumeIds: [] }).changes.networkVolumeIds, []);
+  t.same(endpointFields({ networkVolumeIds: [] }).changes.networkVolumeIds, []);
 });
 
 t.test('the public record', async (t) => {

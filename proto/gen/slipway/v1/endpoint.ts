@@ -77,7 +77,7 @@ export interface Endpoint {
    * Empty: any type; and while none of the machines that could run it has a GPU, its workers run there without one.
    */
   gpuIds: string[];
-  /** GPUs a worker gets. Default 1; always 0 for compute_type CPU. */
+  /** GPUs a worker gets, 1 to 64. Default 1; always 0 for compute_type CPU. */
   gpuCount: number;
   /** Fewest workers kept. Default 0. */
   workersMin: number;
