@@ -9,7 +9,8 @@ import { waitFor } from './wait-for.ts';
 /** Makes a folder that goes when the test ends. */
 export async function scratch(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  // Somebody who is being ended may still write there.
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const path = (name: string): string => join(folder, name);
   const lines = (name: string): string[] => existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').slice(0, -1) : [];
   return {
