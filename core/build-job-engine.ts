@@ -1,6 +1,7 @@
 /** Builds the job engine of a replica: its use cases, its duties and the notices between replicas, wired by hand. */
 import { s3ConfigIdentity } from './domain/sealed-identity.ts';
 import { DeadlineEnforcer } from './duties/deadline-enforcer.ts';
+import { DeletionFinisher } from './duties/deletion-finisher.ts';
 import { ExpiryReaper } from './duties/expiry-reaper.ts';
 import { LeaseRescuer } from './duties/lease-rescuer.ts';
 import { QueueWatcher } from './duties/queue-watcher.ts';
@@ -80,6 +81,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new QueueWatcher(shared),
       new DeadlineEnforcer(shared),
       new ExpiryReaper(shared),
+      new DeletionFinisher({ ...shared, deletes }),
       new LeaseRescuer({ ...shared, attempts }),
       shared.webhooks,
     ],

@@ -49,12 +49,18 @@ export class DeleteJobs {
   async deleteAll(endpointId: string): Promise<number> {
     let removed = 0;
     for (let more = true; more;) {
-      const deleted = await deleteJobsOf(this.#database.hot, endpointId, BATCH_ITEMS_MAX);
-      announceDeleted(this.#events, deleted, 'the endpoint was deleted');
-      removed += deleted.length;
-      more = deleted.length === BATCH_ITEMS_MAX;
+      const deleted = await this.deleteSome(endpointId);
+      removed += deleted;
+      more = deleted === BATCH_ITEMS_MAX;
     }
     this.#gate.forget(endpointId);
     return removed;
+  }
+
+  /** Removes one batch of the jobs of an endpoint. Number of removed jobs. */
+  async deleteSome(endpointId: string): Promise<number> {
+    const deleted = await deleteJobsOf(this.#database.hot, endpointId, BATCH_ITEMS_MAX);
+    announceDeleted(this.#events, deleted, 'the endpoint was deleted');
+    return deleted.length;
   }
 }

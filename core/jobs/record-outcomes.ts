@@ -42,6 +42,8 @@ const BATCH_ITEMS_MAX = 500;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const WAITING_MAX = 50_000;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+/** A batch that has failed for this many milliseconds is told of, and again after as many more. */
+const WARN_PERIOD_MS = 5_000;
 /** Rules of an endpoint that was deleted: its jobs are being deleted too. */
 const NO_RETRIES: RetryRules = { retryLimit: 0, retryHandlerErrors: false };
 
@@ -93,7 +95,7 @@ export class RecordOutcomes {
   /** One statement for all; one for each when the database refuses the batch, so that one bad outcome does not hold up the others. */
   async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<Settled[]> {
     const { database, clock, random, tasks, logger } = this.#options;
-    const options = { clock, random, forMs: Infinity, signal: tasks.signal };
+    const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted.length) };
     try {
       const settled = await persist(() => recordOutcomes(database.hot, sorted), options);
       this.#announce(sorted, settled);
@@ -113,6 +115,18 @@ export class RecordOutcomes {
       }
     }
     return all;
+  }
+
+  /** All other outcomes of this replica wait behind a batch that goes on failing: that must never happen in silence. */
+  #warner(outcomes: number): (error: unknown) => void {
+    const { clock, logger } = this.#options;
+    let dueAtMs = clock.monotonicMs() + WARN_PERIOD_MS;
+    return (error) => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs < dueAtMs) return;
+      dueAtMs = nowMs + WARN_PERIOD_MS;
+      logger.warn({ err: error, outcomes }, 'outcomes could not be recorded for a while, will try again');
+    };
   }
 
   #announce(entries: readonly OutcomeEntry[], settled: readonly Settled[]): void {

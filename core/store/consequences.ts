@@ -26,7 +26,10 @@ function outputs(sql: Sql) {
     )`;
 }
 
-/** The webhook's body is the status record with input and webhook (compat.md 6). Input and output are copied byte for byte, here, where they are. */
+/**
+ * The webhook's body is the status record with input and webhook (compat.md 6). Input and output are copied byte for byte, here, where they
+ * are. None once the endpoint is gone: the secret that signs them went with it.
+ */
 function webhooks(sql: Sql) {
   return sql`announced AS (
       INSERT INTO webhook_delivery (endpoint_id, job_id, url, body)
@@ -38,16 +41,20 @@ function webhooks(sql: Sql) {
         || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')
       FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
       WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND i.webhook IS NOT NULL
+        AND EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[m.endpoint_id]))
     )`;
 }
 
-/** In order of the endpoint, so that two replicas never wait for each other. */
+/**
+ * In order of the endpoint, so that two replicas never wait for each other. Jobs can outlive their endpoint for a while; without the look for
+ * it one of them would fail the statement, and with it the outcomes of all other endpoints, for as long as it is there.
+ */
 function counters(sql: Sql) {
   return sql`counted AS (
       INSERT INTO endpoint_counter (endpoint_id, completed, failed, retried)
       SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')),
         count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted)
-      FROM moved GROUP BY endpoint_id ORDER BY endpoint_id
+      FROM moved GROUP BY endpoint_id HAVING EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[moved.endpoint_id])) ORDER BY endpoint_id
       ON CONFLICT (endpoint_id) DO UPDATE SET completed = endpoint_counter.completed + excluded.completed,
         failed = endpoint_counter.failed + excluded.failed, retried = endpoint_counter.retried + excluded.retried
     )`;

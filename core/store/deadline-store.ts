@@ -87,6 +87,21 @@ export async function deleteJobsOf(sql: Sql, endpointId: string, limit: number):
     ), ${removal(sql)}`);
 }
 
+/**
+ * Up to `limit` endpoints that are gone although some of their jobs are not. One look into the primary key for each endpoint that has jobs:
+ * cheap enough to ask from time to time, too dear for every second. No job is ever there before its endpoint.
+ */
+export async function endpointsGone(sql: Sql, limit: number): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    WITH RECURSIVE owners AS (
+      (SELECT endpoint_id AS id FROM job ORDER BY endpoint_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT j.endpoint_id FROM job j WHERE j.endpoint_id > o.id ORDER BY j.endpoint_id LIMIT 1) FROM owners o WHERE o.id IS NOT NULL
+    )
+    SELECT o.id FROM owners o WHERE o.id IS NOT NULL AND NOT EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[o.id])) LIMIT ${limit}::int`;
+  return rows.map((row) => row.id);
+}
+
 /** Deletes up to `limit` remembered Idempotency-Keys that have expired; one whose job got a longer life stays for that. Number of both. */
 export async function reapIdempotencyKeys(sql: Sql, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`

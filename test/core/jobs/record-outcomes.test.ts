@@ -1,6 +1,15 @@
 /** Outcomes: guarded by the attempt, counted, and what a lost attempt does. */
 import t from 'tap';
+import type { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';
+import type { QueueCursors } from '../../../core/jobs/queue-cursors.ts';
+import type { QueueGate } from '../../../core/jobs/queue-gate.ts';
+import { RecordOutcomes } from '../../../core/jobs/record-outcomes.ts';
+import { systemRandom } from '../../../core/runtime/clock.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import { TaskGroup } from '../../../core/runtime/task-group.ts';
+import type { Sql } from '../../../core/store/database.ts';
 import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t);
@@ -119,4 +128,32 @@ t.test('many outcomes of several endpoints in one batch, a stale one among them'
   const outputs = await Promise.all(claimed.map(async (job) => Number((await calls.wait(job, 0, never)).output)));
   t.same(outputs, claimed.map((_, i) => i), 'every job has its own output');
   t.same(settled.toSorted(), claimed.map((job) => job.jobId).toSorted());
+});
+
+t.test('outcomes that cannot be recorded for long are told of, and recorded in the end', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  const clock = new ManualClock();
+  const starting = Object.assign(new Error('the database system is starting up'), { code: '57P03' });
+  const down = (() => ({ then: (_: unknown, reject: (error: Error) => void) => reject(starting) })) as unknown as Sql;
+  const database = { ...engines.database, hot: down };
+  const warnings: unknown[] = [];
+  const unused = (): never => { throw new Error('not expected'); };
+  const recorder = new RecordOutcomes({
+    database, clock, random: systemRandom, events, tasks: new TaskGroup('test'), onFinal: () => undefined, onWebhooks: unused,
+    facts: { get: () => ({ retryLimit: 0, retryHandlerErrors: false }) } as unknown as EndpointFactsCache,
+    cursors: { queued: unused } as unknown as QueueCursors, gate: { changed: unused } as unknown as QueueGate,
+    logger: { warn: (fields: unknown) => warnings.push(fields) } as unknown as Logger,
+  });
+  const recorded = recorder.record(outcome(job));
+  const pass = async (ms: number): Promise<void> => {
+    for (let i = 0; i < 5; i += 1) await new Promise((resolve) => { setImmediate(resolve); });
+    clock.pass(ms);
+  };
+  for (let ms = 0; ms < 4_500; ms += 500) await pass(500);
+  t.same(warnings, [], 'a restart of the database is no news');
+  for (let ms = 0; ms < 4_500; ms += 500) await pass(500);
+  t.match(warnings, [{ outcomes: 1, err: { code: '57P03' } }], 'once in a while');
+  database.hot = engines.database.hot;
+  await pass(1_000);
+  t.equal(await recorded, 'recorded');
 });

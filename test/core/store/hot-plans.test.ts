@@ -13,7 +13,7 @@ import { claimQueued, queuedEndpoints } from '../../../core/store/claim-store.ts
 import { countQueued } from '../../../core/store/count-store.ts';
 import { openDatabase } from '../../../core/store/database.ts';
 import type { Sql } from '../../../core/store/database.ts';
-import { reapExpired, timeOutJobs } from '../../../core/store/deadline-store.ts';
+import { endpointsGone, reapExpired, timeOutJobs } from '../../../core/store/deadline-store.ts';
 import { insertJobs, readStoredJobs } from '../../../core/store/insert-store.ts';
 import { cancelJob, readJobs } from '../../../core/store/job-store.ts';
 import { migrate } from '../../../core/store/migrate.ts';
@@ -58,6 +58,7 @@ async function useAll(hot: Sql, count: number, measure: (name: string, work: () 
   await measure('append chunks', () => appendChunks(hot, keys.map((key) => ({ ...key, number: 1, output, metrics: undefined }))));
   await measure('show progress', () => showProgress(hot, keys.map((key) => ({ ...key, output }))));
   await measure('find expired leases', () => expiredLeases(hot, count));
+  await measure('find endpoints that are gone', () => endpointsGone(hot, count));
   await measure('cancel', () => cancelJob(hot, keys[0]!));
   await measure('time out', () => timeOutJobs(hot, count));
   await measure('record outcomes', () => recordOutcomes(hot, keys.map((key) => ({ ...key, settlement, output, error: undefined }))));

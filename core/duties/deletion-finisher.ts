@@ -1,0 +1,58 @@
+/**
+ * Finishes the deletion of endpoints: their row goes first, their jobs in batches after it. What is left when the replica that deletes ends
+ * or loses its database in between, and what was submitted at that moment, goes here.
+ */
+import type { DeleteJobs } from '../jobs/delete-jobs.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Service } from '../runtime/service.ts';
+import { endpointsGone } from '../store/deadline-store.ts';
+import type { Database } from '../store/database.ts';
+
+/** What finishing needs. */
+export interface DeletionFinisherOptions {
+  database: Database;
+  deletes: Pick<DeleteJobs, 'deleteSome'>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Nobody waits for it: nothing of an endpoint that is gone can be seen. The first pass is at the start, which is when it is needed most. */
+const PERIOD_MS = 30_000;
+/** Endpoints of one pass, one batch of jobs each: a replica that stops waits for a pass. */
+const ENDPOINTS_MAX = 10;
+
+/** See the file's first lines. */
+export class DeletionFinisher implements Service {
+  readonly name = 'deletion finisher';
+  readonly #options: DeletionFinisherOptions;
+  readonly #loop: Loop;
+
+  constructor(options: DeletionFinisherOptions) {
+    this.#options = options;
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) > 0, clock, random, logger });
+  }
+
+  async start(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** Deletes one batch of jobs of each of some endpoints that are gone. Number of deleted jobs. */
+  async runOnce(): Promise<number> {
+    const { database, deletes, logger } = this.#options;
+    let removed = 0;
+    for (const endpointId of await endpointsGone(database.hot, ENDPOINTS_MAX)) {
+      const jobs = await deletes.deleteSome(endpointId);
+      if (jobs > 0) logger.info({ endpointId, jobs }, 'jobs of a deleted endpoint removed');
+      removed += jobs;
+    }
+    return removed;
+  }
+}

@@ -1,0 +1,64 @@
+/** An endpoint's row goes before its jobs. Whoever dies in between leaves jobs without an endpoint: they harm nobody and do not stay. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { timeOutJobs } from '../../../core/store/deadline-store.ts';
+import { outcome, refused, runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
+import type { Engines } from '../../helpers/job-engine.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+/** Endpoints whose row is deleted, with a running job each and what `queued` adds. No loop runs before the test starts one. */
+async function setUp(t: Test, endpoints = 1, queued = 0) {
+  const engines = await startEngines(t, { idle: true });
+  const { engine, sql } = engines;
+  const running = [];
+  for (let i = 0; i < endpoints; i += 1) {
+    const endpointId = await engines.endpoint({ retry_limit: 0 });
+    running.push(await runningJob(engines, endpointId, { webhook: 'http://127.0.0.1:9/' }));
+    await Promise.all(Array.from({ length: queued }, () => engine.calls.submit(submission(endpointId))));
+    await sql`DELETE FROM endpoint WHERE id = ${endpointId}`;
+  }
+  return { engines, running };
+}
+
+const rowsLeft = async ({ sql }: Engines): Promise<number> => {
+  const [row] = await sql<{ n: number }[]>`SELECT (SELECT count(*) FROM job) + (SELECT count(*) FROM job_input) AS n`;
+  return row!.n;
+};
+
+t.test('an outcome of a job without an endpoint is recorded and holds up no other', async (t) => {
+  const { engines, running: [orphan] } = await setUp(t);
+  const { engine, sql } = engines;
+  const other = await runningJob(engines, await engines.endpoint());
+  const verdicts: string[] = [];
+  for (const each of [outcome(orphan!, { kind: 'LOST', error: 'its worker ended' }), outcome(other)]) {
+    engine.attempts.recordOutcome(each).then((verdict) => verdicts.push(verdict), () => undefined);
+  }
+  await waitFor('both outcomes', () => verdicts.length === 2, 10_000);
+  t.same(verdicts, ['recorded', 'recorded']);
+  t.match((await engine.calls.health(other.endpointId)).jobs, { completed: 1 });
+  t.same([...await sql`SELECT id FROM webhook_delivery`], [], 'nobody is called: what signs the call is gone');
+});
+
+t.test('a job without an endpoint that runs too long does not keep others from timing out', async (t) => {
+  const { engines, running: [orphan] } = await setUp(t);
+  const { database, sql } = engines;
+  const other = await runningJob(engines, await engines.endpoint());
+  await sql`UPDATE job SET execution_deadline_at = now()`;
+  const ended = await timeOutJobs(database.hot, 10);
+  t.same(ended.map(({ job }) => job.id).toSorted(), [orphan!.jobId, other.jobId].toSorted());
+  t.match((await engines.engine.calls.health(other.endpointId)).jobs, { failed: 1 });
+});
+
+t.test('a core that starts finishes the deletion', async (t) => {
+  const { engines, running } = await setUp(t, 12, 3);
+  const { engine, events } = engines;
+  const other = await runningJob(engines, await engines.endpoint());
+  const { id: queued } = await engine.calls.submit(submission(other.endpointId));
+  const stopped: string[] = [];
+  events.on('stop', (stops) => { stopped.push(...stops.map(({ jobId, reason }) => `${jobId} ${reason}`)); });
+  await engine.services.find(({ name }) => name === 'deletion finisher')!.start();
+  await waitFor('the jobs to go', async () => (await rowsLeft(engines)) === 4);
+  t.same(stopped.toSorted(), running.map(({ jobId }) => `${jobId} the endpoint was deleted`).toSorted());
+  await refused(t, engine.calls.get(running[0]!, { omitOutput: true, ttlMs: 0 }), 'JOB_NOT_FOUND');
+  for (const jobId of [other.jobId, queued]) t.ok(await engine.calls.get({ ...other, jobId }, { omitOutput: true, ttlMs: 0 }), 'those of others stay');
+});
