@@ -1,4 +1,7 @@
-/** Streamed output and progress. Both take a share lock on the job's row, so that nothing of an attempt is written after its outcome. */
+/**
+ * Streamed output and progress. Both take a share lock on the job's row, so that nothing of an attempt is written after its outcome. A
+ * statement that waited for that lock does not see what was written meanwhile: its deletions miss it.
+ */
 import type { JobState } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
 import { numberArray, packBytes, textArray } from './pack.ts';
@@ -89,20 +92,22 @@ interface ReadRow {
 
 /**
  * Reads chunks after a place, or after the shared place when none is given: at most `limit`, and no more after `bytesMax` bytes, but at least
- * one. State and chunks are of one instant. Undefined: no such job.
+ * one. Only those of the current attempt: what a lost one wrote is void, also where it is still stored. State and chunks are of one instant.
+ * Undefined: no such job.
  */
 export async function readChunks(
   sql: Sql, key: { endpointId: string; jobId: string }, after: ChunkPlace | undefined, limit: number, bytesMax: number,
 ): Promise<ChunkRead | undefined> {
   const rows = await sql<ReadRow[]>`
     WITH found AS (
-      SELECT j.endpoint_id, j.id, j.state, o.error, coalesce(s.attempt, 0) AS shared_attempt, coalesce(s.number, 0) AS shared_number
+      SELECT j.endpoint_id, j.id, j.state, j.attempt, o.error, coalesce(s.attempt, 0) AS shared_attempt, coalesce(s.number, 0) AS shared_number
       FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
       LEFT JOIN stream_cursor s ON s.endpoint_id = j.endpoint_id AND s.job_id = j.id
       WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(sql)}
     ), listed AS (
       SELECT c.* FROM found f CROSS JOIN LATERAL (
         SELECT attempt, number, output, metrics FROM job_chunk WHERE endpoint_id = f.endpoint_id AND job_id = f.id
+          AND attempt = f.attempt AND f.state <> 'IN_QUEUE'
           AND (attempt, number) > (coalesce(${after?.attempt ?? null}::int, f.shared_attempt), coalesce(${after?.number ?? null}::int, f.shared_number))
         ORDER BY attempt, number LIMIT ${limit}::int + 1
       ) AS c

@@ -11,16 +11,16 @@ export function consequences(sql: Sql) {
   return sql`, ${outputs(sql)}, ${webhooks(sql)}, ${counters(sql)}`;
 }
 
-/** A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing, and its chunks are gone. */
+/**
+ * A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing. Progress that was committed while the
+ * change waited for the job's row is not seen by this statement: only an upsert meets it, so a row is emptied and never deleted. Chunks that
+ * came the same way stay, and readers pass over them.
+ */
 function outputs(sql: Sql) {
   return sql`stored AS (
       INSERT INTO job_output (endpoint_id, job_id, output, error)
-      SELECT m.endpoint_id, m.id, m.output, m.error FROM moved m
-      WHERE m.state <> 'IN_QUEUE' AND (m.output IS NOT NULL OR m.error IS NOT NULL)
+      SELECT m.endpoint_id, m.id, CASE WHEN m.state <> 'IN_QUEUE' THEN m.output END, CASE WHEN m.state <> 'IN_QUEUE' THEN m.error END FROM moved m
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = excluded.error
-    ), cleared AS (
-      DELETE FROM job_output o USING moved m
-      WHERE (m.state = 'IN_QUEUE' OR (m.output IS NULL AND m.error IS NULL)) AND o.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND o.job_id = m.id
     ), cut AS (
       DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND c.job_id = m.id
     )`;

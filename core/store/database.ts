@@ -16,6 +16,9 @@ const TYPES = { bigint: { to: 20, from: [20], parse: Number, serialize: String }
 /** A postgres.js client. Because drizzle shares the general one, instants arrive as text on it: convert them in SQL. */
 export type Sql = postgres.Sql<{ bigint: number }>;
 
+/** A part of a statement. */
+export type Fragment = postgres.Fragment;
+
 /**
  * Runs one statement, in a transaction or not: a postgres.js client is one, and `statementOf` makes one of a drizzle transaction, so that
  * what is written as plain SQL can be part of it.

@@ -1,8 +1,9 @@
 /** Jobs that ran too long, and jobs whose life is over. Bounded batches; several replicas share the work without waiting for each other. */
 import { TIME_OUT_TEXT } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
-import type { Sql } from './database.ts';
+import type { Fragment, Sql } from './database.ts';
 import { consequences } from './consequences.ts';
+import { textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
@@ -25,6 +26,8 @@ interface DeletedRow {
   endpoint_id: string;
   id: string;
   attempt: number;
+  position: number;
+  live: boolean;
   machine_id: string | null;
 }
 
@@ -55,21 +58,17 @@ export async function nextDeadlineMs(sql: Sql, withinMs: number): Promise<number
 
 /** Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. */
 export async function reapExpired(sql: Sql, limit: number): Promise<Deleted[]> {
-  return deleted(await sql<DeletedRow[]>`
-    WITH due AS MATERIALIZED (
-      SELECT endpoint_id, id FROM job WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
-    ), ${removal(sql)}`);
+  return deleted(await remove(sql, sql`
+    SELECT endpoint_id, id FROM job WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`));
 }
 
 /** Deletes up to `limit` queued jobs of one priority with positions in (after, upTo]. */
 export async function purgeQueued(sql: Sql, endpointId: string, lowPriority: boolean, range: { after: number; upTo: number }, limit: number) {
-  const rows = await sql<(DeletedRow & { position: number; live: boolean })[]>`
-    WITH due AS MATERIALIZED (
-      SELECT endpoint_id, id FROM job
-      WHERE endpoint_id = ${endpointId} AND low_priority = ${lowPriority} AND state = 'IN_QUEUE'
-        AND position > ${range.after} AND position <= ${range.upTo}
-      ORDER BY position LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
-    ), ${removal(sql)}`;
+  const rows = await remove(sql, sql`
+    SELECT endpoint_id, id FROM job
+    WHERE endpoint_id = ${endpointId} AND low_priority = ${lowPriority} AND state = 'IN_QUEUE'
+      AND position > ${range.after} AND position <= ${range.upTo}
+    ORDER BY position LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`);
   return { deleted: deleted(rows), live: rows.filter((row) => row.live).length, last: Math.max(range.after, ...rows.map((row) => row.position)) };
 }
 
@@ -81,10 +80,8 @@ export async function lastPosition(sql: Sql): Promise<number> {
 
 /** Deletes up to `limit` jobs of an endpoint in any state. */
 export async function deleteJobsOf(sql: Sql, endpointId: string, limit: number): Promise<Deleted[]> {
-  return deleted(await sql<DeletedRow[]>`
-    WITH due AS MATERIALIZED (
-      SELECT endpoint_id, id FROM job WHERE endpoint_id = ${endpointId} ORDER BY id LIMIT ${limit}::int FOR UPDATE
-    ), ${removal(sql)}`);
+  return deleted(await remove(sql, sql`
+    SELECT endpoint_id, id FROM job WHERE endpoint_id = ${endpointId} ORDER BY id LIMIT ${limit}::int FOR UPDATE`));
 }
 
 /**
@@ -120,21 +117,36 @@ export async function reapIdempotencyKeys(sql: Sql, limit: number): Promise<numb
   return row!.count;
 }
 
-/** Deletes the jobs in `due` with all that belongs to them, and returns them. */
-function removal(sql: Sql) {
-  return sql`gone AS (
+/**
+ * Deletes the jobs that `due` picks and locks, with all that belongs to them, and returns them. In two statements, because the first does not
+ * see what was written while it waited for a job; the second does, and as the jobs are gone by then, nothing is written after it.
+ */
+async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
+  return await sql.begin(async (transaction): Promise<DeletedRow[]> => {
+    const tx = transaction as unknown as Sql;
+    const rows = await tx<DeletedRow[]>`
+      WITH due AS MATERIALIZED (${due})
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
-      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.expires_at > now() AS live, CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
+      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.expires_at > now() AS live,
+        CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id`;
+    if (rows.length > 0) await removePayloads(tx, rows);
+    return rows;
+  });
+}
+
+async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
+  await tx`
+    WITH gone AS MATERIALIZED (
+      SELECT * FROM unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[], ${textArray(rows.map((row) => row.id))}::text[])
+        AS g(endpoint_id, id)
     ), inputs AS (
       DELETE FROM job_input t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     ), outputs AS (
       DELETE FROM job_output t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     ), chunks AS (
       DELETE FROM job_chunk t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
-    ), cursors AS (
-      DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     )
-    SELECT * FROM gone`;
+    DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id`;
 }
 
 function deleted(rows: readonly DeletedRow[]): Deleted[] {

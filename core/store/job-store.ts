@@ -58,7 +58,7 @@ export interface Cancelled {
   machineId: string | undefined;
 }
 
-/** Cancels a job that is queued or running. Undefined: it is neither. Earlier progress is removed. */
+/** Cancels a job that is queued or running. Undefined: it is neither. Earlier progress is removed as consequences.ts says. */
 export async function cancelJob(sql: Sql, key: JobName): Promise<Cancelled | undefined> {
   const [row] = await sql<(JobRow & { machine_id: string | null })[]>`
     WITH moved AS (
@@ -66,8 +66,9 @@ export async function cancelJob(sql: Sql, key: JobName): Promise<Cancelled | und
         expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
       WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('cancel'))}::text[]) AND ${isLive(sql)}
       RETURNING ${jobColumns(sql)}, j.machine_id
-    ), cleared AS (
-      DELETE FROM job_output o USING moved m WHERE o.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND o.job_id = m.id
+    ), emptied AS (
+      INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m WHERE m.machine_id IS NOT NULL
+      ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = NULL, error = NULL
     )
     SELECT * FROM moved`;
   return row && { job: jobFromRow(row), machineId: row.machine_id ?? undefined };

@@ -60,5 +60,5 @@ t.test('a core that starts finishes the deletion', async (t) => {
   await waitFor('the jobs to go', async () => (await rowsLeft(engines)) === 4);
   t.same(stopped.toSorted(), running.map(({ jobId }) => `${jobId} the endpoint was deleted`).toSorted());
   await refused(t, engine.calls.get(running[0]!, { omitOutput: true, ttlMs: 0 }), 'JOB_NOT_FOUND');
-  for (const jobId of [other.jobId, queued]) t.ok(await engine.calls.get({ ...other, jobId }, { omitOutput: true, ttlMs: 0 }), 'those of others stay');
+  for (const jobId of [other.jobId, queued]) t.ok(await engine.calls.get({ ...other, jobId }, { omitOutput: true, ttlMs: 0 }), 'others stay');
 });
