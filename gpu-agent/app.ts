@@ -27,7 +27,6 @@ import { Inbound } from './session/inbound.ts';
 import { GpuHandover } from './workers/gpu-handover.ts';
 import { LogArchive } from './workers/log-archive.ts';
 import { ProcessExecutor } from './workers/process-executor.ts';
-import { WorkerReporter } from './workers/worker-reporter.ts';
 import { WorkerStarter } from './workers/worker-starter.ts';
 
 /** A built agent. */
@@ -40,7 +39,7 @@ export interface Agent {
 
 /** How often the slow checks run, in milliseconds. */
 const WATCH_PERIOD_MS = 250;
-/** How long the last outcomes may take to be acknowledged when the agent stops, in milliseconds. They are on disk anyway. */
+/** How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway. */
 const FAREWELL_MS = 1_000;
 
 /** See the file's first line. `clock` and `random` are the machine's own unless given. */
@@ -97,12 +96,18 @@ class BuiltAgent implements Agent {
     this.#inbound.closed = true;
     this.#stopping.abort();
     await Promise.all([this.#parts.pool.stopAll(), this.#pods.stop()]);
-    await Promise.race([this.#parts.outcomeReporter.idle(), delay(this.#clock, FAREWELL_MS)]);
+    await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
     await stopAll(this.#services, this.#logger);
     this.#parts.lease.close();
     await this.#parts.spool.close();
     this.#unlock();
     this.#logger.info('agent stopped');
+  }
+
+  /** The ends of workers follow the acknowledgements of their outcomes, and must leave before the session ends. */
+  async #farewell(): Promise<void> {
+    await this.#parts.outcomeReporter.idle();
+    await this.#parts.outbox.idle();
   }
 
   #buildStarter(): WorkerStarter {
@@ -180,13 +185,14 @@ class BuiltAgent implements Agent {
   #hello(): Hello {
     const { name, locations, cpuSlots } = this.#config;
     const { id, gpus, cudaVersion } = this.#machine;
+    const { pool, reporter, table } = this.#parts;
     return {
       machine: {
         ...hostSize(), id, name, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion,
         gpus: gpus.map((gpu) => ({ ...gpu, displayName: '' })),
       },
-      workers: this.#parts.pool.all().map((worker) => WorkerReporter.take(worker)),
-      attempts: this.#parts.table.refs(),
+      workers: pool.all().map((worker) => reporter.take(worker)),
+      attempts: table.refs(),
       pods: this.#pods.reports(),
     };
   }

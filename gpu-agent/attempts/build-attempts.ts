@@ -52,16 +52,16 @@ export function buildAttempts(options: {
   const { config, logger, clock, random, starter } = options;
   const pool = new WorkerPool({ starter, clock, logger, terminateGraceMs: config.workerGraceMs });
   const workerOf = (id: string): Worker | undefined => pool.get(id);
-  const outbox = new Outbox((id) => {
+  const outbox: Outbox = new Outbox((id) => {
     const worker = pool.get(id);
-    return worker && WorkerReporter.take(worker);
+    return worker && reporter.take(worker);
   });
-  const reporter = new WorkerReporter(outbox);
   const chunks = new ChunkLog({ send: (chunk) => outbox.addChunk(chunk) });
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger });
   const large = new LargePayloads({ clock, random, logger });
   const routes = { sendSmall: outbox.addOutcome.bind(outbox), sendLarge: (key: string) => large.send(key) };
   const outcomeReporter = new OutcomeReporter({ spool, chunks, routes, logger });
+  const reporter = new WorkerReporter({ outbox, owes: (workerId) => outcomeReporter.owes(workerId) });
   large.outcomes = {
     load: (key) => outcomeReporter.load(key),
     isReady: (key) => chunks.unacknowledged(key).length === 0,
@@ -76,15 +76,21 @@ export function buildAttempts(options: {
   });
   const watch = new AttemptWatch({ table, workerOf, clock });
   const lease = new Lease({ clock, onExpired: () => endAll(table, pool, logger) });
-  connect({ table, pool, reporter, handOver });
+  connect({ table, pool, reporter, handOver, outcomeReporter });
   return { pool, table, handOver, intake, evidence, stopper, watch, chunks, outcomeReporter, spool, outbox, large, lease, reporter };
 }
 
-function connect({ table, pool, reporter, handOver }: Pick<AttemptParts, 'table' | 'pool' | 'reporter' | 'handOver'>): void {
+type Connected = Pick<AttemptParts, 'table' | 'pool' | 'reporter' | 'handOver' | 'outcomeReporter'>;
+
+function connect({ table, pool, reporter, handOver, outcomeReporter }: Connected): void {
   pool.listener = {
     changed: (worker) => reporter.changed(worker),
     leaving: (worker) => table.returnWaiting(worker, `The worker ${worker.id} takes no more jobs.`),
     ended: (worker, cause) => table.endAllOf(worker, cause),
+  };
+  outcomeReporter.onSettled = (workerId) => {
+    const worker = pool.get(workerId);
+    if (worker) reporter.settled(worker);
   };
   table.onEnded = (worker) => {
     reporter.capacityChanged(worker);

@@ -2,6 +2,7 @@
  * Brings outcomes to core: onto the disk and onto the wire at the same time, again after every reconnect, until core has acknowledged
  * them. An outcome is safe as soon as either has happened; then the worker may be answered.
  */
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
@@ -14,8 +15,13 @@ interface Pending {
   /** Undefined when it is large and on disk: it is read again when it is sent. */
   outcome: AttemptOutcome | undefined;
   large: boolean;
+  /** How often it could not be read from the disk. */
+  unread: number;
   onAcknowledged(): void;
 }
+
+/** Tries to read an outcome from the disk before its attempt counts as lost. */
+const READS_MAX = 5;
 
 /** Where outcomes go. */
 export interface OutcomeRoutes {
@@ -32,7 +38,11 @@ export class OutcomeReporter {
   readonly #routes: OutcomeRoutes;
   readonly #logger: Logger;
   readonly #pending = new Map<string, Pending>();
+  /** How many outcomes of each worker are pending. */
+  readonly #owed = new Map<string, number>();
   readonly #waitingForIdle: (() => void)[] = [];
+  /** Called when core has acknowledged all outcomes of a worker's attempts. */
+  onSettled: ((workerId: string) => void) | undefined;
 
   constructor(options: { spool: OutcomeSpool; chunks: ChunkLog; routes: OutcomeRoutes; logger: Logger }) {
     this.#spool = options.spool;
@@ -47,8 +57,7 @@ export class OutcomeReporter {
     for (const { outcome, chunks } of entries) {
       for (const chunk of chunks) this.#chunks.add(chunk);
       const large = isLarge(outcome);
-      const pending = { ref: outcome.ref!, outcome: large ? undefined : outcome, large, onAcknowledged: () => {} };
-      this.#pending.set(attemptKey(outcome.ref!), pending);
+      this.#keep({ ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, onAcknowledged: () => {} });
     }
     return entries.length;
   }
@@ -63,12 +72,17 @@ export class OutcomeReporter {
     return this.#pending.has(key);
   }
 
+  /** Outcomes of the worker's attempts wait for their acknowledgement. */
+  owes(workerId: string): boolean {
+    return this.#owed.has(workerId);
+  }
+
   /** Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core. */
   report(outcome: AttemptOutcome): Promise<void> {
     const key = attemptKey(outcome.ref!);
     return new Promise((resolve) => {
-      const pending: Pending = { ref: outcome.ref!, outcome, large: isLarge(outcome), onAcknowledged: resolve };
-      this.#pending.set(key, pending);
+      const pending: Pending = { ref: outcome.ref!, outcome, large: isLarge(outcome), unread: 0, onAcknowledged: resolve };
+      this.#keep(pending);
       this.#send(key, pending);
       this.#spool.add({ outcome, chunks: [...this.#chunks.unacknowledged(key)] }).then(
         () => {
@@ -89,6 +103,7 @@ export class OutcomeReporter {
     this.#chunks.forget(key);
     this.#spool.acknowledge(key);
     pending.onAcknowledged();
+    this.#settle(pending.ref.workerId);
     if (this.#pending.size === 0) for (const wake of this.#waitingForIdle.splice(0)) wake();
   }
 
@@ -97,17 +112,48 @@ export class OutcomeReporter {
     for (const [key, pending] of this.#pending) this.#send(key, pending);
   }
 
-  /** A large outcome with its output, or undefined when it was acknowledged. */
+  /** A large outcome with its output, or undefined when it was acknowledged or there is none any more. Rejects: it may be tried again. */
   async load(key: string): Promise<AttemptOutcome | undefined> {
     const pending = this.#pending.get(key);
-    if (!pending) return undefined;
-    return pending.outcome ?? (await this.#spool.read(key))?.outcome;
+    if (!pending?.large) return undefined;
+    try {
+      const outcome = pending.outcome ?? (await this.#spool.read(key))?.outcome;
+      if (outcome || !this.#pending.has(key)) return outcome;
+      throw new Error('there is no such result in the spool');
+    } catch (error) {
+      pending.unread += 1;
+      if (pending.unread < READS_MAX) throw error;
+      this.#logger.error({ err: error, jobId: pending.ref.jobId }, 'a result could not be read from the disk, its attempt is lost');
+      this.#lose(key, pending);
+      return undefined;
+    }
   }
 
   /** Resolves when nothing waits for an acknowledgement. */
   idle(): Promise<void> {
     if (this.#pending.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#waitingForIdle.push(resolve));
+  }
+
+  #keep(pending: Pending): void {
+    const key = attemptKey(pending.ref);
+    const { workerId } = pending.ref;
+    if (!this.#pending.has(key)) this.#owed.set(workerId, (this.#owed.get(workerId) ?? 0) + 1);
+    this.#pending.set(key, pending);
+  }
+
+  #settle(workerId: string): void {
+    const left = this.#owed.get(workerId)! - 1;
+    if (left > 0) return void this.#owed.set(workerId, left);
+    this.#owed.delete(workerId);
+    this.onSettled?.(workerId);
+  }
+
+  /** What has no output to be COMPLETED with must not wait for ever: its job, and its worker's end, wait with it. */
+  #lose(key: string, pending: Pending): void {
+    pending.large = false;
+    pending.outcome = { ref: pending.ref, kind: OutcomeKind.LOST, output: undefined, error: 'Its result could not be read from the disk.' };
+    this.#send(key, pending);
   }
 
   #send(key: string, pending: Pending): void {

@@ -16,7 +16,7 @@ const PAUSE = { firstMs: 100, maxMs: 1_000 };
 
 /** What the sender asks about an outcome. */
 export interface LargeOutcomes {
-  /** The outcome with its output, or undefined when it does not matter any more. */
+  /** The outcome with its output, or undefined when there is nothing to send any more. */
   load(key: string): Promise<AttemptOutcome | undefined>;
   /** All of its chunks are stored, so it may be. */
   isReady(key: string): boolean;
@@ -86,27 +86,22 @@ export class LargePayloads {
 
   async #upload(key: string, link: CoreLink): Promise<void> {
     let failures = 0;
-    try {
-      while (this.#link === link) {
+    while (this.#link === link) {
+      try {
         const outcome = await this.outcomes.load(key);
-        if (!outcome) return;
-        try {
-          await uploadOnce(link, outcome);
-          this.outcomes.acknowledge(outcome.ref!);
-          return;
-        } catch (error) {
-          failures += 1;
-          this.#logger.warn({ err: error, jobId: outcome.ref!.jobId }, 'a large outcome did not reach core, will try again');
-          await delay(this.#clock, backoffMs(failures, PAUSE, this.#random));
-        }
+        if (!outcome) break;
+        await uploadOnce(link, outcome);
+        this.outcomes.acknowledge(outcome.ref!);
+        break;
+      } catch (error) {
+        failures += 1;
+        this.#logger.warn({ err: error, key }, 'a large outcome did not reach core, will try again');
+        await delay(this.#clock, backoffMs(failures, PAUSE, this.#random));
       }
-    } catch (error) {
-      this.#logger.error({ err: error, key }, 'a large outcome could not be read');
-    } finally {
-      this.#uploading.delete(key);
-      // It may have been asked for again by a newer session while this try ran.
-      this.pump();
     }
+    this.#uploading.delete(key);
+    // It may have been asked for again by a newer session while this try ran.
+    this.pump();
   }
 }
 

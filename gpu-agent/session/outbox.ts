@@ -18,15 +18,15 @@ export class Outbox {
   /** Called when something waits; the session of the day sets it. */
   onWaiting: (() => void) | undefined;
   #heartbeat: number | undefined;
-  /** By worker id: how many outcomes must have left before its report may. */
-  readonly #workers = new Map<string, number>();
+  readonly #workers = new Set<string>();
   readonly #pods = new Set<string>();
   readonly #progress = new Map<string, AttemptProgress>();
   #chunks: AttemptChunk[] = [];
   #outcomes: AttemptOutcome[] = [];
   #logReplies: WorkerLogReply[] = [];
-  #outcomesAdded = 0;
-  #outcomesLeft = 0;
+  /** A message was taken and has not left yet. */
+  #leaving = false;
+  #waitingForIdle: (() => void)[] = [];
   readonly #reportOf: (workerId: string) => WorkerReport | undefined;
   /** Pods are built after the outbox: whoever keeps them sets this. */
   podReportOf: (podId: string) => PodReport | undefined = () => undefined;
@@ -46,13 +46,9 @@ export class Outbox {
     this.onWaiting?.();
   }
 
-  /**
-   * The worker changed; its report is made when the message is. `afterOutcomes`: core must read the causes of its attempts first, so
-   * the report leaves in a later message than the outcomes that wait now.
-   */
-  addWorker(workerId: string, afterOutcomes: boolean): void {
-    const barrier = afterOutcomes ? this.#outcomesAdded : 0;
-    this.#workers.set(workerId, Math.max(barrier, this.#workers.get(workerId) ?? 0));
+  /** The worker changed; its report is made when the message is. */
+  addWorker(workerId: string): void {
+    this.#workers.add(workerId);
     this.onWaiting?.();
   }
 
@@ -74,7 +70,6 @@ export class Outbox {
 
   addOutcome(outcome: AttemptOutcome): void {
     this.#outcomes.push(outcome);
-    this.#outcomesAdded += 1;
     // A progress value that leaves after the outcome would only be ignored.
     this.#progress.delete(attemptKey(outcome.ref!));
     this.onWaiting?.();
@@ -87,6 +82,7 @@ export class Outbox {
 
   /** A new session's hello tells all about workers and pods as they are now; what changes from here on waits for the welcome. */
   beginSession(): void {
+    this.#leaving = false;
     this.#heartbeat = undefined;
     this.#workers.clear();
     this.#pods.clear();
@@ -97,17 +93,18 @@ export class Outbox {
   beginResend(): void {
     this.#chunks = [];
     this.#outcomes = [];
-    this.#outcomesLeft = this.#outcomesAdded;
   }
 
   /** The next message, of about 1 MiB at most, or undefined when nothing waits. */
   take(): SessionRequest | undefined {
     if (this.isEmpty) return undefined;
+    this.#leaving = true;
     const message = SessionRequest.create();
     const budget = { bytes: BATCH_MESSAGE_BYTES };
     if (this.#heartbeat !== undefined) message.heartbeat = { sequence: this.#heartbeat };
     this.#heartbeat = undefined;
-    message.workers = this.#takeWorkers();
+    message.workers = [...this.#workers].flatMap((id) => this.#reportOf(id) ?? []);
+    this.#workers.clear();
     message.pods = [...this.#pods].flatMap((id) => this.podReportOf(id) ?? []);
     this.#pods.clear();
     message.chunks = takeWithin(this.#chunks, budget, (chunk) => chunk.output.length + (chunk.metrics?.length ?? 0));
@@ -119,21 +116,21 @@ export class Outbox {
     // An outcome must not overtake its chunks.
     if (this.#chunks.length === 0) {
       message.outcomes = takeWithin(this.#outcomes, budget, (outcome) => (outcome.output?.length ?? 0) + outcome.error.length);
-      this.#outcomesLeft += message.outcomes.length;
       message.logReplies = takeWithin(this.#logReplies, budget, (reply) => reply.log.length);
     }
     return message;
   }
 
-  #takeWorkers(): WorkerReport[] {
-    const reports: WorkerReport[] = [];
-    for (const [id, barrier] of this.#workers) {
-      if (barrier > this.#outcomesLeft) continue;
-      this.#workers.delete(id);
-      const report = this.#reportOf(id);
-      if (report) reports.push(report);
-    }
-    return reports;
+  /** The message that was taken has left. */
+  left(): void {
+    this.#leaving = false;
+    if (this.isEmpty) for (const wake of this.#waitingForIdle.splice(0)) wake();
+  }
+
+  /** Resolves when nothing waits and the last message has left. Without a session that may be never. */
+  idle(): Promise<void> {
+    if (this.isEmpty && !this.#leaving) return Promise.resolve();
+    return new Promise((resolve) => this.#waitingForIdle.push(resolve));
   }
 }
 

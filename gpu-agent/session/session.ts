@@ -135,6 +135,8 @@ export class Session {
     this.#writing = true;
     this.#options.stream.write(message, () => {
       this.#writing = false;
+      if (this.#ended) return;
+      this.#options.outbox.left();
       if (!this.#options.outbox.isEmpty) this.#schedule();
     });
   }

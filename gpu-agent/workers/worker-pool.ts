@@ -63,7 +63,7 @@ export class WorkerPool {
     for (const worker of this.all()) {
       const wish = wanted.get(worker.id);
       if (worker.hasEnded) {
-        if (!wish) this.#workers.delete(worker.id);
+        if (!wish && worker.endReported) this.#workers.delete(worker.id);
       } else if (!wish) this.#stopAtOnce(worker);
       else if (wish.desired === DesiredState.DRAIN) this.drain(worker);
       else if (worker.state === WorkerState.DRAINING && !worker.refresh && worker.terminatedAtMs === undefined) this.#undrain(worker);
@@ -205,7 +205,7 @@ export class WorkerPool {
   }
 
   #forgetOldest(): void {
-    const ended = this.all().filter((worker) => worker.hasEnded);
+    const ended = this.all().filter((worker) => worker.endReported);
     for (const worker of ended.slice(0, Math.max(0, ended.length - ENDED_MAX))) this.#workers.delete(worker.id);
   }
 }

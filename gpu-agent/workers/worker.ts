@@ -64,6 +64,8 @@ export class Worker {
   readonly jobsToStop = new Set<string>();
   /** As core last heard it. */
   reportedCapacity = -1;
+  /** A report of its end was made for core. */
+  endReported = false;
 
   constructor(options: { id: string; endpointId: string; spec: WorkerSpec; token: string; nowMs: number }) {
     this.id = options.id;

@@ -16,8 +16,8 @@ t.test('everything that waits leaves together', async (t) => {
   t.equal(outbox.take(), undefined);
   outbox.addHeartbeat(3);
   outbox.addHeartbeat(4);
-  outbox.addWorker('w1', false);
-  outbox.addWorker('w1', false);
+  outbox.addWorker('w1');
+  outbox.addWorker('w1');
   outbox.addProgress({ ref: refOf('a'), output: Buffer.from('1') });
   outbox.addProgress({ ref: refOf('a'), output: Buffer.from('2') });
   outbox.addChunk(chunkOf('b', 1));
@@ -59,26 +59,31 @@ t.test('messages stay near their limit', async (t) => {
   t.equal(outcomes, 100);
 });
 
-t.test('the end of a worker follows the causes of its attempts', async (t) => {
+t.test('it is idle when its last message has left', async (t) => {
   const outbox = new Outbox(report);
-  outbox.addOutcome(outcomeOf('a'));
-  outbox.addWorker('ended', true);
-  outbox.addWorker('other', false);
-  const first = outbox.take()!;
-  t.same(first.workers.map((worker) => worker.workerId), ['other']);
-  t.equal(first.outcomes.length, 1);
-  t.same(outbox.take()!.workers.map((worker) => worker.workerId), ['ended']);
+  await outbox.idle();
+  outbox.addWorker('w1');
+  let idle = false;
+  const waiting = outbox.idle().then(() => { idle = true; });
+  outbox.take();
+  outbox.addWorker('w2');
+  outbox.left();
+  outbox.take();
+  await Promise.resolve();
+  t.notOk(idle, 'the second is still on its way');
+  outbox.left();
+  await waiting;
 });
 
 t.test('a new session', async (t) => {
   const outbox = new Outbox(report);
   outbox.addHeartbeat(7);
-  outbox.addWorker('w1', false);
+  outbox.addWorker('w1');
   outbox.beginSession();
   t.equal(outbox.take(), undefined, 'its hello tells all of this');
   outbox.addOutcome(outcomeOf('a'));
   outbox.addChunk(chunkOf('b', 2));
-  outbox.addWorker('w2', true);
+  outbox.addWorker('w2');
   outbox.beginResend();
   const message = outbox.take()!;
   t.same([message.chunks, message.outcomes], [[], []], 'their owners send them again');

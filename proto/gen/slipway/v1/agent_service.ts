@@ -136,7 +136,7 @@ export interface WorkerReport {
   workerId: string;
   /** Whose copy it is. */
   endpointId: string;
-  /** What it does. */
+  /** What it does. UNHEALTHY and STOPPED only once core has acknowledged every outcome of its attempts, DRAINING until then. */
   state: WorkerState;
   /** How many attempts it can hold at once right now: those it holds plus those it asked for. 0 until it asks for work. */
   capacity: number;
