@@ -74,7 +74,8 @@ export class AttemptStopper {
     const jobsToStop = [...worker.jobsToStop];
     worker.jobsToStop.clear();
     poll.answer(Buffer.from(JSON.stringify({ jobsToStop }))).then((delivered) => {
-      if (!delivered) for (const jobId of jobsToStop) if (worker.held.has(jobId)) worker.jobsToStop.add(jobId);
+      // Meanwhile the job may have come again, as an attempt that nobody wants to stop.
+      if (!delivered) for (const jobId of jobsToStop) if (worker.held.get(jobId)?.stop) worker.jobsToStop.add(jobId);
     }, () => {});
   }
 

@@ -96,7 +96,12 @@ export class AttemptTable {
 }
 
 function leave(worker: Worker, attempt: Attempt): void {
-  if (worker.held.get(attempt.ref.jobId) === attempt) worker.held.delete(attempt.ref.jobId);
+  const { jobId } = attempt.ref;
+  if (worker.held.get(jobId) === attempt) {
+    worker.held.delete(jobId);
+    // A stop that no poll has carried was for this attempt: it must not meet a later one of the same job.
+    worker.jobsToStop.delete(jobId);
+  }
   const index = worker.waiting.indexOf(attempt);
   if (index >= 0) worker.waiting.splice(index, 1);
 }

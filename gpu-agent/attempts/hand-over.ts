@@ -54,6 +54,8 @@ export class HandOver {
     for (const attempt of picked) {
       worker.waiting.splice(worker.waiting.indexOf(attempt), 1);
       worker.held.set(attempt.ref.jobId, attempt);
+      // One that was refused for its output is stopped after its end: not when the worker gets the job again.
+      worker.jobsToStop.delete(attempt.ref.jobId);
       attempt.phase = 'handed';
       attempt.handedAtMs = now;
     }

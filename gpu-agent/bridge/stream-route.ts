@@ -33,8 +33,10 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
   const pieces = 'why' in chunk ? chunk.why : piecesOf(chunk);
   if (typeof pieces === 'string') {
     // Its output would have a hole: better an end with a reason.
-    parts.stopper.signal(worker, attempt.ref.jobId);
-    return parts.table.end(attempt, OutcomeKind.FAILED, { error: pieces });
+    const safe = parts.table.end(attempt, OutcomeKind.FAILED, { error: pieces });
+    // After the end, which takes an undelivered stop along: the worker still runs the job. Unless it has it anew by now.
+    if (!worker.held.has(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
+    return safe;
   }
   const metrics = 'why' in chunk ? undefined : chunk.metrics;
   for (const [index, output] of pieces.entries()) {

@@ -60,7 +60,7 @@ export class Worker {
   /** Waiting attempts are being gathered for one take. */
   gathering = false;
   readonly stopPolls = new Set<ParkedPoll>();
-  /** Jobs to stop that no stop poll has carried yet. */
+  /** Jobs to stop that no stop poll has carried yet. Each is about the worker's current attempt of the job, or its last. */
   readonly jobsToStop = new Set<string>();
   /** As core last heard it. */
   reportedCapacity = -1;
