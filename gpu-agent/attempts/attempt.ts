@@ -55,7 +55,7 @@ export class Attempt {
   }
 }
 
-/** Job and attempt number as one text. */
+/** Names an attempt as one text. Two endpoints may have jobs of the same id. */
 export function attemptKey(ref: AttemptRef): string {
-  return `${ref.jobId}#${ref.attempt}`;
+  return `${ref.endpointId}/${ref.jobId}/${ref.attempt}`;
 }

@@ -2,7 +2,7 @@
  * Keeps outcomes on disk until core has acknowledged them, so that a result survives the agent. Chunks that core has not stored yet are
  * kept beside their outcome: a job must not be COMPLETED without them.
  */
-import type { AttemptChunk, AttemptOutcome } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptChunk, AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { attemptKey } from '../attempts/attempt.ts';
@@ -36,6 +36,8 @@ export class OutcomeSpool {
   #tidying: Promise<void> = Promise.resolve();
   #tidyAsked = false;
   #closed = false;
+  /** While an earlier run's files are read: keys by the names that acknowledgements had before they named the endpoint. */
+  readonly #formerNames = new Map<string, string>();
 
   constructor({ folder, logger, segmentBytesMax = SEGMENT_BYTES_MAX }: { folder: string; logger: Logger; segmentBytesMax?: number }) {
     this.#logger = logger;
@@ -51,6 +53,7 @@ export class OutcomeSpool {
   async open(): Promise<SpoolEntry[]> {
     const found = new Map<string, SpoolEntry>();
     const segments = await this.#journal.open((record, place) => this.#recover(found, record, place));
+    this.#formerNames.clear();
     for (const segment of segments) this.#know(segment);
     this.#tidy();
     await this.#tidying;
@@ -100,7 +103,8 @@ export class OutcomeSpool {
 
   #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: Place): void {
     if (record.kind === RecordKind.ACKNOWLEDGED) {
-      const key = record.payload.toString();
+      const name = record.payload.toString();
+      const key = this.#formerNames.get(name) ?? name;
       found.delete(key);
       this.#forget(key);
       return;
@@ -110,6 +114,14 @@ export class OutcomeSpool {
     const key = attemptKey(entry.outcome.ref!);
     found.set(key, entry);
     this.#place(key, place);
+    this.#noteFormerName(entry.outcome.ref!, key);
+  }
+
+  /** Where the former name fits two outcomes it counts for none: sending one again harms nobody, forgetting the other would. */
+  #noteFormerName({ jobId, attempt }: AttemptRef, key: string): void {
+    const name = `${jobId}#${attempt}`;
+    const known = this.#formerNames.get(name);
+    this.#formerNames.set(name, known === undefined || known === key ? key : '');
   }
 
   #place(key: string, place: Place): void {

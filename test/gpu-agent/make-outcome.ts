@@ -3,8 +3,8 @@ import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptChunk, AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 
 /** The first attempt of a job. */
-export function refOf(jobId: string, attempt = 1): AttemptRef {
-  return { endpointId: 'endpoint', jobId, attempt, workerId: 'worker00000001' };
+export function refOf(jobId: string, attempt = 1, endpointId = 'endpoint'): AttemptRef {
+  return { endpointId, jobId, attempt, workerId: 'worker00000001' };
 }
 
 /** A COMPLETED outcome. */

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { attemptKey } from '../../../gpu-agent/attempts/attempt.ts';
+import { Journal } from '../../../gpu-agent/spool/journal.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
 import type { SpoolEntry } from '../../../gpu-agent/spool/outcome-spool.ts';
+import { RecordKind } from '../../../gpu-agent/spool/record.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
@@ -98,4 +100,21 @@ t.test('it does not grow', async (t) => {
   again.spool.acknowledge(key('stays'));
   await again.spool.close();
   t.same((await open(folder)).found, []);
+});
+
+t.test('files of a version whose acknowledgements did not name the endpoint', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder);
+  for (const job of ['a', 'b', 'both']) await spool.add({ outcome: outcomeOf(job), chunks: [] });
+  await spool.add({ outcome: { ...outcomeOf('both'), ref: refOf('both', 1, 'other') }, chunks: [] });
+  await spool.close();
+  const journal = new Journal({ folder, segmentBytesMax: 1_000_000, logger });
+  await journal.open(() => {});
+  for (const name of ['a#1', 'both#1', 'nothing#1']) await journal.append(RecordKind.ACKNOWLEDGED, Buffer.from(name), true);
+  await journal.close();
+
+  const again = await open(folder);
+  t.same(jobsOf(again.found), ['b', 'both', 'both'], 'an acknowledgement that may be of either is of none');
+  t.equal((await again.spool.read(key('b')))?.outcome.ref?.jobId, 'b');
+  t.equal(again.spool.size, 3);
 });
