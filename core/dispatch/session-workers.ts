@@ -48,6 +48,8 @@ export class SessionWorkers {
   readonly #options: SessionWorkersOptions;
   readonly #sink: AssignmentSink;
   readonly #workers = new Map<string, SessionWorker>();
+  /** Ended workers whose attempts were still counted: the pool keeps them until their results have arrived. */
+  readonly #retired = new Set<string>();
   #desired = new Map<string, 'RUN' | 'DRAIN'>();
 
   constructor(sink: AssignmentSink, options: SessionWorkersOptions) {
@@ -64,6 +66,8 @@ export class SessionWorkers {
       pool.attach({ workerId, endpointId, machineId }, this.#sink, held.filter((attempt) => attempt.workerId === workerId));
     }
     this.report(reports, new Set(endpointOf.keys()));
+    // Workers of an earlier life of the agent: only results of theirs are left.
+    for (const workerId of endpointOf.keys()) if (!this.#workers.has(workerId)) this.#retire(workerId);
   }
 
   /** Workers that changed. `attached`: those that stand in the pool already. */
@@ -103,6 +107,7 @@ export class SessionWorkers {
       worker.lastWords?.cancel();
       this.#options.pool.detach(workerId, this.#sink);
     }
+    for (const workerId of this.#retired) this.#options.pool.detach(workerId, this.#sink);
   }
 
   /** Workers that the session knows. */
@@ -145,7 +150,14 @@ export class SessionWorkers {
       logger.warn({ err: error, machineId, workerId }, 'attempts of an ended worker were not written as lost');
     }
     for (const attempt of left) if (!kept.includes(attempt)) pool.release(attempt);
-    if (kept.length === 0) pool.detach(workerId, this.#sink);
     this.#workers.delete(workerId);
+    this.#retire(workerId);
+  }
+
+  #retire(workerId: string): void {
+    const { pool } = this.#options;
+    pool.retire(workerId, this.#sink);
+    this.#retired.add(workerId);
+    for (const id of this.#retired) if (pool.heldBy(id).length === 0) this.#retired.delete(id);
   }
 }

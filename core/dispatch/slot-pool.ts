@@ -31,6 +31,8 @@ interface Place {
   capacity: number;
   /** May get new attempts. */
   open: boolean;
+  /** Its worker has ended: it goes with its last attempt. */
+  retired: boolean;
   readonly held: Map<string, HeldAttempt>;
   /** Slots that are out for a claim. They outlive a session, so that its successor does not count them as free. */
   reserved: number;
@@ -64,12 +66,13 @@ export class SlotPool implements SlotSource {
   /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#places.get(slot.workerId);
-    const place = before ?? { slot, sink, capacity: 0, open: false, held: new Map(), reserved: 0, listed: false };
+    const place = before ?? { slot, sink, capacity: 0, open: false, retired: false, held: new Map(), reserved: 0, listed: false };
     this.#places.set(slot.workerId, place);
     if (!before) this.#count(slot.endpointId, 1);
     for (const id of place.held.keys()) this.#holders.delete(id);
     place.held.clear();
     place.sink = sink;
+    place.retired = false;
     for (const attempt of held) this.#hold(place, attempt);
   }
 
@@ -94,6 +97,15 @@ export class SlotPool implements SlotSource {
     this.#forgetWhenUnused(place);
   }
 
+  /** Takes a worker out as soon as no attempt is counted on it: it has ended, and its last results may still be on their way. */
+  retire(workerId: string, sink: AssignmentSink): void {
+    const place = this.#places.get(workerId);
+    if (!place || place.sink !== sink) return;
+    place.retired = true;
+    place.open = false;
+    if (place.held.size === 0) this.detach(workerId, sink);
+  }
+
   /** An attempt ended. True: it was counted until now. */
   release(key: AttemptKey): boolean {
     const id = attemptId(key);
@@ -101,7 +113,8 @@ export class SlotPool implements SlotSource {
     if (!place) return false;
     this.#holders.delete(id);
     place.held.delete(id);
-    this.#offer(place);
+    if (place.retired && place.sink && place.held.size === 0) this.detach(place.slot.workerId, place.sink);
+    else this.#offer(place);
     return true;
   }
 

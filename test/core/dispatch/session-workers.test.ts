@@ -1,0 +1,86 @@
+/** Workers that end leave the slot pool, also when their last results are still on their way. */
+import t from 'tap';
+import { SessionWorkers } from '../../../core/dispatch/session-workers.ts';
+import { SlotPool, attemptId } from '../../../core/dispatch/slot-pool.ts';
+import type { AssignmentSink, HeldAttempt } from '../../../core/dispatch/slot-pool.ts';
+import type { WorkerReports } from '../../../core/dispatch/worker-reports.ts';
+import type { ClaimedJob } from '../../../core/jobs/slots.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+
+const report = (state: WorkerState, capacity: number): WorkerReport => WorkerReport.fromPartial({ workerId: 'w', endpointId: 'e', state, capacity });
+const attempt: HeldAttempt = { endpointId: 'e', jobId: 'j', attempt: 1, workerId: 'w', machineId: 'm' };
+
+/** A session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets core's patience with it pass. */
+function setup() {
+  const pool = new SlotPool({ onRoom: () => {}, onOrphans: () => {} });
+  const arriving = new Set<string>();
+  const lost: (readonly object[])[] = [];
+  const clock = new ManualClock();
+  const sink: AssignmentSink = { assign: () => {} };
+  const workers = new SessionWorkers(sink, {
+    machineId: 'm', sessionId: 's', pool, arriving, clock, onRefresh: () => {}, logger: createLogger('test', 'silent'),
+    reports: { changed: () => {}, capacityChanged: () => {} } as unknown as WorkerReports,
+    attempts: { loseAttempts: async (_holder, kept) => lost.push(kept) },
+  });
+  const give = (): void => {
+    const claimed = pool.take('e', 1).map((slot) => ({ ...slot, jobId: 'j', attempt: 1 }) as ClaimedJob);
+    pool.assign(claimed);
+  };
+  const end = async (): Promise<void> => {
+    workers.report([report(WorkerState.STOPPED, 0)]);
+    clock.pass(60_000);
+    await new Promise((resolve) => { setImmediate(resolve); });
+  };
+  return { pool, arriving, lost, workers, give, end };
+}
+
+/** One that is READY and holds an attempt whose result is arriving. */
+function busy() {
+  const session = setup();
+  session.workers.begin([report(WorkerState.READY, 1)], []);
+  session.workers.desire([{ id: 'w', endpointId: 'e', machineId: 'm', desired: 'RUN' }]);
+  session.give();
+  session.arriving.add(attemptId(attempt));
+  return session;
+}
+
+t.test('a worker that ends while its result is arriving leaves the pool with it', async (t) => {
+  const { pool, lost, workers, end } = busy();
+  await end();
+  t.same([lost, workers.ids()], [[], []]);
+  t.ok(pool.holds(attempt), 'nobody takes it for lost');
+  t.same(pool.take('e', 1), [], 'and it gets no more work');
+  t.ok(pool.release(attempt));
+  t.equal(pool.hasWorker('e'), false, 'nothing keeps queued jobs from being seen');
+});
+
+t.test('or with its session', async (t) => {
+  const { pool, workers, end } = busy();
+  await end();
+  workers.end();
+  t.equal(pool.hasWorker('e'), false);
+  t.equal(pool.holds(attempt), false);
+});
+
+t.test('one that holds what has not begun to arrive loses it', async (t) => {
+  const { pool, arriving, lost, end } = busy();
+  arriving.clear();
+  await end();
+  t.same(lost, [[]]);
+  t.equal(pool.hasWorker('e'), false);
+});
+
+t.test('a worker of an earlier life of the agent leaves with its last result', async (t) => {
+  const first = setup();
+  first.workers.begin([], [attempt]);
+  t.equal(first.pool.workerOf(attempt), 'w', 'what the agent holds is counted');
+  t.ok(first.pool.release(attempt));
+  t.equal(first.pool.hasWorker('e'), false);
+  const second = setup();
+  second.workers.begin([], [attempt]);
+  second.workers.end();
+  t.equal(second.pool.hasWorker('e'), false, 'or with the session');
+});
