@@ -76,7 +76,8 @@ t.test('bad fields', async (t) => {
 t.test('edges that are allowed', async (t) => {
   const core = await startReplicas(t);
   for (const fields of [
-    { name: 'x'.repeat(191) }, { name: '😀'.repeat(191) }, { gpuIds: ['AMPERE_24', '-NVIDIA L4'] }, { gpuIds: ['-NVIDIA L4'], gpuCount: 1 }, { gpuIds: ['NVIDIA  A30'] }, { gpuCount: 2 },
+    { name: 'x'.repeat(191) }, { name: '😀'.repeat(191) },
+    { gpuIds: ['AMPERE_24', '-NVIDIA L4'] }, { gpuIds: ['-NVIDIA L4'], gpuCount: 1 }, { gpuIds: ['NVIDIA  A30'] }, { gpuCount: 2 },
     { idleTimeoutSeconds: 1 }, { idleTimeoutSeconds: 3_600 }, { executionTimeoutMs: 5_000 }, { executionTimeoutMs: 604_800_000 }, { retryLimit: 0 },
     { retryLimit: 10 }, { workersMax: 0, workersMin: 0 }, { locations: ['EU-CZ-1', 'my cellar'] }, { allowedCudaVersions: ['12.8'] }, { computeType: 'CPU' },
     { computeType: 'CPU', gpuCount: 0, instanceIds: ['cpu3c-1-2', 'cpu5m-1024-99999', 'cpu12x-2-1'] },
