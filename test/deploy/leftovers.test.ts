@@ -57,13 +57,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(`npm test that ends by ${signal}`, async (t) => {
     const { folder, path } = await scratch(t);
     const tap = path('node_modules/tap/dist/esm/run.mjs');
-    for (const place of [dirname(tap), path('deploy/local'), path('bin')]) mkdirSync(place, { recursive: true });
+    for (const place of [dirname(tap), path('deploy/local'), path('core/runtime'), path('bin')]) mkdirSync(place, { recursive: true });
     symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
     writeFileSync(tap, `import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('./run.cjs');\n`);
     writeFileSync(tap.replace('.mjs', '.cjs'), TAP);
-    for (const name of ['run-tests', 'test-pythons', 'test-results', 'python-venv', 'options']) {
-      copyFileSync(join(root, `deploy/local/${name}.ts`), path(`deploy/local/${name}.ts`));
-    }
+    const needed = ['run-tests', 'test-pythons', 'test-results', 'python-venv', 'options'].map((name) => `deploy/local/${name}.ts`);
+    for (const file of [...needed, 'core/runtime/clock.ts']) copyFileSync(join(root, file), path(file));
     const built = path('node_modules/@tapjs/test/test-built/dist/esm/index.js');
     mkdirSync(dirname(built), { recursive: true });
     writeFileSync(built, '');

@@ -1,5 +1,5 @@
 /** Python environments: reused, made anew when the requirements change, and clear words where something is missing. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { makeVenv, pythonInstallHint } from '../../deploy/local/python-venv.ts';
 import { UsageError } from '../../deploy/local/options.ts';
@@ -12,6 +12,7 @@ const PYTHON = `#!/bin/sh
 case "$*" in
   *platform*) echo 3.12.1 ;;
   *"-m venv"*)
+    while [ -e "$FAKE/hold" ]; do sleep 0.01; done
     [ -e "$FAKE/no-venv" ] && { echo "ensurepip is not available"; exit 1; }
     mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
   *"-m pip"*)
@@ -71,11 +72,13 @@ t.test('stopped in the middle', async (t) => {
 });
 
 t.test('somebody who waits hears that it goes on', async (t) => {
-  const { make, clock, said } = await fakePython(t);
+  const { make, clock, said, open, path } = await fakePython(t);
+  open('hold');
   const made = make(['runpod==1.12.0']);
   await waitFor('the work to begin', async () => said.length > 0);
   clock.pass(10_000);
   clock.pass(10_000);
+  rmSync(path('hold'));
   await made;
   t.same(said.filter((line) => line.includes('still')), ['  still at it after 10 s', '  still at it after 20 s']);
   clock.pass(10_000);
