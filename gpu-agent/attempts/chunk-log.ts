@@ -33,7 +33,7 @@ export class ChunkLog {
     const chunks = this.#byAttempt.get(key);
     if (chunks) chunks.push(chunk);
     else this.#byAttempt.set(key, [chunk]);
-    this.#bytes += chunk.output.length;
+    this.#bytes += bytesOf([chunk]);
     this.#send(chunk);
   }
 
@@ -69,5 +69,5 @@ export class ChunkLog {
 }
 
 function bytesOf(chunks: readonly AttemptChunk[]): number {
-  return chunks.reduce((sum, chunk) => sum + chunk.output.length, 0);
+  return chunks.reduce((sum, { output, metrics }) => sum + output.length + (metrics?.length ?? 0), 0);
 }

@@ -23,6 +23,17 @@ t.test('sent at once, again after a reconnect, until acknowledged', async (t) =>
   t.same(sent.slice(6), ['a3']);
 });
 
+t.test('metrics count as well', async (t) => {
+  const { log } = setup(10);
+  log.add({ ...chunkOf('a', 1, 'x'), metrics: Buffer.from('{"tokens":12}') });
+  let waited = true;
+  const room = log.room().then(() => { waited = false; });
+  await Promise.resolve();
+  t.equal(waited, true);
+  log.acknowledge({ ref: refOf('a'), number: 1 });
+  await room;
+});
+
 t.test('full: the next one waits for room', async (t) => {
   const { log } = setup(10);
   log.add(chunkOf('a', 1, 'x'.repeat(12)));
