@@ -22,8 +22,8 @@ export const TRY_MS_MAX = 30_000;
 /** Bytes of an answer that are read and thrown away before the connection is closed. */
 const ANSWER_BYTES_MAX = 65_536;
 const USER_AGENT = 'Slipway-Webhook/1';
-/** Calls to one host at once. */
-const CONNECTIONS_PER_HOST = 16;
+/** Calls at once. All of them may go to one host: a call that waited here for a connection would lose its own time meanwhile. */
+export const AT_ONCE_MAX = 64;
 
 /** See the file's first line. */
 export class WebhookCaller {
@@ -33,7 +33,7 @@ export class WebhookCaller {
   constructor(allowPrivate: boolean) {
     this.#allowPrivate = allowPrivate;
     this.#agent = new Agent({
-      connections: CONNECTIONS_PER_HOST,
+      connections: AT_ONCE_MAX,
       connect: { timeout: TRY_MS_MAX, ...(allowPrivate ? {} : { lookup: lookupPublic }) },
       headersTimeout: TRY_MS_MAX,
       bodyTimeout: TRY_MS_MAX,

@@ -13,7 +13,7 @@ import type { Database } from '../store/database.ts';
 import { persist } from '../store/transient.ts';
 import { deferDeliveries, forgetDelivery, nextDueMs, postponeDelivery, readBody, takeDue } from '../store/webhook-store.ts';
 import type { Crowded, Delivery } from '../store/webhook-store.ts';
-import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
+import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 
 /** What delivering needs. */
 export interface WebhookDelivererOptions {
@@ -31,8 +31,7 @@ export const TRIES_MAX = 3;
 const PAUSE_MS = 10_000;
 /** A replica that takes a call has this many milliseconds before another takes it. */
 const HOLD_MS = TRY_MS_MAX + 10_000;
-/** Calls at once, of all endpoints, of those of an account and of one: a slow receiver must not hold up the others. */
-const AT_ONCE_MAX = 64;
+/** Calls at once of the endpoints of an account, and of one: a slow receiver must not hold up the others. */
 const AT_ONCE_PER_ACCOUNT_MAX = 32;
 const AT_ONCE_PER_ENDPOINT_MAX = 16;
 /** Bytes of bodies in memory at once; a larger body goes alone. */

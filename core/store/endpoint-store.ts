@@ -106,6 +106,9 @@ export class EndpointStore {
       if (!current) return undefined;
       check(current);
       const machines = await tx.execute<{ machine_id: string }>(sql`SELECT DISTINCT machine_id FROM worker WHERE endpoint_id = ${id}`);
+      // The secret goes with the endpoint; a call that its receiver can check must not come to him unsigned.
+      await tx.execute(sql`DELETE FROM webhook_delivery w USING endpoint e
+        WHERE e.id = ${id} AND e.webhook_secret_sealed IS NOT NULL AND w.endpoint_id = e.id`);
       await tx.delete(endpoint).where(eq(endpoint.id, id));
       await recordChange(tx, { ...actor, action: 'DeleteEndpoint', subjectId: id, fields: [] });
       return machines.map((row) => row.machine_id);

@@ -9,6 +9,7 @@ import type { Test } from 'tap';
 import { webhookSecretIdentity } from '../../../core/domain/sealed-identity.ts';
 import { WebhookCaller } from '../../../core/duties/webhook-caller.ts';
 import { WebhookDeliverer } from '../../../core/duties/webhook-deliverer.ts';
+import { EndpointStore } from '../../../core/store/endpoint-store.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { logger, never, outcome, runningJob, startEngines } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -120,30 +121,35 @@ t.test('a try that was cut off by a stop is made again and not counted', async (
 });
 
 t.test('a receiver that does not answer holds up neither other endpoints nor other accounts, however much waits for it', async (t) => {
-  const server = createServer(() => undefined);
+  // One host for all: its connections must not be what the calls wait for.
+  const counts = { '/mine': 0, '/others': 0 };
+  const server = createServer(({ url }, response) => {
+    if (url !== '/mine' && url !== '/others') return;
+    counts[url] += 1;
+    response.end();
+  });
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
   t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }));
-  const silent = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const host = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const silent = `${host}/`;
   const order = (endpointId: string, url: string, count: number) => sql`
     INSERT INTO webhook_delivery (endpoint_id, job_id, url, body)
     SELECT ${endpointId}, 'job', ${url}, '{}' FROM generate_series(1, ${count}::int)`;
-  const mine = await receiver(t, 200);
-  const others = await receiver(t, 200);
   // Four endpoints of one account, enough for all calls at once that there may be.
   for (let i = 0; i < 4; i += 1) await order(await engines.endpoint(), silent, 3_000);
   await sql`INSERT INTO account (id, name) VALUES ('another', 'another')`;
   await sql`INSERT INTO template (id, account_id, name) VALUES ('others', 'another', 'others')`;
-  await order(await engines.endpoint({ account_id: 'another', template_id: 'others' }), others.url, 3);
+  await order(await engines.endpoint({ account_id: 'another', template_id: 'others' }), `${host}/others`, 3);
   const slow = deliverer(t);
   await slow.start();
-  await waitFor('the calls of another account', () => others.received.length === 3, 3_000);
+  await waitFor('the calls of another account', () => counts['/others'] === 3, 10_000);
   await slow.stop();
   await sql`DELETE FROM webhook_delivery`;
   await order(await engines.endpoint(), silent, 3_000);
-  await order(await engines.endpoint(), mine.url, 3);
+  await order(await engines.endpoint(), `${host}/mine`, 3);
   const next = deliverer(t);
   await next.start();
-  await waitFor('the calls of another endpoint', () => mine.received.length === 3, 3_000);
+  await waitFor('the calls of another endpoint', () => counts['/mine'] === 3, 10_000);
   await next.stop();
   await sql`DELETE FROM webhook_delivery`;
 });
@@ -159,6 +165,26 @@ t.test('signed as Standard Webhooks has it, when the endpoint has a secret', asy
   const { body, headers } = received[0]!;
   t.match(new Webhook(secret).verify(body, headers as Record<string, string>), { id: job.jobId });
   t.throws(() => new Webhook(secret).verify(body.replace('ü', 'u'), headers as Record<string, string>));
+});
+
+t.test('what is left of an endpoint with a secret is not sent unsigned; of one without a secret it is sent', async (t) => {
+  const { url, received } = await receiver(t, 500, 500, 200);
+  const store = new EndpointStore(engines.database);
+  const plain = await engines.endpoint();
+  const signing = await engines.endpoint();
+  await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from('whsec_AAAA'), webhookSecretIdentity(signing))} WHERE id = ${signing}`;
+  const { account_id: accountId } = (await sql<{ account_id: string }[]>`SELECT account_id FROM endpoint WHERE id = ${plain}`)[0]!;
+  for (const endpointId of [plain, signing]) {
+    await engine.attempts.recordOutcome(outcome(await runningJob(engines, endpointId, { webhook: url })));
+  }
+  const one = deliverer(t);
+  await one.runOnce();
+  t.equal(received.length, 2);
+  for (const endpointId of [plain, signing]) await store.remove(endpointId, { accountId, keyId: '' }, () => undefined);
+  await makeDue();
+  await one.runOnce();
+  t.same(received.slice(2).map(({ headers }) => 'webhook-signature' in headers), [false], 'the one that never was signed');
+  t.same(await waiting(), [], 'nothing is left');
 });
 
 t.test('a private target is refused at the call too, however it is written', async (t) => {
