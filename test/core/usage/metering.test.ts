@@ -19,8 +19,8 @@ const spansOf = (core: CoreReplicas, subjectId: string) => core.sql`
   SELECT *, ended_at IS NULL AS open, ended_at >= started_at AS forward FROM usage_span WHERE subject_id = ${subjectId} ORDER BY id`;
 
 /** An endpoint with one ready worker. */
-async function startWorker(core: CoreReplicas, agent: { desired: { workerId: string; endpointId: string }[] }) {
-  const endpointId = await core.createEndpoint({ computeType: 'CPU' });
+async function startWorker(core: CoreReplicas, agent: { desired: { workerId: string; endpointId: string }[] }, fields: { workersMin?: number } = {}) {
+  const endpointId = await core.createEndpoint({ computeType: 'CPU', ...fields });
   await core.ready(endpointId);
   return { endpointId, workerId: agent.desired.find((worker) => worker.endpointId === endpointId)!.workerId };
 }
@@ -65,6 +65,18 @@ t.test('it ends with the worker, whatever ends that', async (t) => {
   }
 });
 
+t.test('the time of a worker that crashed ends there, not when the next one may take its place', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  const worker = await startWorker(core, agent, { workersMin: 1 });
+  // So many that the next one has to wait.
+  await core.sql`UPDATE worker SET failures = 8, state = 'INITIALIZING' WHERE id = ${worker.workerId}`;
+  agent.send({ workers: [{ ...worker, state: WorkerState.UNHEALTHY, reason: 'x' }] });
+  await waitFor('the crash', async () => (
+    await core.sql`SELECT FROM worker WHERE id = ${worker.workerId} AND state = 'UNHEALTHY' AND ended_at IS NULL`).length === 1);
+  t.match(await spansOf(core, worker.workerId), [{ open: false, forward: true }]);
+});
+
 t.test('its machine comes back without it, or does not come back', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
@@ -93,6 +105,10 @@ t.test('a pod is metered while it shall run', async (t) => {
   t.match(await spansOf(core, id), [{
     kind: 'POD', image_name: 'i', gpu_type_id: 'NVIDIA L4', gpu_count: 1, disk_gb: 7, usd_per_hour: 0.5, locations: ['EU-1'], endpoint_id: '', open: true,
   }], 'starting anew goes on with the same span');
+  await pods.update(id, { imageName: 'j', containerDiskGb: 500 });
+  t.match(await spansOf(core, id), [{ image_name: 'i', disk_gb: 7, open: false, forward: true }, { image_name: 'j', disk_gb: 504, open: true }],
+    'what is metered has changed');
+  await core.sql`DELETE FROM usage_span WHERE subject_id = ${id} AND ended_at IS NOT NULL`;
   await pods.act('stopPod', id);
   await pods.act('stopPod', id);
   t.match(await spansOf(core, id), [{ open: false, forward: true }]);

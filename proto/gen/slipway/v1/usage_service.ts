@@ -24,7 +24,7 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 export const UsageKind = {
   /** UNSPECIFIED - Refused with INVALID_ARGUMENT. */
   UNSPECIFIED: 0,
-  /** WORKER - Time in which workers of endpoints existed, from being asked for to having ended. */
+  /** WORKER - Time in which workers of endpoints existed, from being asked for to having ended or crashed. */
   WORKER: 1,
   /** POD - Time in which pods were told to run. */
   POD: 2,
