@@ -148,6 +148,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH }],
       registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
       vcpuCount: cpuSize(spec.instanceId)?.vcpus ?? 0,
+      accountNumber: spec.accountNumber,
     },
   };
 }

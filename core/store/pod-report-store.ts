@@ -31,6 +31,7 @@ export interface PodSpecRow extends DesiredPodRow {
   env: Record<string, string>;
   /** SSH key of the account; empty: none. */
   publicKey: string;
+  accountNumber: number;
   gpuUuids: string[];
   gpuTypeId: string;
   /** Its size; empty for none. */
@@ -84,6 +85,7 @@ export class PodReportStore {
     return this.#database.sql<PodSpecRow[]>`
       SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
         p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, a.public_key AS "publicKey",
+        a.number AS "accountNumber",
         p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
         p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id

@@ -37,6 +37,8 @@ export interface WorkerSpecRow {
   instanceId: string;
   concurrency: number;
   version: number;
+  /** Of the endpoint's account. */
+  accountNumber: number;
   /** GPUs of its machine. */
   gpus: GpuRow[];
   /** The endpoint's network volume in the data centre of its machine. */
@@ -138,12 +140,12 @@ export class WorkerStore {
     return this.#database.sql<WorkerSpecRow[]>`
       SELECT w.id, t.start_command AS "startCommand", t.working_directory AS "workingDirectory", t.image_name AS "imageName", t.entrypoint,
         t.env AS "templateEnv", e.env AS "endpointEnv", w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency,
-        w.version, m.gpus,
+        w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(e.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id JOIN machine m ON m.id = w.machine_id
-        LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id
+        JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id
       WHERE w.id = ANY(${[...workerIds]})`;
   }
 

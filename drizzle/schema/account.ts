@@ -1,5 +1,5 @@
 /** Owners of keys, templates and endpoints. */
-import { pgTable, text } from 'drizzle-orm/pg-core';
+import { integer, pgTable, text } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 
 export const account = pgTable('account', {
@@ -9,5 +9,7 @@ export const account = pgTable('account', {
   name: text('name').notNull().unique(),
   /** SSH key that pods find in their environment. */
   publicKey: text('public_key').notNull().default(''),
+  /** 1 and up, never given twice: agents make a user of the host from it, the same one on all machines. */
+  number: integer('number').notNull().unique().generatedAlwaysAsIdentity(),
   createdAt: instant('created_at').notNull().defaultNow(),
 });

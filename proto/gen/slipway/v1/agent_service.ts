@@ -316,6 +316,11 @@ export interface WorkerSpec {
     | undefined;
   /** Processors it was sized for, told to it as RUNPOD_CPU_COUNT. 0: all of the machine's. */
   vcpuCount: number;
+  /**
+   * Number of the account whose worker or pod it is, 1 and up, the same on all machines. An agent that gives each account a user of its own
+   * on the host takes that user from it. 0: core does not know numbers yet.
+   */
+  accountNumber: number;
 }
 
 export interface WorkerSpec_EnvEntry {
@@ -1892,6 +1897,7 @@ function createBaseWorkerSpec(): WorkerSpec {
     volumes: [],
     registryCredentials: undefined,
     vcpuCount: 0,
+    accountNumber: 0,
   };
 }
 
@@ -1935,6 +1941,9 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     }
     if (message.vcpuCount !== 0) {
       writer.uint32(104).int32(message.vcpuCount);
+    }
+    if (message.accountNumber !== 0) {
+      writer.uint32(112).int32(message.accountNumber);
     }
     return writer;
   },
@@ -2059,6 +2068,14 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
             message.vcpuCount = reader.int32();
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.accountNumber = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2099,6 +2116,7 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
       ? RegistryCredentials.fromPartial(object.registryCredentials)
       : undefined;
     message.vcpuCount = object.vcpuCount ?? 0;
+    message.accountNumber = object.accountNumber ?? 0;
     return message;
   },
 };
