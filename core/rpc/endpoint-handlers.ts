@@ -7,6 +7,7 @@ import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
 import { getEndpoint } from '../endpoints/get-endpoint.ts';
 import { listEndpoints } from '../endpoints/list-endpoints.ts';
+import { restartEndpoint } from '../endpoints/restart-endpoint.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { changeFromMessage, endpointToMessage, wishFromMessage } from './endpoint-messages.ts';
@@ -33,6 +34,10 @@ export function endpointHandlers(access: Access, context: EndpointContext, logge
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
       const change = changeFromMessage(endpoint, updateMask ?? []);
       return { endpoint: endpointToMessage(await updateEndpoint(context, actor, endpoint.id, change)) };
+    }),
+    restartEndpoint: unary(logger, async ({ id }, apiKey) => {
+      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
+      return { endpoint: endpointToMessage(await restartEndpoint(context, actor, id)) };
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });

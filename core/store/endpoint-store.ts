@@ -96,6 +96,17 @@ export class EndpointStore {
     });
   }
 
+  /** Raises the version and changes nothing else. Undefined: there is no such endpoint in this account. */
+  async raiseVersion(id: string, actor: Actor): Promise<Endpoint | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
+        .where(and(eq(endpoint.id, id), eq(endpoint.accountId, actor.accountId))).returning();
+      if (!row) return undefined;
+      await recordChange(tx, { ...actor, action: 'RestartEndpoint', subjectId: id, fields: [] });
+      return endpointFromRow(row);
+    });
+  }
+
   /**
    * Deletes an endpoint under its lock, after `check` has seen it, with its counters and workers. Answers the machines that ran them;
    * undefined: there is no such endpoint in this account. Its jobs are the caller's to delete afterwards.

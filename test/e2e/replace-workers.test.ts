@@ -1,6 +1,6 @@
 /**
  * A change of what workers run replaces them gently, on real parts: the idle one goes at once, the busy one finishes its job first, and
- * those that come run the new version. One row for every kind of change.
+ * those that come run the new version. One row for every kind of change, and one for a restart, which changes nothing else.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,6 +45,7 @@ const CHANGES: [what: string, change: (endpointId: string) => Promise<unknown>, 
     return updateEndpoint(id, { templateId: made!.id }, ['template_id']);
   }, { GREETING: 'another' }],
   ['the GPU choice', (id) => updateEndpoint(id, { gpuIds: ['NVIDIA A40'] }, ['gpu_ids']), { GREETING: 'old', RUNPOD_GPU_TYPE_ID: 'NVIDIA A40' }],
+  ['nothing but a restart', (id) => call(clients.endpoints, 'restartEndpoint', { id }, key), { GREETING: 'old' }],
   ['the volumes', async (id) => updateEndpoint(id, { networkVolumeIds: [await createVolume()] }, ['network_volume_ids']), {}],
 ];
 

@@ -11,6 +11,7 @@ import { endpointChanges, endpointOptions, fixedEndpointOptions } from './endpoi
 import type { EndpointOptions } from './endpoint-options.ts';
 import { endpointIdOf } from './find-endpoint.ts';
 import { endpointColumns, endpointFields, presentEndpoint } from './present-endpoint.ts';
+import { restartEndpoint } from './restart-endpoint.ts';
 
 /** Adds the commands. An endpoint is named by its id or its name. */
 export function addEndpoints(program: Command, cli: Cli): void {
@@ -41,6 +42,11 @@ export function addEndpoints(program: Command, cli: Cli): void {
     examples: ['endpoints update ocr --workers-min 0 --workers-max 0', 'endpoints update ocr --env MODE=fast --execution-timeout 2m'],
   }).option('--template <template>', 'template that its workers run, by id or name'))
     .action((named: string, options: EndpointOptions) => updateEndpoint(cli, named, options));
+  addCommand(endpoints, {
+    usage: 'restart [endpoint]', description: 'Replace all workers: idle ones at once, busy ones after their jobs.',
+    examples: ['endpoints restart', 'endpoints restart ocr --wait'],
+  }).option('--wait', 'wait until the old workers are gone and as many new ones as workersMin are ready')
+    .action((named: string | undefined, options: { wait?: boolean }) => restartEndpoint(cli, named, options));
   addCommand(endpoints, {
     usage: 'delete <endpoint>', description: 'Delete an endpoint with its jobs. Its worker counts must be 0.',
     examples: ['endpoints update ocr --workers-min 0 --workers-max 0', 'endpoints delete ocr'],

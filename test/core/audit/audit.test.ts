@@ -50,12 +50,15 @@ t.test('every kind of change', async (t) => {
   const change = { endpoint: { id: endpointId, workersMax: 0, networkVolumeIds: [], webhookSecret: '' } };
   const updateMask = ['workers_max', 'network_volume_ids', 'webhook_secret'];
   await call(clients.endpoints, 'updateEndpoint', { endpoint: { ...(await get(core, endpointId)), ...change.endpoint }, updateMask }, limited);
+  await call(clients.endpoints, 'restartEndpoint', { id: endpointId }, limited);
   await call(clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.rootKey);
   const { events } = await list(core, { subjectId: endpointId });
   t.same(events.map(({ action, keyId: used }) => [action, used]),
-    [['DeleteEndpoint', 'root'], ['UpdateEndpoint', await keyIdOf(limited)], ['CreateEndpoint', keyId]], 'newest first, with the key that was used');
-  t.same(events[1]!.fields, updateMask);
-  t.match(events[2]!.fields.join(), /^name,template_id,type,.*network_volume_ids.*,webhook_secret$/);
+    [['DeleteEndpoint', 'root'], ['RestartEndpoint', await keyIdOf(limited)], ['UpdateEndpoint', await keyIdOf(limited)], ['CreateEndpoint', keyId]],
+    'newest first, with the key that was used');
+  t.same(events[1]!.fields, []);
+  t.same(events[2]!.fields, updateMask);
+  t.match(events[3]!.fields.join(), /^name,template_id,type,.*network_volume_ids.*,webhook_secret$/);
   t.ok(events.every(({ time }) => time instanceof Date));
 
   await call(clients.templates, 'deleteTemplate', { id: templateId }, key);

@@ -141,6 +141,10 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     const id = await newEndpoint();
     return about(id, { endpoint: Endpoint.fromPartial({ id, name: 'n' }), updateMask: ['name'] });
   }],
+  ['EndpointService/RestartEndpoint', 'endpoint: change', async () => {
+    const id = await newEndpoint();
+    return about(id, { id });
+  }],
   ['EndpointService/DeleteEndpoint', 'endpoint: change', async () => {
     const id = await newEndpoint();
     return about(id, { id });

@@ -116,6 +116,9 @@ t.test('management', async (t) => {
     const good = await system.createEndpoint({ command: jsHandler('all.js'), fields: { name: 'good' } });
     t.match(await cli.json('workers', 'good'), [{ endpointId: good, state: 'READY', capacity: 1, held: 0 }]);
     t.match(await cli.json('endpoints', 'health', 'good'), { workers: { ready: 1, unhealthy: 0 }, jobs: { inQueue: 0 } });
+    t.match(await cli.json('endpoints', 'restart', 'good', '--wait'), { id: good, version: 1 });
+    t.match(await cli.json('workers', 'good'), [{ state: 'READY', version: 1 }], 'the old worker is gone');
+    t.match(await cli.run('endpoints', 'restart', 'nosuch'), { code: 1, stderr: /There is no endpoint named "nosuch"/ });
     await system.createEndpoint({ command: ['/bin/sh', '-c', 'echo no such model >&2; exit 7'], fields: { name: 'bad' }, ready: 0 });
     const shown = await waitFor('an unhealthy worker', async () => {
       const { stdout } = await cli.run('workers', 'bad');
@@ -124,6 +127,7 @@ t.test('management', async (t) => {
     t.match(shown, /UNHEALTHY +[^]*is UNHEALTHY \(exit code 7\)\n {2}.*[^]*no such model/, 'with its last words');
     const [worker] = await cli.json<{ id: string; reason: string }[]>('workers', 'bad');
     t.match(await cli.run('logs', worker!.id), { code: 0, stdout: 'no such model\n' });
+    t.match(await cli.run('endpoints', 'restart', 'bad', '--wait'), { code: 1, stderr: /The new worker \w+ does not come up; .*no such model/ });
     const all = await cli.json<{ endpointId: string }[]>('workers');
     t.ok(all.some(({ endpointId }) => endpointId === good), 'those of all endpoints');
     t.match(await cli.run('logs', 'nosuchworker00'), { code: 1, stderr: /^error: NOT_FOUND: / });

@@ -81,6 +81,18 @@ export interface UpdateEndpointResponse {
   endpoint: Endpoint | undefined;
 }
 
+/** Which one's workers to replace. */
+export interface RestartEndpointRequest {
+  /** Its id. */
+  id: string;
+}
+
+/** As it is now. Workers of an earlier version are those that are being replaced. */
+export interface RestartEndpointResponse {
+  /** With the new version. */
+  endpoint: Endpoint | undefined;
+}
+
 /** Which one to delete. */
 export interface DeleteEndpointRequest {
   /** Its id. */
@@ -577,6 +589,118 @@ export const UpdateEndpointResponse: MessageFns<UpdateEndpointResponse> = {
   },
 };
 
+function createBaseRestartEndpointRequest(): RestartEndpointRequest {
+  return { id: "" };
+}
+
+export const RestartEndpointRequest: MessageFns<RestartEndpointRequest> = {
+  encode(message: RestartEndpointRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestartEndpointRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRestartEndpointRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RestartEndpointRequest>): RestartEndpointRequest {
+    return RestartEndpointRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RestartEndpointRequest>): RestartEndpointRequest {
+    const message = createBaseRestartEndpointRequest();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseRestartEndpointResponse(): RestartEndpointResponse {
+  return { endpoint: undefined };
+}
+
+export const RestartEndpointResponse: MessageFns<RestartEndpointResponse> = {
+  encode(message: RestartEndpointResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpoint !== undefined) {
+      Endpoint.encode(message.endpoint, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestartEndpointResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRestartEndpointResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpoint = Endpoint.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RestartEndpointResponse>): RestartEndpointResponse {
+    return RestartEndpointResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RestartEndpointResponse>): RestartEndpointResponse {
+    const message = createBaseRestartEndpointResponse();
+    message.endpoint = (object.endpoint !== undefined && object.endpoint !== null)
+      ? Endpoint.fromPartial(object.endpoint)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseDeleteEndpointRequest(): DeleteEndpointRequest {
   return { id: "" };
 }
@@ -726,6 +850,21 @@ export const EndpointServiceService = {
       Buffer.from(UpdateEndpointResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateEndpointResponse => UpdateEndpointResponse.decode(value),
   },
+  /**
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does: an idle one goes at once, a busy one when its jobs have
+   * ended. Raises the endpoint's version; called again it replaces them again. NOT_FOUND: no such endpoint in the account.
+   */
+  restartEndpoint: {
+    path: "/slipway.v1.EndpointService/RestartEndpoint" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RestartEndpointRequest): Buffer =>
+      Buffer.from(RestartEndpointRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RestartEndpointRequest => RestartEndpointRequest.decode(value),
+    responseSerialize: (value: RestartEndpointResponse): Buffer =>
+      Buffer.from(RestartEndpointResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RestartEndpointResponse => RestartEndpointResponse.decode(value),
+  },
   /** Deletes an endpoint with its jobs. FAILED_PRECONDITION unless workers_min and workers_max are both 0. */
   deleteEndpoint: {
     path: "/slipway.v1.EndpointService/DeleteEndpoint" as const,
@@ -752,6 +891,11 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
   listEndpoints: handleUnaryCall<ListEndpointsRequest, ListEndpointsResponse>;
   /** Changes the fields named in the mask and nothing else. */
   updateEndpoint: handleUnaryCall<UpdateEndpointRequest, UpdateEndpointResponse>;
+  /**
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does: an idle one goes at once, a busy one when its jobs have
+   * ended. Raises the endpoint's version; called again it replaces them again. NOT_FOUND: no such endpoint in the account.
+   */
+  restartEndpoint: handleUnaryCall<RestartEndpointRequest, RestartEndpointResponse>;
   /** Deletes an endpoint with its jobs. FAILED_PRECONDITION unless workers_min and workers_max are both 0. */
   deleteEndpoint: handleUnaryCall<DeleteEndpointRequest, DeleteEndpointResponse>;
 }
@@ -823,6 +967,25 @@ export interface EndpointServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateEndpointResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does: an idle one goes at once, a busy one when its jobs have
+   * ended. Raises the endpoint's version; called again it replaces them again. NOT_FOUND: no such endpoint in the account.
+   */
+  restartEndpoint(
+    request: RestartEndpointRequest,
+    callback: (error: ServiceError | null, response: RestartEndpointResponse) => void,
+  ): ClientUnaryCall;
+  restartEndpoint(
+    request: RestartEndpointRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RestartEndpointResponse) => void,
+  ): ClientUnaryCall;
+  restartEndpoint(
+    request: RestartEndpointRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RestartEndpointResponse) => void,
   ): ClientUnaryCall;
   /** Deletes an endpoint with its jobs. FAILED_PRECONDITION unless workers_min and workers_max are both 0. */
   deleteEndpoint(
