@@ -25,6 +25,7 @@ const COMMON: FieldNames = {
   template_id: 'templateId',
   volume_gb: 'volumeInGb',
   volume_mount_path: 'volumeMountPath',
+  worker_concurrency: 'workerConcurrency',
   workers_max: 'workersMax',
   workers_min: 'workersMin',
   working_directory: 'workingDirectory',

@@ -166,6 +166,8 @@ const VALUES = named<string>([
   ['scalerType unknown', save('scalerType: "BOTH"')],
   ['scalerType in small letters', save('scalerType: "queue_delay"')],
   ['scalerValue 0', save('scalerValue: 0')],
+  ['workerConcurrency 0', save('workerConcurrency: 0')],
+  ['workerConcurrency 101', save('workerConcurrency: 101')],
   ['type changed', save('type: "LB"')],
   ['type unknown', create('type: "SERVERLESS"')],
   ['gpuIds unknown', save('gpuIds: "AMPERE_17"')],

@@ -98,6 +98,7 @@ const ENDPOINTS = [
     ['workersMax a text', { workersMax: '3' }], ['idleTimeout 0', { idleTimeout: 0 }], ['idleTimeout 3,601', { idleTimeout: 3_601 }],
     ['scalerType unknown', { scalerType: 'MAGIC' }], ['scalerType in small letters', { scalerType: 'queue_delay' }],
     ['scalerValue 0', { scalerValue: 0 }],
+    ['workerConcurrency 101', { workerConcurrency: 101 }],
     ['executionTimeoutMs 4,999', { executionTimeoutMs: 4_999 }],
     ['executionTimeoutMs of 7 days and 1 ms', { executionTimeoutMs: 604_800_001 }],
     ['executionTimeoutMs beyond exact numbers', '"executionTimeoutMs":9007199254740993'],

@@ -76,6 +76,15 @@ t.test('GraphQL endpoints', async (t) => {
       saveEndpoint: { executionTimeoutMs: 60_000, name: 'tool', flashBootType: 'OFF' } });
   });
 
+  await t.test('jobs at once on a worker', async (t) => {
+    const { saveEndpoint } = await save({ name: 'many', ...idle, workerConcurrency: 4 }, 'id workerConcurrency version');
+    t.match(saveEndpoint, { workerConcurrency: 4 });
+    t.match(await save({ id: saveEndpoint.id, name: 'many more' }, 'workerConcurrency'), { saveEndpoint: { workerConcurrency: 4 } });
+    t.match(await save({ id: saveEndpoint.id, workerConcurrency: 8 }, 'workerConcurrency version'), {
+      saveEndpoint: { workerConcurrency: 8, version: saveEndpoint.version + 1 } });
+    t.match((await refusal({ id: saveEndpoint.id, workerConcurrency: 101 })).message, /^workerConcurrency is 101/);
+  });
+
   await t.test('the type is fixed, but may be named again', async (t) => {
     const { saveEndpoint } = await save({ name: 'lb', ...idle, type: 'LB' }, 'id type');
     t.match(saveEndpoint, { type: 'LB' });

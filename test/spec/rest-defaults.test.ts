@@ -30,7 +30,7 @@ function declared(name: string): Json {
 t.test('defaults in the document are those of an answer', async (t) => {
   const pod = { computeType: 'CPU', imageName: 'i', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
-    ['Endpoint', 15, await rest('POST', 'endpoints', { templateId })],
+    ['Endpoint', 16, await rest('POST', 'endpoints', { templateId })],
     ['Template', 9, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
     // Its compute type is given here, and what says where it shall run is nowhere shown.
     ['Pod', 14, await rest('POST', 'pods', pod)],
@@ -46,7 +46,7 @@ t.test('defaults in the document are those of an answer', async (t) => {
 t.test('defaults of a creation', async (t) => {
   t.match(await rest('POST', 'endpoints', { templateId }), {
     name: 'handler', computeType: 'GPU', gpuTypeIds: [], gpuCount: 1, instanceIds: [], idleTimeout: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4,
-    workersMin: 0, workersMax: 3, executionTimeoutMs: 600_000, allowedCudaVersions: [], dataCenterIds: [], networkVolumeIds: [], env: {},
+    workerConcurrency: 1, workersMin: 0, workersMax: 3, executionTimeoutMs: 600_000, allowedCudaVersions: [], dataCenterIds: [], networkVolumeIds: [], env: {},
     flashboot: false, workersStandby: 0, version: 0, type: 'QB',
   });
   const cpu = { templateId, computeType: 'CPU', workersMax: 0 };
@@ -81,7 +81,7 @@ t.test('what a change of an endpoint replaces', async (t) => {
   for (const body of inPlace) t.match(await rest('PATCH', `endpoints/${id}`, body), { version: 0 }, `in place: ${JSON.stringify(body)}`);
   const rolling = [
     { allowedCudaVersions: ['12.8'] }, { minCudaVersion: '12.0' }, { dataCenterIds: ['EU-RO-1'] }, { env: { A: '1' } }, { gpuCount: 2 },
-    { gpuTypeIds: ['NVIDIA A40'] }, { networkVolumeId: volume }, { networkVolumeIds: [] }, { templateId: other },
+    { gpuTypeIds: ['NVIDIA A40'] }, { networkVolumeId: volume }, { networkVolumeIds: [] }, { templateId: other }, { workerConcurrency: 8 },
   ];
   for (const [i, body] of rolling.entries()) t.match(await rest('PATCH', `endpoints/${id}`, body), { version: i + 1 }, `rolling: ${JSON.stringify(body)}`);
   const sizes: [body: object, instanceIds: string[]][] = [

@@ -22,7 +22,7 @@ const GPU_FIELDS = `id, count, displayName, securePrice, communityPrice, oneMont
 /** Fields of answers; a dot leads into an object. */
 const RECORDS: Record<string, string> = {
   Endpoint: `id name templateId template userId version createdAt computeType gpuTypeIds gpuCount instanceIds allowedCudaVersions minCudaVersion
-    dataCenterIds env executionTimeoutMs idleTimeout networkVolumeId networkVolumeIds scalerType scalerValue workersMin workersMax workers flashboot
+    dataCenterIds env executionTimeoutMs idleTimeout networkVolumeId networkVolumeIds scalerType scalerValue workerConcurrency workersMin workersMax workers flashboot
     workersStandby type`,
   Pod: `id, name, image, consumerUserId, machineId, templateId, endpointId, aiApiId, containerRegistryAuthId, cpuFlavorId, lastStartedAt,
     lastStatusChange, publicIp, volumeMountPath desiredStatus costPerHr adjustedCostPerHr, memoryInGb, vcpuCount containerDiskInGb, volumeInGb,
@@ -60,7 +60,7 @@ const QUERIES: Record<string, string> = {
 };
 
 const ENDPOINT_INPUT = `allowedCudaVersions cpuFlavorIds dataCenterIds executionTimeoutMs flashboot gpuCount gpuTypeIds idleTimeout minCudaVersion name
-  networkVolumeId networkVolumeIds scalerType scalerValue templateId vcpuCount workersMax workersMin`;
+  networkVolumeId networkVolumeIds scalerType scalerValue templateId vcpuCount workerConcurrency workersMax workersMin`;
 const POD_SETTINGS = `containerDiskInGb, containerRegistryAuthId, dockerEntrypoint, dockerStartCmd, env, globalNetworking, imageName, locked, name,
   ports, volumeInGb, volumeMountPath`;
 const TEMPLATE_SETTINGS = `name imageName containerDiskInGb volumeInGb volumeMountPath containerRegistryAuthId dockerEntrypoint dockerStartCmd env
@@ -107,7 +107,7 @@ function bodies({ auth, volume, ofPods, serverless }: Record<'auth' | 'volume' |
   const endpoint = {
     allowedCudaVersions: ['12.8'], cpuFlavorIds: ['cpu3c'], dataCenterIds: ['EU-RO-1'], executionTimeoutMs: 60_000, flashboot: true, gpuCount: 2,
     gpuTypeIds: [GPU], idleTimeout: 9, minCudaVersion: '12.0', name: 'all', networkVolumeId: volume, networkVolumeIds: [volume],
-    scalerType: 'REQUEST_COUNT', scalerValue: 2, templateId: serverless, vcpuCount: 2, workersMax: 2, workersMin: 0,
+    scalerType: 'REQUEST_COUNT', scalerValue: 2, templateId: serverless, vcpuCount: 2, workerConcurrency: 3, workersMax: 2, workersMin: 0,
   };
   const pod = {
     containerDiskInGb: 5, containerRegistryAuthId: auth, dockerEntrypoint: [], dockerStartCmd: ['sleep', '600'], env: { A: '1' },

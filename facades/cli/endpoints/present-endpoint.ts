@@ -8,8 +8,8 @@ import { ago, count, moment, nameOf, roughly, variables } from '../output/words.
 /** The record for programs: the REST API's, and settings that it does not show. */
 export function presentEndpoint(endpoint: Endpoint) {
   const { userId: _userId, ...record } = presentRecord(endpoint, '');
-  const { retryLimit, retryHandlerErrors, workerConcurrency } = endpoint;
-  return { ...record, retryLimit, retryHandlerErrors, workerConcurrency };
+  const { retryLimit, retryHandlerErrors } = endpoint;
+  return { ...record, retryLimit, retryHandlerErrors };
 }
 
 /** Columns of the list. */

@@ -23,6 +23,7 @@ export interface EndpointInput {
   flashBootType?: 'OFF' | 'FLASHBOOT' | null;
   scalerType?: string | null;
   scalerValue?: number | null;
+  workerConcurrency?: number | null;
   workersMin?: number | null;
   workersMax?: number | null;
   networkVolumeId?: string | null;
@@ -53,6 +54,7 @@ export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessa
   change(fields, 'gpuCount', input.instanceIds?.length ? undefined : given(input.gpuCount));
   change(fields, 'computeType', input.instanceIds?.length ? 'CPU' : undefined);
   change(fields, 'instanceIds', given(input.instanceIds));
+  change(fields, 'workerConcurrency', given(input.workerConcurrency));
   change(fields, 'workersMin', given(input.workersMin));
   change(fields, 'workersMax', given(input.workersMax));
   change(fields, 'idleTimeoutSeconds', given(input.idleTimeout));

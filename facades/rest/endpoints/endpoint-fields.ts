@@ -18,6 +18,7 @@ export function endpointFields(
   change(fields, 'gpuIds', input.gpuTypeIds);
   // Its default of 1 is there for every endpoint; without GPUs it says nothing.
   change(fields, 'gpuCount', input.computeType === 'CPU' ? undefined : input.gpuCount);
+  change(fields, 'workerConcurrency', input.workerConcurrency);
   change(fields, 'workersMin', input.workersMin);
   change(fields, 'workersMax', input.workersMax);
   change(fields, 'idleTimeoutSeconds', input.idleTimeout);

@@ -35,6 +35,7 @@ const settings = {
   networkVolumeIds: optional(Strings('Several network volumes, one for a data centre.')),
   scalerType: optional(scalerType),
   scalerValue: Count(1, 1_000_000, 'Target of the scaler. Default 4.'),
+  workerConcurrency: Count(1, 100, 'Jobs a worker holds at once when its SDK does not say so itself. Default 1. An extension.'),
   workersMax: Count(0, 10_000, 'Most workers at any time. Default 3.'),
   workersMin: Count(0, 10_000, 'Fewest workers kept. Default 0.'),
   computeType: optional(computeType),
@@ -48,7 +49,7 @@ const EXAMPLE = {
 
 const DEFAULTS = {
   allowedCudaVersions: [], computeType: 'GPU', dataCenterIds: [], env: {}, executionTimeoutMs: 600_000, flashboot: false, gpuCount: 1, gpuTypeIds: [],
-  idleTimeout: 5, networkVolumeIds: [], scalerType: 'QUEUE_DELAY', scalerValue: 4, type: 'QB', workersMax: 3, workersMin: 0,
+  idleTimeout: 5, networkVolumeIds: [], scalerType: 'QUEUE_DELAY', scalerValue: 4, type: 'QB', workerConcurrency: 1, workersMax: 3, workersMin: 0,
 };
 
 /** Body of POST /endpoints. */
@@ -91,6 +92,7 @@ export const EndpointRecord = Type.Object({
   networkVolumeIds: Type.Array(Type.String()),
   scalerType,
   scalerValue: Type.Integer(),
+  workerConcurrency: Type.Integer({ description: 'Jobs a worker holds at once when its SDK does not say so itself. An extension.' }),
   workersMin: Type.Integer(),
   workersMax: Type.Integer(),
   workersStandby: Type.Integer({ description: 'The same as workersMin.' }),

@@ -45,6 +45,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     networkVolumeIds: endpoint.networkVolumeIds,
     scalerType: endpoint.scalerType === ScalerType.REQUEST_COUNT ? 'REQUEST_COUNT' : 'QUEUE_DELAY',
     scalerValue: endpoint.scalerValue,
+    workerConcurrency: endpoint.workerConcurrency,
     workersMin: endpoint.workersMin,
     workersMax: endpoint.workersMax,
     workersStandby: endpoint.workersMin,

@@ -65,9 +65,9 @@ t.test('management', async (t) => {
     );
     const { userId, ...record } = await rest(`/v1/endpoints/${endpoint.id}`);
     t.equal(userId, system.accountId);
-    const { retryLimit, retryHandlerErrors, workerConcurrency, ...shared } = endpoint;
+    const { retryLimit, retryHandlerErrors, ...shared } = endpoint;
     t.same(shared, record, 'the record is that of the REST API, but for the account');
-    t.same([retryLimit, retryHandlerErrors, workerConcurrency], [0, false, 1], 'and has what that does not show');
+    t.same([retryLimit, retryHandlerErrors], [0, false], 'and has what that does not show');
     t.match(
       endpoint,
       { executionTimeoutMs: 90_000, scalerType: 'REQUEST_COUNT', flashboot: true, retryLimit: 0, workersMin: 0, workersMax: 2 },
