@@ -22,8 +22,8 @@ const GPU_FIELDS = `id, count, displayName, securePrice, communityPrice, oneMont
 /** Fields of answers; a dot leads into an object. */
 const RECORDS: Record<string, string> = {
   Endpoint: `id name templateId template userId version createdAt computeType gpuTypeIds gpuCount instanceIds allowedCudaVersions minCudaVersion
-    dataCenterIds env executionTimeoutMs idleTimeout networkVolumeId networkVolumeIds scalerType scalerValue workerConcurrency workersMin workersMax workers flashboot
-    workersStandby type`,
+    dataCenterIds env executionTimeoutMs idleTimeout networkVolumeId networkVolumeIds scalerType scalerValue workerConcurrency workersMin workersMax workers
+    flashboot workersStandby type`,
   Pod: `id, name, image, consumerUserId, machineId, templateId, endpointId, aiApiId, containerRegistryAuthId, cpuFlavorId, lastStartedAt,
     lastStatusChange, publicIp, volumeMountPath desiredStatus costPerHr adjustedCostPerHr, memoryInGb, vcpuCount containerDiskInGb, volumeInGb,
     slsVersion interruptible, locked, volumeEncrypted dockerEntrypoint, dockerStartCmd, ports env portMappings gpu machine networkVolume savingsPlans
