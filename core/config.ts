@@ -1,17 +1,17 @@
 /** The configuration of core: the only place that reads its environment. */
 import { EnvReader } from './runtime/env.ts';
 
-/** See the file's first line. Every variable is listed in core/README.md. */
+/** See the file's first line. Every variable is listed in docs/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
 export interface CoreConfig {
-  /** postgres:// URL. */
+  /** postgres:// URL. A secret: it holds a password. */
   databaseUrl: string;
   /** host:port to listen on; port 0 = any free one. */
   listen: string;
   /** host:port at which other replicas reach this one; empty = where it listens. */
   advertise: string;
-  /** The operator's key; empty = there is none, and accounts and agent keys cannot be made. */
+  /** A secret. The operator's key; empty = there is none, and accounts and agent keys cannot be made. */
   rootKey: string;
-  /** 64 hex digits; seals secrets. */
+  /** A secret. 64 hex digits; seals secrets. */
   secretKey: string;
   /** Webhooks may point to private addresses. */
   webhookAllowPrivate: boolean;
@@ -25,11 +25,11 @@ const ROOT_KEY_LENGTH_MIN = 20;
 export function readCoreConfig(env: Readonly<Record<string, string | undefined>> = process.env): CoreConfig {
   const reader = new EnvReader(env);
   const config: CoreConfig = {
-    databaseUrl: reader.text('SLIPWAY_DATABASE_URL'),
+    databaseUrl: reader.secret('SLIPWAY_DATABASE_URL'),
     listen: reader.text('SLIPWAY_CORE_LISTEN', '127.0.0.1:50051'),
     advertise: reader.text('SLIPWAY_CORE_ADVERTISE', ''),
-    rootKey: reader.text('SLIPWAY_ROOT_KEY', ''),
-    secretKey: reader.text('SLIPWAY_SECRET_KEY'),
+    rootKey: reader.secret('SLIPWAY_ROOT_KEY', ''),
+    secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     webhookAllowPrivate: reader.flag('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
   };

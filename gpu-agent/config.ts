@@ -10,7 +10,7 @@ import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 export interface AgentConfig {
   /** `host:port` of core replicas; the agent keeps a session with one of them. SLIPWAY_CORE_ADDRESS, separated by commas. */
   coreAddresses: string[];
-  /** Key of scope AGENT. SLIPWAY_AGENT_KEY. */
+  /** Key of scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it. */
   key: string;
   /** Folder for results that wait, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
   dataDir: string;
@@ -55,7 +55,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
   const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
   const config: AgentConfig = {
     coreAddresses,
-    key: reader.text('SLIPWAY_AGENT_KEY'),
+    key: reader.secret('SLIPWAY_AGENT_KEY'),
     dataDir,
     volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
     name: reader.text('SLIPWAY_AGENT_NAME', hostname()),

@@ -1,4 +1,5 @@
 /** Reads a process's configuration and lists every fault at once. The only place that touches the environment besides config files. */
+import { readFileSync } from 'node:fs';
 
 /** All faults of a configuration, one a line. */
 export class ConfigError extends Error {
@@ -23,6 +24,33 @@ export class EnvReader {
     if (value !== undefined && value !== '') return value;
     if (fallback === undefined) this.#faults.push(`${name} is not set`);
     return fallback ?? '';
+  }
+
+  /**
+   * A text that nobody else may see, given as it is or as the name of a file that holds it (`NAME_FILE`), whose last line end is dropped.
+   * Everybody who runs as the same user, and root, can read the environment that a process was started with; a file can be guarded.
+   */
+  secret(name: string, fallback?: string): string {
+    const file = this.#env[`${name}_FILE`];
+    if (file === undefined || file === '') {
+      const value = this.#env[name];
+      if (value !== undefined && value !== '') return value;
+      if (fallback === undefined) this.#faults.push(`${name} is not set, nor ${name}_FILE, the name of a file that holds it`);
+      return fallback ?? '';
+    }
+    if (this.#env[name]) this.#faults.push(`${name} and ${name}_FILE are both set; one is enough`);
+    return this.#readSecret(`${name}_FILE`, file);
+  }
+
+  #readSecret(name: string, file: string): string {
+    try {
+      const value = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+      if (value === '') this.#faults.push(`${name} names ${file}, which is empty`);
+      return value;
+    } catch (error) {
+      this.#faults.push(`${name} names a file that cannot be read: ${(error as Error).message}`);
+      return '';
+    }
   }
 
   /** A whole number within [min, max]. */

@@ -11,6 +11,8 @@ export interface DataDir {
   dir: string;
   /** Keys and passwords, mode 0600. */
   secretsFile: string;
+  /** What single processes are handed of it, one file each. */
+  secretsDir: string;
   /** Facts for scripts; exists only while everything is ready. */
   localEnvFile: string;
   /** Process id of the launcher. */
@@ -42,6 +44,7 @@ export function openDataDir(dir: string): DataDir {
   return {
     dir,
     secretsFile: join(dir, 'secrets.json'),
+    secretsDir: join(dir, 'handed-over'),
     localEnvFile: join(dir, 'local.env'),
     pidFile: join(dir, 'launcher.pid'),
     corePortFile: join(dir, 'core.port'),

@@ -22,6 +22,7 @@ import { findPostgres } from './postgres-program.ts';
 import { ProcessLog } from './process-log.ts';
 import type { Progress } from './progress.ts';
 import { waitForWorker } from './readiness.ts';
+import { secretFiles } from './secret-files.ts';
 import { loadSecrets, saveSecrets } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
 import { ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
@@ -144,8 +145,8 @@ export class Launcher {
       root, portFile: data.corePortFile, logDir: data.logDir, cacheDir: data.cacheDir,
       // Everything runs on this machine, so a webhook to it is what a developer means.
       env: () => ({
-        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env, SLIPWAY_DATABASE_URL: databaseUrl,
-        SLIPWAY_ROOT_KEY: secrets.rootKey, SLIPWAY_SECRET_KEY: secrets.sealKey,
+        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env,
+        ...secretFiles(data.secretsDir, { SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_ROOT_KEY: secrets.rootKey, SLIPWAY_SECRET_KEY: secrets.sealKey }),
       }),
     });
     const [address] = await this.#run([plan]);
@@ -162,7 +163,8 @@ export class Launcher {
     const agent = nodeProcess({
       name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({
-        ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: secrets.agentKey, SLIPWAY_AGENT_DATA_DIR: data.agentDir,
+        ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir,
+        ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
       }),
     });
     const [ready] = await this.#run(options.agent ? [facade, agent] : [facade]);

@@ -1,5 +1,5 @@
 /** The options of `npm start`: read, checked and explained. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -32,6 +32,8 @@ Runs all of Slipway on this machine: PostgreSQL, core, the HTTP facade and an ag
   --port PORT           port of the HTTP address (default ${PORT_DEFAULT})
   --data-dir DIR        where data, keys and logs are kept (default .slipway in the project)
   --database-url URL    use this PostgreSQL (15 or newer) instead of an embedded one
+  --database-url-file FILE
+                        the same, from a file: other users of this machine can see the options of a command
   --no-agent            run no agent here; join machines yourself
   --help                this text
 `;
@@ -52,7 +54,7 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
   return {
     port: readPort(values.port),
     dataDir: given === undefined ? join(root, '.slipway') : resolve(callerDir, given),
-    databaseUrl: readDatabaseUrl(values['database-url']),
+    databaseUrl: readDatabaseUrl(values['database-url']) ?? readDatabaseUrlFile(values['database-url-file'], callerDir),
     agent: !values['no-agent'],
     handlerFile: values.handler === undefined ? undefined : readHandlerFile(resolve(callerDir, values.handler)),
   };
@@ -63,7 +65,7 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' },
+        port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' }, 'database-url-file': { type: 'string' },
         'no-agent': { type: 'boolean' }, handler: { type: 'string' }, help: { type: 'boolean', short: 'h' },
       },
     }).values;
@@ -82,6 +84,15 @@ function readPort(text: string | undefined): number {
 function readDatabaseUrl(text: string | undefined): string | undefined {
   if (text === undefined || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text))) return text;
   throw new UsageError('--database-url must look like postgres://user:password@host:5432/database.');
+}
+
+function readDatabaseUrlFile(file: string | undefined, callerDir: string): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readDatabaseUrl(readFileSync(resolve(callerDir, file), 'utf8').trim());
+  } catch (error) {
+    throw error instanceof UsageError ? error : new UsageError(`The file of --database-url-file cannot be read: ${(error as Error).message}`);
+  }
 }
 
 function readHandlerFile(file: string): string {

@@ -21,6 +21,13 @@ t.test('all of them', async (t) => {
   }, 'relative paths start where the user is');
 });
 
+t.test('a database by file', async (t) => {
+  const folder = t.testdir({ url: 'postgres://u:p@db:5432/x\n', odd: 'mysql://u:p@db' });
+  t.match(read('--database-url-file', join(folder, 'url')), { databaseUrl: 'postgres://u:p@db:5432/x' });
+  t.throws(() => read('--database-url-file', join(folder, 'odd')), { constructor: UsageError, message: /postgres:\/\/user/ });
+  t.throws(() => read('--database-url-file', join(folder, 'none')), { constructor: UsageError, message: /cannot be read: ENOENT/ });
+});
+
 t.test('mistakes', async (t) => {
   for (const [args, text] of [
     [['--port', '0'], /--port is "0".*1 to 65535/], [['--port', '65536'], /--port/], [['--port', '80a'], /--port/],

@@ -39,3 +39,8 @@ export function descendants(pid: number): ProcessEntry[] {
   for (let i = 0; i < found.length; i += 1) found.push(...table.filter((entry) => entry.parent === found[i]!.pid));
   return found;
 }
+
+/** For tap's `skip` option: false where /proc shows processes. */
+export function skipWithoutProc(): false | string {
+  return process.platform === 'linux' ? false : 'reads /proc, which only Linux has';
+}
