@@ -5,7 +5,7 @@ import { CoreCalls } from './core-calls.ts';
 import { UsageError } from './failures.ts';
 import type { Output } from './output/output.ts';
 import { chooseTarget } from './target.ts';
-import type { Target, TargetOptions } from './target.ts';
+import type { Target, TargetKey, TargetOptions } from './target.ts';
 
 /** Parts handed to the command line. */
 export interface CliParts {
@@ -31,6 +31,7 @@ export class Cli {
   #options: TargetOptions = {};
   #target: Target | undefined;
   #core: CoreCalls | undefined;
+  #operator: CoreCalls | undefined;
 
   constructor({ config, output, clock, random, stopping, stdin }: CliParts) {
     this.config = config;
@@ -60,14 +61,24 @@ export class Cli {
 
   /** Calls of core with the user's key; throws UsageError without one. */
   get core(): CoreCalls {
-    const { address, apiKey, keySource, keyHint } = this.target;
-    if (apiKey === undefined) throw new UsageError(keyHint);
-    this.#core ??= new CoreCalls({ address, apiKey, keySource, clock: this.clock, stopping: this.stopping });
+    this.#core ??= this.#connect(this.target.user);
     return this.#core;
+  }
+
+  /** Calls of core with the operator's key, for what belongs to the installation; throws UsageError without one. */
+  get operator(): CoreCalls {
+    this.#operator ??= this.#connect(this.target.operator);
+    return this.#operator;
   }
 
   /** Closes what was opened. */
   close(): void {
     this.#core?.close();
+    this.#operator?.close();
+  }
+
+  #connect({ key, source, hint }: TargetKey): CoreCalls {
+    if (key === undefined) throw new UsageError(hint);
+    return new CoreCalls({ address: this.target.address, apiKey: key, keySource: source, clock: this.clock, stopping: this.stopping });
   }
 }

@@ -6,6 +6,8 @@ export interface CliConfig {
   coreAddress: string | undefined;
   /** SLIPWAY_API_KEY. */
   apiKey: string | undefined;
+  /** Key of commands that are for the operator. SLIPWAY_ROOT_KEY. */
+  rootKey: string | undefined;
   /** Endpoint of commands that name none. SLIPWAY_ENDPOINT_ID. */
   endpointId: string | undefined;
   /** Key with which `slipway agent` joins. SLIPWAY_AGENT_KEY. */
@@ -28,6 +30,7 @@ export function readCliConfig(env: Readonly<Record<string, string | undefined>> 
   return {
     coreAddress: env['SLIPWAY_CORE_ADDRESS']?.split(',')[0]?.trim() || undefined,
     apiKey: env['SLIPWAY_API_KEY'] || undefined,
+    rootKey: env['SLIPWAY_ROOT_KEY'] || undefined,
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
     agentKey: env['SLIPWAY_AGENT_KEY'] || undefined,
     agentDataDir: env['SLIPWAY_AGENT_DATA_DIR'] || undefined,

@@ -1,6 +1,9 @@
-/** Reads `.slipway/local.env`, the facts that a running `npm start` leaves for others on this machine. */
+/**
+ * Reads `.slipway/local.env`, the facts that a running `npm start` leaves for others on this machine, and the operator's key, which stays in
+ * secrets.json beside it: local.env is read into shells, whose programs must not get that key.
+ */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parse } from 'shell-quote';
 import { LOCAL_ENV_NAMES } from './config.ts';
 
@@ -10,6 +13,8 @@ export interface LocalFacts {
   file: string;
   coreAddress: string | undefined;
   apiKey: string | undefined;
+  /** The operator's; undefined when this user may not read it. */
+  rootKey: string | undefined;
   endpointId: string | undefined;
   /** Body of a job that works: `{"input":…}`. */
   exampleBody: string | undefined;
@@ -34,7 +39,17 @@ export function readLocalEnv(file: string): LocalFacts | undefined {
   const value = (name: keyof typeof LOCAL_ENV_NAMES): string | undefined => values.get(LOCAL_ENV_NAMES[name]) || undefined;
   return {
     file, coreAddress: value('coreAddress'), apiKey: value('apiKey'), endpointId: value('endpointId'), exampleBody: value('exampleBody'),
+    rootKey: readRootKey(join(dirname(file), 'secrets.json')),
   };
+}
+
+function readRootKey(secretsFile: string): string | undefined {
+  try {
+    const { rootKey } = JSON.parse(readFileSync(secretsFile, 'utf8')) as { rootKey?: unknown };
+    return typeof rootKey === 'string' && rootKey !== '' ? rootKey : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** `NAME='value'`, quoted as for a shell; other lines say nothing. */

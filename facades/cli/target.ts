@@ -17,22 +17,32 @@ export interface TargetOptions {
 export interface Target {
   /** host:port of core. */
   address: string;
-  /** Undefined: none was found. */
-  apiKey: string | undefined;
-  /** Where it was found, for people. */
-  keySource: string;
+  /** The user's key. */
+  user: TargetKey;
+  /** The key of commands that are for the operator. */
+  operator: TargetKey;
   /** Endpoint of commands that name none. */
   endpointId: string | undefined;
   /** Body of a job that works on that endpoint. */
   exampleBody: string | undefined;
-  /** Says what to do when there is no key. */
-  keyHint: string;
+}
+
+/** A key that was looked for. */
+export interface TargetKey {
+  /** Undefined: none was found. */
+  key: string | undefined;
+  /** Where it was found, for people. */
+  source: string;
+  /** Says what to do when there is none. */
+  hint: string;
 }
 
 /** Where core listens unless it is told otherwise. */
 const ADDRESS_DEFAULT = '127.0.0.1:50051';
 const ADDRESS = /^(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):(\d{1,5})$/;
 const PORT_MAX = 65_535;
+const OPERATOR_HINT = 'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of core; '
+  + 'beside "npm start" it is read from secrets.json by itself.';
 
 /** Chooses; throws UsageError. The key of local.env goes to the core of local.env and to no other. */
 export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
@@ -42,17 +52,22 @@ export function chooseTarget(config: CliConfig, options: TargetOptions): Target 
   const endpointId = config.endpointId ?? local?.endpointId;
   return {
     address,
-    apiKey: checkKey(options.key ?? config.apiKey ?? local?.apiKey),
-    keySource: sourceOf(config, options, local),
+    user: {
+      ...firstKey([[options.key, 'of --key'], [config.apiKey, 'of SLIPWAY_API_KEY'], [local?.apiKey, `in ${local?.file}`]]),
+      hint: userHint(config.workingDir, address, facts),
+    },
+    operator: {
+      ...firstKey([[options.key, 'of --key'], [config.rootKey, 'of SLIPWAY_ROOT_KEY'], [local?.rootKey, `beside ${local?.file}`]]),
+      hint: OPERATOR_HINT,
+    },
     endpointId,
     exampleBody: endpointId === local?.endpointId ? local?.exampleBody : undefined,
-    keyHint: keyHint(config.workingDir, address, facts),
   };
 }
 
-function sourceOf(config: CliConfig, options: TargetOptions, local: LocalFacts | undefined): string {
-  if (options.key !== undefined) return 'of --key';
-  return config.apiKey === undefined ? `in ${local?.file}` : 'of SLIPWAY_API_KEY';
+function firstKey(candidates: readonly [key: string | undefined, source: string][]): { key: string | undefined; source: string } {
+  const found = candidates.find(([key]) => key !== undefined);
+  return { key: checkKey(found?.[0]), source: found?.[1] ?? '' };
 }
 
 function findFacts(workingDir: string, named: string | undefined): LocalFacts | undefined {
@@ -79,7 +94,7 @@ function checkKey(key: string | undefined): string | undefined {
   throw new UsageError('The API key is empty or holds a character that no key has; copy it again.');
 }
 
-function keyHint(workingDir: string, address: string, facts: LocalFacts | undefined): string {
+function userHint(workingDir: string, address: string, facts: LocalFacts | undefined): string {
   const give = 'Give one with --key or SLIPWAY_API_KEY';
   if (facts?.apiKey !== undefined) {
     return `There is no API key for ${address}: the one in ${relative(workingDir, facts.file)} belongs to ${facts.coreAddress}. ${give}.`;

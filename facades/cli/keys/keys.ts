@@ -1,12 +1,15 @@
-/** `slipway keys`: API keys of the account. */
+/** `slipway keys`: API keys of the account, and as the operator those of any account and of machines. */
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { KeyPermissions, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import type { Key } from '../../../proto/gen/slipway/v1/access_service.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
+import type { CoreCalls } from '../core-calls.ts';
 import { UsageError } from '../failures.ts';
 import { collect, oneOf } from '../option-values.ts';
 import { ago, nameOf } from '../output/words.ts';
+import { openSecretFile } from './secret-file.ts';
 
 interface CreateOptions {
   scope?: KeyScope;
@@ -14,6 +17,12 @@ interface CreateOptions {
   jobs?: Permission;
   endpoint?: string[];
   account?: string;
+  save?: string;
+}
+
+interface ListOptions {
+  account?: string;
+  scope?: KeyScope;
 }
 
 const SCOPES = { all: KeyScope.ALL, 'read-only': KeyScope.READ_ONLY, restricted: KeyScope.RESTRICTED, agent: KeyScope.AGENT };
@@ -22,7 +31,7 @@ const PERMISSIONS = { none: Permission.UNSPECIFIED, read: Permission.READ, 'read
 /** Adds the commands. */
 export function addKeys(program: Command, cli: Cli): void {
   const keys = addCommand(program, {
-    usage: 'keys', description: 'Create, list and revoke API keys.',
+    usage: 'keys', description: 'Create, list and revoke API keys of the account, and as the operator those of any account and of machines.',
     examples: ['keys create ci --scope read-only', 'keys list', 'keys revoke 4dW1xKfTq9RbYcZm0LsA'],
   });
   addCommand(keys, {
@@ -32,22 +41,29 @@ export function addKeys(program: Command, cli: Cli): void {
       'keys create laptop',
       'keys create dashboard --scope restricted --management read --jobs none',
       'keys create shop --scope restricted --jobs read-write --endpoint cvedjim4ix3lzj',
-      'keys create rack-1 --scope agent --account user_2bK… --key ROOT_KEY',
+      'keys create rack-1 --scope agent --save rack-1.key',
+      'keys create admin --account user_2bK…',
     ],
   })
-    .option('--scope <scope>', 'all (default), read-only, restricted, or agent: for machines, needs the root key', oneOf(SCOPES))
+    .option('--scope <scope>', 'all (default), read-only, restricted, or agent: one for each machine, made by the operator', oneOf(SCOPES))
     .option('--management <permission>', 'of a restricted key: none, read or read-write on endpoints, pods, …', oneOf(PERMISSIONS))
     .option('--jobs <permission>', 'of a restricted key: none, read or read-write on jobs', oneOf(PERMISSIONS))
     .option('--endpoint <id>', 'only this endpoint; may be given more than once', collect)
-    .option('--account <id>', 'whose key it is; only with the root key')
+    .option('--account <id>', 'whose key it is; for the operator')
+    .option('--save <file>', 'write the key into a new file that only you can read, and do not show it')
     .action((name: string, options: CreateOptions) => createKey(cli, name, options));
-  addCommand(keys, { usage: 'list', description: 'List the keys, revoked ones included.', examples: ['keys list', 'keys list --json'] })
-    .option('--account <id>', 'whose keys; only with the root key')
-    .action((options: { account?: string }) => listKeys(cli, options.account ?? ''));
+  addCommand(keys, { usage: 'list', description: 'List the keys, revoked ones included.', examples: ['keys list', 'keys list --scope agent'] })
+    .option('--account <id>', 'whose keys; for the operator')
+    .option('--scope <scope>', 'only those of this scope; agent: those of machines, for the operator', oneOf(SCOPES))
+    .action((options: ListOptions) => listKeys(cli, options));
   addCommand(keys, {
-    usage: 'revoke <id>', description: 'Revoke a key by its id. It stops working everywhere within 5 s.',
+    usage: 'revoke <id>',
+    description: 'Revoke a key by its id. It stops working everywhere within 5 s. A machine whose key is revoked joins again with a new one.',
     examples: ['keys revoke 4dW1xKfTq9RbYcZm0LsA'],
-  }).action((id: string) => revokeKey(cli, id));
+  })
+    .option('--account <id>', 'whose key it is; for the operator')
+    .option('--scope <scope>', 'agent: a key of a machine, for the operator', oneOf(SCOPES))
+    .action((id: string, options: ListOptions) => revokeKey(cli, id, options));
 }
 
 async function createKey(cli: Cli, name: string, options: CreateOptions): Promise<void> {
@@ -58,16 +74,30 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
   }
   const permissions = restricts ? KeyPermissions.fromPartial({ management, jobs }) : undefined;
   const request = { name, scope, endpointIds: endpoint, accountId: account, permissions };
-  const { key, secret } = await cli.core.keys.call((client) => client.createKey, request);
+  // Before the key is made: one that can be neither shown nor kept would only be in the way.
+  const file = options.save === undefined ? undefined : openSecretFile(resolve(cli.config.workingDir, options.save));
+  const { key, secret } = await callerOf(cli, options).keys.call((client) => client.createKey, request).catch((error: unknown) => {
+    file?.drop();
+    throw error;
+  });
+  file?.write(secret);
   const { output } = cli;
-  output.result({ ...presentKey(key!), secret }, () => {
-    output.fields([['id', key!.id], ['name', key!.name], ['may', allowed(key!)], ['key', secret]]);
-    output.note('The key is shown only this once.');
+  output.result({ ...presentKey(key!), ...(file ? { file: file.path } : { secret }) }, () => {
+    const shown: [string, string] = file ? ['key in', file.path] : ['key', secret];
+    output.fields([['id', key!.id], ['name', key!.name], ['may', allowed(key!)], shown]);
+    output.note(file ? 'The key is in that file and nowhere else.' : 'The key is shown only this once.');
   });
 }
 
-async function listKeys(cli: Cli, accountId: string): Promise<void> {
-  const { keys } = await cli.core.keys.call((client) => client.listKeys, { accountId });
+/** Whose call it is: keys of machines and of named accounts are the operator's business. */
+function callerOf(cli: Cli, { account, scope }: ListOptions): CoreCalls {
+  return account !== undefined || scope === KeyScope.AGENT ? cli.operator : cli.core;
+}
+
+async function listKeys(cli: Cli, options: ListOptions): Promise<void> {
+  const { account: accountId = '', scope } = options;
+  const { keys: all } = await callerOf(cli, options).keys.call((client) => client.listKeys, { accountId });
+  const keys = all.filter((key) => scope === undefined || key.scope === scope);
   const { output } = cli;
   output.result(keys.map(presentKey), () => output.table<Key>([
     { title: 'ID', text: (key) => key.id },
@@ -79,8 +109,8 @@ async function listKeys(cli: Cli, accountId: string): Promise<void> {
   ], keys, 'There are no keys.'));
 }
 
-async function revokeKey(cli: Cli, id: string): Promise<void> {
-  await cli.core.keys.call((client) => client.revokeKey, { id });
+async function revokeKey(cli: Cli, id: string, options: ListOptions): Promise<void> {
+  await callerOf(cli, options).keys.call((client) => client.revokeKey, { id });
   cli.output.result({ id, revoked: true }, () => cli.output.line(`Key ${id} is revoked.`));
 }
 

@@ -9,13 +9,13 @@ import { ago, memory } from '../output/words.ts';
 /** Adds the command. */
 export function addMachines(program: Command, cli: Cli): void {
   addCommand(program, {
-    usage: 'machines', description: 'List the machines that ever joined, and whether they are here.',
+    usage: 'machines', description: 'List the machines that ever joined, and whether they are here. For the operator.',
     examples: ['machines', 'machines --json'],
   }).action(() => listMachines(cli));
 }
 
 async function listMachines(cli: Cli): Promise<void> {
-  const { machines } = await cli.core.machines.call((client) => client.listMachines, {});
+  const { machines } = await cli.operator.machines.call((client) => client.listMachines, {});
   const { output } = cli;
   output.result(machines.map(presentMachine), () => output.table<MachineStatus>([
     { title: 'NAME', text: ({ machine }) => machine!.name },

@@ -18,7 +18,7 @@ t.setTimeout(200_000);
 t.test('agent', async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const address = system.cores[0]!.address;
-  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: system.key });
+  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: system.key, SLIPWAY_ROOT_KEY: system.rootKey });
   const machine = async (name: string) => (await cli.json<MachineDocument[]>('machines')).find((found) => found.name === name);
   const options = (name: string): string[] => ['--name', name, '--data-dir', join(cli.cwd, name)];
 

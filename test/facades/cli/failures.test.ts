@@ -65,12 +65,13 @@ t.test('wrong usage', async (t) => {
 
 t.test('no key, and core not reachable', async (t) => {
   const bare = commandLine(t, {});
-  t.match(await bare.run('--core', '127.0.0.1:1', 'machines'), { code: 2, stdout: '', stderr: /^error: There is no API key/ });
+  t.match(await bare.run('--core', '127.0.0.1:1', 'endpoints', 'list'), { code: 2, stdout: '', stderr: /^error: There is no API key/ });
+  t.match(await bare.run('--core', '127.0.0.1:1', 'machines'), { code: 2, stdout: '', stderr: /^error: This command is for the operator.*SLIPWAY_ROOT_KEY/ });
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: SECRET });
   const text = /^error: Core cannot be reached at 127\.0\.0\.1:1 \(no connection\)\. Start it.*--core HOST:PORT\.\n$/;
   const expected = { code: 3, stdout: '', stderr: text };
-  t.match(await cli.run('machines'), expected);
-  t.match(await cli.run('machines', '--json'), expected, 'nothing on stdout for programs either');
+  t.match(await cli.run('endpoints', 'list'), expected);
+  t.match(await cli.run('endpoints', 'list', '--json'), expected, 'nothing on stdout for programs either');
 });
 
 t.test('Ctrl-C ends a call that gets no answer', async (t) => {
@@ -79,7 +80,7 @@ t.test('Ctrl-C ends a call that gets no answer', async (t) => {
   t.teardown(() => deaf.close());
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: `127.0.0.1:${(deaf.address() as AddressInfo).port}`, SLIPWAY_API_KEY: SECRET });
   const connected = new Promise((resolve) => { deaf.once('connection', resolve); });
-  const run = cli.start('machines');
+  const run = cli.start('endpoints', 'list');
   await connected;
   run.child.kill('SIGINT');
   t.match(await run.ended, { code: 130, stdout: '' });
@@ -89,7 +90,7 @@ t.test('refused by the service; the facts of npm start', async (t) => {
   const system = await startSystem(t);
   const address = system.cores[0]!.address;
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: SECRET });
-  const unknown = await cli.run('machines');
+  const unknown = await cli.run('endpoints', 'list');
   t.match(unknown, { code: 1, stdout: '', stderr: /^error: UNAUTHORIZED: .*the one of SLIPWAY_API_KEY\.\n$/ });
   t.notMatch(unknown.stderr, SECRET);
   const endpointId = await system.createEndpoint({ command: jsHandler('all.js') });
@@ -112,7 +113,9 @@ t.test('refused by the service; the facts of npm start', async (t) => {
   t.match(ran, { code: 0, stderr: /No --input: taking the example, \{"text":"it's \* \$HOME"\}/ });
   t.same(JSON.parse(ran.stdout), { text: 'it\'s * $HOME' }, 'every command works without any option');
   t.match(await beside.run('jobs', 'list'), { code: 0, stdout: /COMPLETED/ });
+  writeFileSync(join(beside.cwd, '.slipway', 'secrets.json'), JSON.stringify({ rootKey: system.rootKey }));
+  t.match(await beside.run('machines'), { code: 0, stdout: /connected/ }, 'the operator\'s commands too');
   t.match(await beside.run('endpoints', 'get'), { code: 0, stdout: new RegExp(`^id +${endpointId}`) });
-  const elsewhere = await beside.run('--core', '127.0.0.1:1', 'machines');
+  const elsewhere = await beside.run('--core', '127.0.0.1:1', 'endpoints', 'list');
   t.match(elsewhere, { code: 2, stderr: /local\.env belongs to 127/ }, 'its key goes to no other core');
 });
