@@ -80,11 +80,11 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
   const events = new JobEvents();
   const sealer = new Sealer(config.secretKey);
   const stores = {
-    accounts: new AccountStore(database), keys: new ApiKeyStore(database), endpoints: new EndpointStore(database),
-    templates: new TemplateStore(database), machines: new MachineStore(database), workers: new WorkerStore(database),
+    accounts: new AccountStore(database), keys: new ApiKeyStore(database), endpoints: new EndpointStore(database, sealer),
+    templates: new TemplateStore(database, sealer), machines: new MachineStore(database), workers: new WorkerStore(database, sealer),
     scales: new ScaleStore(database),
     catalog: new CatalogStore(database), prices: new PriceStore(database), usage: new UsageStore(database),
-    pods: new PodStore(database), podViews: new PodViewStore(database), podReports: new PodReportStore(database),
+    pods: new PodStore(database, sealer), podViews: new PodViewStore(database, sealer), podReports: new PodReportStore(database, sealer),
     volumes: new VolumeStore(database), registryAuths: new RegistryAuthStore(database),
     audit: new AuditStore(database),
   };

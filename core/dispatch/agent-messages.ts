@@ -139,7 +139,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       workingDirectory: spec.workingDirectory,
       imageName,
       entrypoint: spec.entrypoint,
-      env: { ...spec.templateEnv, ...spec.endpointEnv },
+      env: spec.env,
       gpuUuids: spec.gpuUuids,
       concurrency: spec.concurrency,
       version: spec.version,

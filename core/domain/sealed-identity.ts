@@ -14,3 +14,23 @@ export function webhookSecretIdentity(endpointId: string): string {
 export function registryCredentialsIdentity(registryAuthId: string): string {
   return `registry_auth/${registryAuthId}/credentials`;
 }
+
+/** The environment of a template. */
+export function templateEnvIdentity(templateId: string): string {
+  return `template/${templateId}/env`;
+}
+
+/** The environment of an endpoint. */
+export function endpointEnvIdentity(endpointId: string): string {
+  return `endpoint/${endpointId}/env`;
+}
+
+/** The environment of a pod. */
+export function podEnvIdentity(podId: string): string {
+  return `pod/${podId}/env`;
+}
+
+/** The webhook of a job. */
+export function webhookIdentity(endpointId: string, jobId: string): string {
+  return `job/${endpointId}/${jobId}/webhook`;
+}

@@ -4,9 +4,12 @@ import { endpoint, endpointCounter } from '../../drizzle/schema/endpoint.ts';
 import type { Actor } from '../domain/access.ts';
 import { filledFields } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import { endpointEnvIdentity } from '../domain/sealed-identity.ts';
 import { checkVolumesOfEndpoint } from '../domain/volume.ts';
+import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { openEnv, sealEnv } from './env-seals.ts';
 import { holdTemplate } from './template-store.ts';
 import { holdVolumes } from './volume-store.ts';
 
@@ -25,9 +28,11 @@ type Executor = Pick<Database['db'], 'select' | 'update' | 'delete' | 'insert' |
 /** See the file's first line. */
 export class EndpointStore {
   readonly #database: Database;
+  readonly #sealer: Sealer;
 
-  constructor(database: Database) {
+  constructor(database: Database, sealer: Sealer) {
     this.#database = database;
+    this.#sealer = sealer;
   }
 
   /**
@@ -40,13 +45,13 @@ export class EndpointStore {
       await holdTemplate(tx, accountId, settings.templateId);
       checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, accountId, settings.networkVolumeIds));
       const target = [endpoint.accountId, endpoint.requestId];
-      const [row] = await tx.insert(endpoint).values({ ...settings, ...fresh, accountId })
+      const [row] = await tx.insert(endpoint).values({ ...settings, ...this.#sealed(fresh.id, settings), ...fresh, accountId })
         .onConflictDoNothing({ target }).returning();
       if (!row) return undefined;
       await tx.insert(endpointCounter).values({ endpointId: row.id });
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
-      return endpointFromRow(row);
+      return endpointFromRow(this.#sealer, row);
     });
   }
 
@@ -54,20 +59,20 @@ export class EndpointStore {
   async byRequest(accountId: string, requestId: string): Promise<Endpoint | undefined> {
     const [row] = await this.#database.db.select().from(endpoint)
       .where(and(eq(endpoint.accountId, accountId), eq(endpoint.requestId, requestId)));
-    return row && endpointFromRow(row);
+    return row && endpointFromRow(this.#sealer, row);
   }
 
   /** Endpoints by id, of whatever account. */
   async byIds(ids: readonly string[]): Promise<Endpoint[]> {
     const rows = await this.#database.urgent.db.select().from(endpoint).where(inArray(endpoint.id, [...ids]));
-    return rows.map(endpointFromRow);
+    return rows.map((row) => endpointFromRow(this.#sealer, row));
   }
 
   /** Endpoints of an account, oldest first. */
   async list(accountId: string): Promise<Endpoint[]> {
     const rows = await this.#database.db.select().from(endpoint)
       .where(eq(endpoint.accountId, accountId)).orderBy(asc(endpoint.createdAt), asc(endpoint.id));
-    return rows.map(endpointFromRow);
+    return rows.map((row) => endpointFromRow(this.#sealer, row));
   }
 
   /**
@@ -82,7 +87,7 @@ export class EndpointStore {
   ): Promise<Endpoint | undefined> {
     return this.#database.db.transaction(async (tx) => {
       if (templateId !== undefined) await holdTemplate(tx, actor.accountId, templateId);
-      const current = await locked(tx, id, actor.accountId);
+      const current = await this.#locked(tx, id, actor.accountId);
       if (!current) return undefined;
       const { settings, replacesWorkers, webhookSecretSealed } = change(current);
       if (String(settings.networkVolumeIds) !== String(current.networkVolumeIds)) {
@@ -90,9 +95,9 @@ export class EndpointStore {
       }
       const version = current.version + (replacesWorkers ? 1 : 0);
       const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
-      const [row] = await tx.update(endpoint).set({ ...settings, ...secret, version }).where(eq(endpoint.id, id)).returning();
+      const [row] = await tx.update(endpoint).set({ ...settings, ...this.#sealed(id, settings), ...secret, version }).where(eq(endpoint.id, id)).returning();
       await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
-      return endpointFromRow(row!);
+      return endpointFromRow(this.#sealer, row!);
     });
   }
 
@@ -103,7 +108,7 @@ export class EndpointStore {
         .where(and(eq(endpoint.id, id), eq(endpoint.accountId, actor.accountId))).returning();
       if (!row) return undefined;
       await recordChange(tx, { ...actor, action: 'RestartEndpoint', subjectId: id, fields: [] });
-      return endpointFromRow(row);
+      return endpointFromRow(this.#sealer, row);
     });
   }
 
@@ -113,7 +118,7 @@ export class EndpointStore {
    */
   async remove(id: string, actor: Actor, check: (current: Endpoint) => void): Promise<string[] | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const current = await locked(tx, id, actor.accountId);
+      const current = await this.#locked(tx, id, actor.accountId);
       if (!current) return undefined;
       check(current);
       const machines = await tx.execute<{ machine_id: string }>(sql`SELECT DISTINCT machine_id FROM worker WHERE endpoint_id = ${id}`);
@@ -125,17 +130,22 @@ export class EndpointStore {
       return machines.map((row) => row.machine_id);
     });
   }
+
+  async #locked(tx: Executor, id: string, accountId: string): Promise<Endpoint | undefined> {
+    const [row] = await tx.select().from(endpoint).where(and(eq(endpoint.id, id), eq(endpoint.accountId, accountId))).for('update');
+    return row && endpointFromRow(this.#sealer, row);
+  }
+
+  #sealed(id: string, { env }: EndpointSettings) {
+    return sealEnv(this.#sealer, env, endpointEnvIdentity(id));
+  }
 }
 
-async function locked(tx: Executor, id: string, accountId: string): Promise<Endpoint | undefined> {
-  const [row] = await tx.select().from(endpoint).where(and(eq(endpoint.id, id), eq(endpoint.accountId, accountId))).for('update');
-  return row && endpointFromRow(row);
-}
-
-function endpointFromRow(row: typeof endpoint.$inferSelect): Endpoint {
-  const { requestId: _requestId, webhookSecretSealed: _sealed, type, scalerType, flashBootType, computeType, ...rest } = row;
+function endpointFromRow(sealer: Sealer, row: typeof endpoint.$inferSelect): Endpoint {
+  const { requestId: _requestId, webhookSecretSealed: _sealed, envSealed, type, scalerType, flashBootType, computeType, ...rest } = row;
   return {
     ...rest,
+    env: openEnv(sealer, { env: row.env, envSealed }, endpointEnvIdentity(row.id)),
     type: type as Endpoint['type'],
     scalerType: scalerType as Endpoint['scalerType'],
     flashBootType: flashBootType as Endpoint['flashBootType'],

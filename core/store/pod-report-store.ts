@@ -1,6 +1,10 @@
 /** What agents are told about their pods, and what they observe of them. */
 import type { PodDesired, PodState } from '../domain/pod.ts';
+import { podEnvIdentity } from '../domain/sealed-identity.ts';
+import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
+import { openEnv } from './env-seals.ts';
+import type { EnvColumns } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 
 /** One pod as its agent sees it. */
@@ -46,9 +50,11 @@ export interface PodSpecRow extends DesiredPodRow {
 /** See the file's first line. */
 export class PodReportStore {
   readonly #database: Database;
+  readonly #sealer: Sealer;
 
-  constructor(database: Database) {
+  constructor(database: Database, sealer: Sealer) {
     this.#database = database;
+    this.#sealer = sealer;
   }
 
   /**
@@ -82,13 +88,14 @@ export class PodReportStore {
 
   /** How to start these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
-    return this.#database.sql<PodSpecRow[]>`
+    const rows = await this.#database.sql<(PodSpecRow & EnvColumns)[]>`
       SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
-        p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, a.public_key AS "publicKey",
-        a.number AS "accountNumber",
+        p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, p.env_sealed AS "envSealed",
+        a.public_key AS "publicKey", a.number AS "accountNumber",
         p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
         p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
       WHERE p.id = ANY(${[...podIds]})`;
+    return rows.map(({ envSealed, ...row }) => ({ ...row, env: openEnv(this.#sealer, { env: row.env, envSealed }, podEnvIdentity(row.id)) }));
   }
 }

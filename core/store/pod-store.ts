@@ -6,9 +6,12 @@ import { invalid } from '../domain/endpoint.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';
+import { podEnvIdentity } from '../domain/sealed-identity.ts';
+import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
+import { openEnv, sealEnv } from './env-seals.ts';
 import { MachineStore } from './machine-store.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { holdVolumes } from './volume-store.ts';
@@ -32,9 +35,11 @@ type Transaction = Pick<Database['db'], 'select' | 'insert' | 'update' | 'delete
 export class PodStore {
   readonly #database: Database;
   readonly #machines: MachineStore;
+  readonly #sealer: Sealer;
 
-  constructor(database: Database) {
+  constructor(database: Database, sealer: Sealer) {
     this.#database = database;
+    this.#sealer = sealer;
     this.#machines = new MachineStore(database);
   }
 
@@ -52,9 +57,9 @@ export class PodStore {
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await this.#machines.placementView(statementOf(tx), '');
       const placed = placeOf(machines, choose(machines, dataCenterIds));
-      const [row] = await tx.insert(pod).values({ ...settings, ...placed, id, accountId }).returning();
+      const [row] = await tx.insert(pod).values({ ...settings, ...this.#sealed(id, settings), ...placed, id, accountId }).returning();
       await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
-      return podFromRow(row!);
+      return podFromRow(this.#sealer, row!);
     });
   }
 
@@ -67,12 +72,12 @@ export class PodStore {
     choose: (current: Pod, machines: readonly PlacementMachine[]) => PlacementPlace,
   ): Promise<Pod | undefined> {
     return this.#database.db.transaction(async (tx) => {
-      const current = await locked(tx, id, actor.accountId);
+      const current = await this.#locked(tx, id, actor.accountId);
       const change = current && decide(current);
       if (!current || !change) return current;
       const { action, fields, settings = {}, run, emptyDisk } = change;
       if (settings.registryAuthId !== undefined) await holdRegistryAuth(tx, actor.accountId, settings.registryAuthId);
-      const set = { ...settings, ...(emptyDisk && { disk: current.disk + 1 }) };
+      const set = { ...settings, ...this.#sealed(id, settings), ...(emptyDisk && { disk: current.disk + 1 }) };
       if (run === 'not') Object.assign(set, { desired: 'EXITED', gpuUuids: [] });
       if (run === 'anew') Object.assign(set, freshRun(current));
       if (run === 'anew' && current.desired === 'EXITED') {
@@ -82,7 +87,7 @@ export class PodStore {
       }
       const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
       await recordChange(tx, { ...actor, action, subjectId: id, fields });
-      return podFromRow(row!);
+      return podFromRow(this.#sealer, row!);
     });
   }
 
@@ -95,12 +100,22 @@ export class PodStore {
       return row?.machineId;
     });
   }
+
+  async #locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {
+    const [row] = await tx.select().from(pod).where(and(eq(pod.id, id), eq(pod.accountId, accountId))).for('update');
+    return row && podFromRow(this.#sealer, row);
+  }
+
+  #sealed(id: string, { env }: Partial<PodSettings>) {
+    return env && sealEnv(this.#sealer, env, podEnvIdentity(id));
+  }
 }
 
 /** A stored pod. */
-export function podFromRow(row: typeof pod.$inferSelect): Pod {
+export function podFromRow(sealer: Sealer, { envSealed, ...row }: typeof pod.$inferSelect): Pod {
   return {
     ...row,
+    env: openEnv(sealer, { env: row.env, envSealed }, podEnvIdentity(row.id)),
     computeType: row.computeType as Pod['computeType'], desired: row.desired as Pod['desired'], state: row.state as Pod['state'],
   };
 }
@@ -122,9 +137,4 @@ async function placesOfVolume(tx: Transaction, accountId: string, id: string | n
   const volumes = await holdVolumes(tx, accountId, [id]);
   if (volumes.length === 0) throw invalid(`network_volume_id: there is no network volume ${JSON.stringify(id.slice(0, 64))} in this account`);
   return volumes.map((volume) => volume.dataCenterId);
-}
-
-async function locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {
-  const [row] = await tx.select().from(pod).where(and(eq(pod.id, id), eq(pod.accountId, accountId))).for('update');
-  return row && podFromRow(row);
 }

@@ -9,6 +9,7 @@ import { worker } from '../../drizzle/schema/worker.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { Pod, PodState } from '../domain/pod.ts';
 import type { WorkerState } from '../domain/worker.ts';
+import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
 import type { MachineFacts } from './machine-store.ts';
 import { podFromRow } from './pod-store.ts';
@@ -35,9 +36,11 @@ const connected = sql<boolean>`(${machine.sessionId} IS NOT NULL AND ${machine.l
 /** See the file's first line. */
 export class PodViewStore {
   readonly #database: Database;
+  readonly #sealer: Sealer;
 
-  constructor(database: Database) {
+  constructor(database: Database, sealer: Sealer) {
     this.#database = database;
+    this.#sealer = sealer;
   }
 
   /** Pods of an account, oldest first; with an id only that one. */
@@ -50,7 +53,7 @@ export class PodViewStore {
       .from(pod).innerJoin(machine, eq(machine.id, pod.machineId))
       .where(and(eq(pod.accountId, accountId), id === undefined ? undefined : eq(pod.id, id))).orderBy(asc(pod.createdAt), asc(pod.id));
     return rows.map((row) => ({
-      ...podFromRow(row.pod), machine: row.machine, costPerHour: row.cost, endpointId: '', version: 0,
+      ...podFromRow(this.#sealer, row.pod), machine: row.machine, costPerHour: row.cost, endpointId: '', version: 0,
       ...(row.connected || row.pod.statusText !== '' ? {} : { statusText: AWAY_TEXT }),
     }));
   }

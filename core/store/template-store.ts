@@ -4,10 +4,13 @@ import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
 import { filledFields } from '../domain/endpoint.ts';
+import { templateEnvIdentity } from '../domain/sealed-identity.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
+import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { openEnv, sealEnv } from './env-seals.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { isDuplicate } from './transient.ts';
 
@@ -31,9 +34,11 @@ export async function holdTemplate(tx: Pick<Database['db'], 'select'>, accountId
 /** See the file's first line. */
 export class TemplateStore {
   readonly #database: Database;
+  readonly #sealer: Sealer;
 
-  constructor(database: Database) {
+  constructor(database: Database, sealer: Sealer) {
     this.#database = database;
+    this.#sealer = sealer;
   }
 
   /** Creates a template. Undefined: the name is taken in this account. INVALID_REQUEST: its registry credentials are not in the account. */
@@ -42,16 +47,16 @@ export class TemplateStore {
     return this.#database.db.transaction(async (tx) => {
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const target = [template.accountId, template.name];
-      const [row] = await tx.insert(template).values({ ...settings, id, accountId }).onConflictDoNothing({ target }).returning();
+      const [row] = await tx.insert(template).values({ ...settings, ...this.#sealed(id, settings), id, accountId }).onConflictDoNothing({ target }).returning();
       if (row) await recordChange(tx, { ...actor, action: 'CreateTemplate', subjectId: id, fields: filledFields(settings) });
-      return row;
+      return row && this.#fromRow(row);
     });
   }
 
   /** A template that the account may use: its own, or a public one. */
   async usable(id: string, accountId: string): Promise<Template | undefined> {
     const [row] = await this.#database.db.select().from(template).where(usableBy(id, accountId));
-    return row;
+    return row && this.#fromRow(row);
   }
 
   /**
@@ -62,13 +67,14 @@ export class TemplateStore {
     const own = eq(template.accountId, accountId);
     const shared = sql`${template.id} IN (
       SELECT id FROM (
-        SELECT id, sum(octet_length(t::text)) OVER (PARTITION BY account_id ORDER BY created_at, id) AS bytes FROM (
+        SELECT id, sum(octet_length(t::text) - coalesce(octet_length(env_sealed), 0)) OVER (PARTITION BY account_id ORDER BY created_at, id) AS bytes FROM (
           SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
           FROM template WHERE public AND account_id <> ${accountId}
         ) t WHERE place <= ${SHARED_MAX}
       ) sized WHERE bytes <= ${SHARED_BYTES_MAX})`;
-    return this.#database.db.select().from(template)
+    const rows = await this.#database.db.select().from(template)
       .where(includePublic ? or(own, shared) : own).orderBy(asc(template.createdAt), asc(template.id));
+    return rows.map((row) => this.#fromRow(row));
   }
 
   /**
@@ -84,16 +90,16 @@ export class TemplateStore {
     return this.#database.db.transaction(async (tx) => {
       const [current] = await tx.select().from(template).where(and(eq(template.id, id), eq(template.accountId, accountId))).for('update');
       if (!current) return undefined;
-      const { settings, replacesWorkers } = change(current);
+      const { settings, replacesWorkers } = change(this.#fromRow(current));
       if (settings.registryAuthId !== current.registryAuthId) await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const [other] = await tx.select({ id: template.id }).from(template)
         .where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
       if (other && other.id !== id) return 'taken';
-      const [row] = await tx.update(template).set(settings).where(eq(template.id, id)).returning();
+      const [row] = await tx.update(template).set({ ...settings, ...this.#sealed(id, settings) }).where(eq(template.id, id)).returning();
       const raised = !replacesWorkers ? [] : await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
         .where(eq(endpoint.templateId, id)).returning({ id: endpoint.id });
       await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
-      return { template: row!, endpointIds: raised.map((found) => found.id) };
+      return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };
     }).catch((error: unknown) => {
       // Only the constraint sees two renames at the same moment.
       if (isDuplicate(error)) return 'taken';
@@ -117,6 +123,14 @@ export class TemplateStore {
       await recordChange(tx, { ...actor, action: 'DeleteTemplate', subjectId: id, fields: [] });
       return { removed: true };
     });
+  }
+
+  #sealed(id: string, { env }: TemplateSettings) {
+    return sealEnv(this.#sealer, env, templateEnvIdentity(id));
+  }
+
+  #fromRow({ envSealed, ...row }: typeof template.$inferSelect): Template {
+    return { ...row, env: openEnv(this.#sealer, { env: row.env, envSealed }, templateEnvIdentity(row.id)) };
   }
 }
 

@@ -1,8 +1,11 @@
 /** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
 import { crashPauseSeconds } from '../domain/worker.ts';
 import type { Worker, WorkerState } from '../domain/worker.ts';
+import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
+import type { Sealer } from '../runtime/seal.ts';
 import type { Database, Sql } from './database.ts';
+import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 
 /** One worker as its agent sees it. */
@@ -30,8 +33,8 @@ export interface WorkerSpecRow {
   workingDirectory: string;
   imageName: string;
   entrypoint: string[];
-  templateEnv: Record<string, string>;
-  endpointEnv: Record<string, string>;
+  /** The template's environment with the endpoint's over it. */
+  env: Record<string, string>;
   gpuUuids: string[];
   /** Its size; empty for none. */
   instanceId: string;
@@ -48,6 +51,16 @@ export interface WorkerSpecRow {
   credentialsSealed: Buffer | null;
 }
 
+/** Where the environment of a worker lies. */
+interface WorkerEnvRow {
+  templateId: string;
+  endpointId: string;
+  templateEnv: Record<string, string>;
+  endpointEnv: Record<string, string>;
+  templateEnvSealed: Buffer | null;
+  endpointEnvSealed: Buffer | null;
+}
+
 /** An attempt as the job table has it. */
 export interface CurrentAttempt {
   endpointId: string;
@@ -60,9 +73,11 @@ export interface CurrentAttempt {
 /** See the file's first line. */
 export class WorkerStore {
   readonly #database: Database;
+  readonly #sealer: Sealer;
 
-  constructor(database: Database) {
+  constructor(database: Database, sealer: Sealer) {
     this.#database = database;
+    this.#sealer = sealer;
   }
 
   /**
@@ -137,16 +152,24 @@ export class WorkerStore {
 
   /** How to start these workers. */
   async specsOf(workerIds: readonly string[]): Promise<WorkerSpecRow[]> {
-    return this.#database.sql<WorkerSpecRow[]>`
+    const rows = await this.#database.sql<(Omit<WorkerSpecRow, 'env'> & WorkerEnvRow)[]>`
       SELECT w.id, t.start_command AS "startCommand", t.working_directory AS "workingDirectory", t.image_name AS "imageName", t.entrypoint,
-        t.env AS "templateEnv", e.env AS "endpointEnv", w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency,
-        w.version, m.gpus, a.number AS "accountNumber",
+        t.id AS "templateId", t.env AS "templateEnv", t.env_sealed AS "templateEnvSealed",
+        e.id AS "endpointId", e.env AS "endpointEnv", e.env_sealed AS "endpointEnvSealed",
+        w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(e.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id JOIN machine m ON m.id = w.machine_id
         JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id
       WHERE w.id = ANY(${[...workerIds]})`;
+    return rows.map(({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({
+      ...row,
+      env: {
+        ...openEnv(this.#sealer, { env: templateEnv, envSealed: templateEnvSealed }, templateEnvIdentity(templateId)),
+        ...openEnv(this.#sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
+      },
+    }));
   }
 
   /** Attempts that the job table counts on these machines for. On the hot pool, whose plan is the machine index. */

@@ -25,7 +25,10 @@ export const endpoint = pgTable('endpoint', {
   flashBootType: text('flash_boot_type').notNull().default('OFF'),
   locations: text('locations').array().notNull().default(sql`'{}'`),
   networkVolumeIds: text('network_volume_ids').array().notNull().default(sql`'{}'`),
+  /** As a release before sealing wrote it, until core has sealed it; empty since. Read and written through core/store/env-seals.ts only. */
   env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
+  /** The environment as JSON, sealed. Null: empty. */
+  envSealed: bytes('env_sealed'),
   retryLimit: integer('retry_limit').notNull().default(2),
   retryHandlerErrors: boolean('retry_handler_errors').notNull().default(false),
   workerConcurrency: integer('worker_concurrency').notNull().default(1),

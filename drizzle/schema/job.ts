@@ -57,7 +57,10 @@ export const jobInput = pgTable('job_input', {
   jobId: text('job_id').notNull(),
   /** The caller's JSON text, byte for byte. */
   input: bytes('input').notNull(),
+  /** As a release before sealing wrote it, until core has sealed it. */
   webhook: text('webhook'),
+  /** Address to call with the outcome, sealed: it may carry credentials. Null: none. */
+  webhookSealed: bytes('webhook_sealed'),
   /** S3Config message, sealed. */
   s3ConfigSealed: bytes('s3_config_sealed'),
 }, (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })]);

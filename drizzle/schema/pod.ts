@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { boolean, check, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { account } from './account.ts';
-import { instant } from './columns.ts';
+import { bytes, instant } from './columns.ts';
 import { machine } from './machine.ts';
 
 export const pod = pgTable('pod', {
@@ -15,7 +15,10 @@ export const pod = pgTable('pod', {
   imageName: text('image_name').notNull().default(''),
   startCommand: text('start_command').array().notNull().default(sql`'{}'`),
   entrypoint: text('entrypoint').array().notNull().default(sql`'{}'`),
+  /** As a release before sealing wrote it, until core has sealed it; empty since. Read and written through core/store/env-seals.ts only. */
   env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
+  /** The environment as JSON, sealed. Null: empty. */
+  envSealed: bytes('env_sealed'),
   workingDirectory: text('working_directory').notNull().default(''),
   containerDiskGb: integer('container_disk_gb').notNull().default(50),
   volumeGb: integer('volume_gb').notNull().default(20),

@@ -7,8 +7,14 @@ export const webhookDelivery = pgTable('webhook_delivery', {
   id: bigserial('id', { mode: 'number' }).notNull(),
   endpointId: text('endpoint_id').notNull(),
   jobId: text('job_id').notNull(),
-  url: text('url').notNull(),
-  /** The job record as it was when it became final, with input and webhook (compat.md 6); kept here, because the job may expire first. */
+  /** As a release before sealing wrote it; empty since. */
+  url: text('url').notNull().default(''),
+  /** The job's sealed webhook. Null: `url` has it. */
+  urlSealed: bytes('url_sealed'),
+  /**
+   * The job record as it was when it became final, with input (compat.md 6); kept here, because the job may expire first. The webhook is added
+   * when it is sent, unless `url` has it in the clear.
+   */
   body: bytes('body').notNull(),
   /** Tries that ended without success, 0 to 3. */
   tries: integer('tries').notNull().default(0),

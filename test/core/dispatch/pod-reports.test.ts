@@ -1,6 +1,7 @@
 /** Reports of pods: which session's count, and what a report that cannot be stored does to the others. */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
 import { PodReportStore } from '../../../core/store/pod-report-store.ts';
 import type { PodFacts } from '../../../core/store/pod-report-store.ts';
@@ -36,7 +37,7 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   const { id } = await pods.create(CPU);
   const database = openDatabase(core.url, { logger: createLogger('test', 'silent') });
   t.teardown(() => database.close());
-  const store = new PodReportStore(database);
+  const store = new PodReportStore(database, new Sealer('0'.repeat(64)));
   const [row] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
   const facts = (state: PodFacts['state']): PodFacts[] => [{ podId: id, run: 1, state, reason: '', exitCode: null }];
   await store.report({ machineId, sessionId: row!.session_id as string }, facts('RUNNING'));

@@ -1,6 +1,7 @@
 /** Reports of workers: which session's count. */
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
 import { WorkerStore } from '../../../core/store/worker-store.ts';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';
@@ -18,7 +19,7 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   await core.ready(endpointId);
   const database = openDatabase(core.url, { logger: createLogger('test', 'silent') });
   t.teardown(() => database.close());
-  const store = new WorkerStore(database);
+  const store = new WorkerStore(database, new Sealer('0'.repeat(64)));
   const [machine] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
   const current = { machineId, sessionId: machine!.session_id as string };
   const earlier = { machineId, sessionId: 'an earlier one' };

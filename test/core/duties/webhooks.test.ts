@@ -169,7 +169,7 @@ t.test('signed as Standard Webhooks has it, when the endpoint has a secret', asy
 
 t.test('what is left of an endpoint with a secret is not sent unsigned; of one without a secret it is sent', async (t) => {
   const { url, received } = await receiver(t, 500, 500, 200);
-  const store = new EndpointStore(engines.database);
+  const store = new EndpointStore(engines.database, sealer);
   const plain = await engines.endpoint();
   const signing = await engines.endpoint();
   await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from('whsec_AAAA'), webhookSecretIdentity(signing))} WHERE id = ${signing}`;
