@@ -17,21 +17,9 @@ export interface Job {
   workerId: string | undefined;
   /** Milliseconds since 1970 by the database clock. */
   submittedAtMs: number;
-  startedAtMs: number | undefined;
   finishedAtMs: number | undefined;
-}
-
-/** Whole milliseconds from submission to the start of the latest attempt (compat.md 1.6). */
-export function delayMs(job: Job): number | undefined {
-  return job.startedAtMs === undefined ? undefined : span(job.submittedAtMs, job.startedAtMs);
-}
-
-/** Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never started. */
-export function executionMs(job: Job): number | undefined {
-  return job.startedAtMs === undefined || job.finishedAtMs === undefined ? undefined : span(job.startedAtMs, job.finishedAtMs);
-}
-
-// Never negative, even when the database's clock was set back.
-function span(from: number, to: number): number {
-  return Math.max(0, Math.round(to - from));
+  /** Whole milliseconds from submission to the start of the latest attempt (compat.md 1.6). Undefined before the first. */
+  delayMs: number | undefined;
+  /** Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never started. */
+  executionMs: number | undefined;
 }

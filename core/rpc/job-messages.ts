@@ -5,7 +5,6 @@ import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest } from '..
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { JobState } from '../domain/job-state.ts';
-import { delayMs, executionMs } from '../domain/job.ts';
 import type { Job } from '../domain/job.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { ChunkPage, EndpointHealth, Submission } from '../jobs/job-engine.ts';
@@ -43,8 +42,8 @@ export function jobToMessage(job: Job): WireJob {
     state: STATE_TO_WIRE[job.state],
     output: job.output,
     error: job.error,
-    delayMs: delayMs(job),
-    executionMs: executionMs(job),
+    delayMs: job.delayMs,
+    executionMs: job.executionMs,
     retries: job.retries,
     workerId: job.workerId,
     attempt: job.attempt,

@@ -1,6 +1,6 @@
 /**
  * What must happen together with a change of a job's state, as parts of the statement that makes the change. Each part reads the row set
- * `moved`: endpoint_id, id, state, attempt, retries, counted, has_webhook, worker_id, submitted_ms, started_ms, finished_ms, output, error.
+ * `moved`: endpoint_id, id, state, attempt, retries, counted, has_webhook, worker_id, delay_ms, execution_ms, output, error.
  */
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
@@ -35,8 +35,8 @@ function webhooks(sql: Sql) {
       INSERT INTO webhook_delivery (endpoint_id, job_id, url, body)
       SELECT m.endpoint_id, m.id, i.webhook,
         convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
-          ',"delayTime":' || greatest(0, round(m.started_ms - m.submitted_ms)), ',"executionTime":' || greatest(0, round(m.finished_ms - m.started_ms)),
-          ',"workerId":' || to_json(m.worker_id), ',"error":' || to_json(m.error), CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END,
+          ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint, ',"workerId":' || to_json(m.worker_id),
+          CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
           ',"webhook":', to_json(i.webhook), ',"input":'), 'UTF8')
         || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')
       FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id

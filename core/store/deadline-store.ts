@@ -44,7 +44,7 @@ export async function timeOutJobs(sql: Sql, limit: number): Promise<Ended[]> {
       RETURNING ${jobColumns(sql)}, j.machine_id, j.has_webhook, false AS counted, NULL::bytea AS output,
         replace(${TIME_OUT_TEXT}::text, '{ms}', j.execution_timeout_ms::text) AS error
     ) ${consequences(sql)}
-    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, started_ms, finished_ms, error, machine_id FROM moved`;
+    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, error, machine_id FROM moved`;
   return rows.map((row) => ({ job: jobFromRow(row), machineId: row.machine_id }));
 }
 

@@ -65,6 +65,7 @@ export async function recordOutcomes(sql: Sql, entries: readonly OutcomeEntry[])
       RETURNING ${jobColumns(sql)}, j.position, j.has_webhook, g.place, g.counted, g.error,
         substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
     ) ${consequences(sql)}
-    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, started_ms, finished_ms, position, place, has_webhook, error FROM moved`;
+    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
+      error FROM moved`;
   return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, job: jobFromRow(row) }));
 }

@@ -12,8 +12,9 @@ export interface JobRow {
   retries: number;
   worker_id: string | null;
   submitted_ms: number;
-  started_ms: number | null;
   finished_ms: number | null;
+  delay_ms: number | null;
+  execution_ms: number | null;
   output?: Buffer | null;
   error?: string | null;
 }
@@ -25,12 +26,20 @@ export interface AttemptRow {
   attempt: number;
 }
 
-/** Columns of the table or row set called j. Instants become milliseconds here, so that no driver setting can change them. */
+/**
+ * Columns of the table or row set called j. Instants become milliseconds here, so that no driver setting can change them, and spans are rounded
+ * here and nowhere else, so that a record and its webhook never differ.
+ */
 export function jobColumns(sql: Sql) {
   return sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
     (extract(epoch FROM j.submitted_at) * 1000)::float8 AS submitted_ms,
-    (extract(epoch FROM j.started_at) * 1000)::float8 AS started_ms,
-    (extract(epoch FROM j.finished_at) * 1000)::float8 AS finished_ms`;
+    (extract(epoch FROM j.finished_at) * 1000)::float8 AS finished_ms,
+    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms, ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`;
+}
+
+/** Whole milliseconds, halves rounded up; never negative, even when the database's clock was set back; NULL as long as one of both is. */
+function spanMs(sql: Sql, from: ReturnType<Sql>, to: ReturnType<Sql>) {
+  return sql`(CASE WHEN ${to} < ${from} THEN 0 ELSE round(extract(epoch FROM ${to} - ${from}) * 1000) END)::float8`;
 }
 
 /**
@@ -60,7 +69,8 @@ export function jobFromRow(row: JobRow): Job {
     retries: row.retries,
     workerId: row.worker_id ?? undefined,
     submittedAtMs: row.submitted_ms,
-    startedAtMs: row.started_ms ?? undefined,
     finishedAtMs: row.finished_ms ?? undefined,
+    delayMs: row.delay_ms ?? undefined,
+    executionMs: row.execution_ms ?? undefined,
   };
 }

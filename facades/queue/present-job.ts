@@ -53,8 +53,8 @@ const CLOSE = Buffer.from('}');
 
 function recordHead(job: Job): string {
   let text = `{"id":${JSON.stringify(job.id)},"status":"${publicStatus(job.state)}"`;
-  if (job.delayMs !== undefined) text += `,"delayTime":${Math.round(job.delayMs)}`;
-  if (job.executionMs !== undefined) text += `,"executionTime":${Math.round(job.executionMs)}`;
+  if (job.delayMs !== undefined) text += `,"delayTime":${job.delayMs}`;
+  if (job.executionMs !== undefined) text += `,"executionTime":${job.executionMs}`;
   if (job.workerId !== undefined && job.workerId !== '') text += `,"workerId":${JSON.stringify(job.workerId)}`;
   if (job.retries > 0) text += `,"retries":${job.retries}`;
   if (job.error !== undefined) text += `,"error":${JSON.stringify(job.error)}`;

@@ -7,6 +7,7 @@
  * block     keep the process busy for ever, deaf to everything; only a signal ends it
  * error     return {"error": `error`}
  * throw     throw an Error with the text `message`
+ * fail-after wait until `file` exists, then throw
  * fail-then throw as long as the file `file` does not exist, then return `value`
  * progress  report `value` as progress, wait until `file` exists, then return {"done": true}
  * stream    yield each of `values`; with `gate` wait for the file `gate`/<number of the value> before each; then throw `message` if given
@@ -88,6 +89,7 @@ const MODES = {
   block,
   error: (input) => ({ error: input.error }),
   throw: (input) => { throw new Error(input.message); },
+  'fail-after': async (input, job) => { await waitForFile(input.file, job.signal); throw new Error('as asked'); },
   'fail-then': (input) => { if (existsSync(input.file)) return input.value; throw new Error('not yet'); },
   progress: async (input, job) => {
     await progress(job, input.value);

@@ -49,6 +49,11 @@ export function jobRows(t: Test, url: string) {
     elapseExecution: async (id: string): Promise<void> => {
       await sql`UPDATE job SET execution_deadline_at = now() WHERE id = ${id} AND state = 'IN_PROGRESS'`;
     },
+    /** Makes a running job one that was submitted at a whole millisecond and started this many microseconds later. */
+    startedAfterUs: async (id: string, waitedUs: number): Promise<void> => {
+      await sql`UPDATE job SET submitted_at = date_trunc('milliseconds', submitted_at),
+        started_at = date_trunc('milliseconds', submitted_at) + ${waitedUs}::int * interval '1 microsecond' WHERE id = ${id} AND state = 'IN_PROGRESS'`;
+    },
     /** Waits until nothing of the job is stored any more. */
     removed: (id: string): Promise<boolean> => waitFor(`all rows of job ${id} to be removed`, async () => {
       const [row] = await sql<{ n: number }[]>`

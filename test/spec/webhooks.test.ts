@@ -35,6 +35,27 @@ t.test('POST with the whole job record, its input and the webhook', async (t) =>
   t.equal(call.headers['webhook-signature'], undefined, 'not signed without a secret');
 });
 
+t.test('every field is that of /status, whatever the fraction of a millisecond', async (t) => {
+  type End = (name: string, id: string) => unknown;
+  const ends: [status: string, end: End][] = [
+    ['COMPLETED', (name) => files.open(name)], ['FAILED', (name) => files.open(name)], ['TIMED_OUT', (_name, id) => rows.elapseExecution(id)],
+  ];
+  // Exactly between two milliseconds there is more than one way to round: half of these meet each.
+  for (const [place, waitedUs] of [500, 1_500, 2_500, 3_500, 4_500, 5_500].entries()) {
+    const [status, end] = ends[place % ends.length]!;
+    const name = `fraction-${waitedUs}`;
+    const input = { mode: status === 'FAILED' ? 'fail-after' : 'until', file: files.path(name), note: files.path(`${name}-taken`) };
+    const id = await jobs.run(input, { webhook: hooks.url(name) });
+    await files.noted(`${name}-taken`);
+    await rows.startedAfterUs(id, waitedUs);
+    await end(name, id);
+    const { input: _input, webhook: _webhook, ...told } = JSON.parse((await hooks.received(name)).body) as Record<string, unknown>;
+    const { json } = await jobs.status(id);
+    t.match(told, { id, status, workerId: String, delayTime: Number, executionTime: Number });
+    t.same(told, json, `${status} after ${waitedUs} µs`);
+  }
+});
+
 t.test('a large output is sent in full', async (t) => {
   await jobs.run({ mode: 'big', length: 3_000_000 }, { webhook: hooks.url('large') });
   const { output } = JSON.parse((await hooks.received('large')).body) as { output: string };

@@ -17,8 +17,8 @@ export function jobRecord(job: Job) {
   return {
     id: job.id,
     status: nameOf(JobState, job.state),
-    ...(job.delayMs === undefined ? {} : { delayTime: Math.round(job.delayMs) }),
-    ...(job.executionMs === undefined ? {} : { executionTime: Math.round(job.executionMs) }),
+    ...(job.delayMs === undefined ? {} : { delayTime: job.delayMs }),
+    ...(job.executionMs === undefined ? {} : { executionTime: job.executionMs }),
     ...(job.workerId ? { workerId: job.workerId } : {}),
     ...(job.retries > 0 ? { retries: job.retries } : {}),
     ...(job.error === undefined ? {} : { error: job.error }),

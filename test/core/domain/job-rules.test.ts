@@ -7,8 +7,6 @@ import { isJobId, jobId } from '../../../core/domain/job-id.ts';
 import { checkRemainingLife, resolvePolicy } from '../../../core/domain/job-policy.ts';
 import { JOB_STATES, TRANSITIONS, canCancel, canRetry, isFinal, nextState } from '../../../core/domain/job-state.ts';
 import type { JobState, Trigger } from '../../../core/domain/job-state.ts';
-import { delayMs, executionMs } from '../../../core/domain/job.ts';
-import type { Job } from '../../../core/domain/job.ts';
 import { queueLengthMax } from '../../../core/domain/queue-limit.ts';
 import { retentionMs } from '../../../core/domain/retention.ts';
 import * as wire from '../../../proto/wire/limits.ts';
@@ -75,16 +73,6 @@ t.test('outcomes: what each does to its job', async (t) => {
   t.equal(lossText('exit code 137', 'LOST'), 'exit code 137');
   t.equal(lossText('', 'LOST'), 'the worker was lost');
   t.match(lossText('', 'STOPPED'), /stopped/);
-});
-
-t.test('times are whole and never negative', async (t) => {
-  const job = (startedAtMs: number | undefined, finishedAtMs: number | undefined) => ({ submittedAtMs: 1_000.4, startedAtMs, finishedAtMs }) as Job;
-  t.equal(delayMs(job(1_500.6, undefined)), 500);
-  t.equal(delayMs(job(999, undefined)), 0, 'a clock that was set back');
-  t.equal(delayMs(job(undefined, 1)), undefined);
-  t.equal(executionMs(job(1_500, 2_500.2)), 1_000);
-  t.equal(executionMs(job(1_500, undefined)), undefined);
-  t.equal(executionMs(job(undefined, 2_000)), undefined, 'cancelled in the queue');
 });
 
 t.test('queue length: more than 50 and more than 500 for each worker', async (t) => {

@@ -52,7 +52,7 @@ t.test('retry from every state', async (t) => {
       continue;
     }
     const [before] = await sql`SELECT position FROM job WHERE id = ${job.jobId}`;
-    t.match(await calls.retry(job), { id: job.jobId, state: 'IN_QUEUE', retries: 0, startedAtMs: undefined, finishedAtMs: undefined });
+    t.match(await calls.retry(job), { id: job.jobId, state: 'IN_QUEUE', retries: 0, delayMs: undefined, finishedAtMs: undefined });
     t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { output: undefined, error: undefined, workerId: undefined });
     const [row] = await sql`
       SELECT position, expires_at = ttl_deadline_at AS lives, (SELECT count(*) FROM job_chunk WHERE job_id = j.id) AS chunks

@@ -22,10 +22,20 @@ t.test('completed: output as it came, times, counter', async (t) => {
   t.equal(await attempts.recordOutcome(outcome(job, { output: Buffer.from('[ 1e400, "x" ]') })), 'recorded');
   const found = await calls.get(job, { omitOutput: false, ttlMs: 0 });
   t.match(found, { state: 'COMPLETED', attempt: 1, retries: 0, workerId: 'worker00000001', error: undefined, output: Buffer.from('[ 1e400, "x" ]') });
-  t.ok(found.submittedAtMs <= found.startedAtMs! && found.startedAtMs! <= found.finishedAtMs!);
+  t.ok(found.delayMs! >= 0 && found.executionMs! >= 0 && found.submittedAtMs <= found.finishedAtMs!);
   t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).output, undefined);
   t.match((await calls.health(endpointId)).jobs, { completed: 1, failed: 0, inProgress: 0, inQueue: 0, retried: 0 });
   t.equal(await attempts.recordOutcome(outcome(job)), 'stale', 'a second outcome changes nothing');
+});
+
+t.test('times are whole, and never negative when the clock was set back', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  const shown = () => calls.get(job, { omitOutput: true, ttlMs: 0 });
+  await sql`UPDATE job SET submitted_at = '2026-01-01Z', started_at = '2026-01-01 00:00:00.0015Z' WHERE id = ${job.jobId}`;
+  t.match(await shown(), { delayMs: 2, executionMs: undefined }, 'half a millisecond is rounded up');
+  await sql`UPDATE job SET submitted_at = now() + interval '1 day', started_at = now() + interval '1 hour' WHERE id = ${job.jobId}`;
+  await attempts.recordOutcome(outcome(job));
+  t.match(await shown(), { delayMs: 0, executionMs: 0 });
 });
 
 t.test('completed without output', async (t) => {
@@ -66,7 +76,7 @@ t.test('a lost attempt goes back to the front, up to the limit, then FAILED with
   await calls.submit(submission(endpointId));
   for (const attempt of [1, 2]) {
     t.equal(await attempts.recordOutcome(outcome({ ...job, attempt }, { kind: 'LOST', error: `cause ${attempt}` })), 'recorded');
-    t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'IN_QUEUE', retries: attempt, startedAtMs: undefined, error: undefined });
+    t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'IN_QUEUE', retries: attempt, delayMs: undefined, error: undefined });
     const [row] = await sql`SELECT count(*) AS n FROM job_chunk WHERE job_id = ${job.jobId}`;
     t.equal(row!['n'], 0, 'chunks of a lost attempt are discarded');
     const [next] = await attempts.claim(endpointId, [{ endpointId, workerId: 'w2', machineId: 'machine00002' }]);
