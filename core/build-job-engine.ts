@@ -1,5 +1,6 @@
 /** Builds the job engine of a replica: its use cases, its duties and the notices between replicas, wired by hand. */
 import { s3ConfigIdentity } from './domain/sealed-identity.ts';
+import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { DeadlineEnforcer } from './duties/deadline-enforcer.ts';
 import { DeletionFinisher } from './duties/deletion-finisher.ts';
 import { ExpiryReaper } from './duties/expiry-reaper.ts';
@@ -45,7 +46,7 @@ export interface JobEngineOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  config: { webhookAllowPrivate: boolean };
+  config: { webhookAllowPrivate: PrivateWebhooks };
 }
 
 /** Parts that several use cases share. */

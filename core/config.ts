@@ -1,4 +1,5 @@
 /** The configuration of core: the only place that reads its environment. */
+import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { EnvReader } from './runtime/env.ts';
 
 /** See the file's first line. Every variable is listed in docs/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
@@ -13,8 +14,8 @@ export interface CoreConfig {
   rootKey: string;
   /** A secret. 64 hex digits; seals secrets. */
   secretKey: string;
-  /** Webhooks may point to private addresses. */
-  webhookAllowPrivate: boolean;
+  /** Whose webhooks may point to private addresses. */
+  webhookAllowPrivate: PrivateWebhooks;
   logLevel: string;
 }
 
@@ -30,7 +31,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     advertise: reader.text('SLIPWAY_CORE_ADVERTISE', ''),
     rootKey: reader.secret('SLIPWAY_ROOT_KEY', ''),
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
-    webhookAllowPrivate: reader.flag('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
+    webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
   };
   if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) {

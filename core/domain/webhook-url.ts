@@ -5,6 +5,15 @@ import { DomainError } from './errors.ts';
 /** Longest address in characters. */
 export const WEBHOOK_URL_LENGTH_MAX = 2_048;
 
+/** Whose webhooks may point to private addresses: everybody's, nobody's, or those of these accounts, by id or name. */
+export type PrivateWebhooks = boolean | readonly string[];
+
+/** Whether webhooks of an account may point to private addresses. An account that is not known any more may not while not all may. */
+export function mayCallPrivate(rule: PrivateWebhooks, account: { id: string; name: string } | undefined): boolean {
+  if (typeof rule === 'boolean') return rule;
+  return account !== undefined && (rule.includes(account.id) || rule.includes(account.name));
+}
+
 const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
 
 /** Checks an address and returns it in normal form. INVALID_WEBHOOK: not http(s), too long, or private while that is not allowed. */
@@ -14,7 +23,7 @@ export function checkWebhookUrl(text: string, allowPrivate: boolean): string {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refusal('must start with http:// or https://');
   if (!allowPrivate && isPrivateHost(url.hostname)) {
-    throw refusal(`points to a private address (${url.hostname}); the operator can allow these with SLIPWAY_WEBHOOK_ALLOW_PRIVATE`);
+    throw refusal(`points to a private address (${url.hostname}); the operator can allow this account to with SLIPWAY_WEBHOOK_ALLOW_PRIVATE`);
   }
   return url.href;
 }

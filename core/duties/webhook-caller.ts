@@ -15,6 +15,8 @@ export interface WebhookCall {
   secret: string | undefined;
   /** Now, in milliseconds since 1970, for the signature. */
   nowMs: number;
+  /** It may go to a private address. */
+  allowPrivate: boolean;
 }
 
 /** Longest try in milliseconds (compat.md 6). */
@@ -27,27 +29,17 @@ export const AT_ONCE_MAX = 64;
 
 /** See the file's first line. */
 export class WebhookCaller {
-  readonly #allowPrivate: boolean;
-  readonly #agent: Agent;
-
-  constructor(allowPrivate: boolean) {
-    this.#allowPrivate = allowPrivate;
-    this.#agent = new Agent({
-      connections: AT_ONCE_MAX,
-      connect: { timeout: TRY_MS_MAX, ...(allowPrivate ? {} : { lookup: lookupPublic }) },
-      headersTimeout: TRY_MS_MAX,
-      bodyTimeout: TRY_MS_MAX,
-      keepAliveTimeout: 4_000,
-    });
-  }
+  readonly #anywhere = openAgent({});
+  /** Connections of its own: one that was opened for somebody who may call private addresses must not carry another's call. */
+  readonly #publicOnly = openAgent({ lookup: lookupPublic });
 
   /** Undefined when the receiver answered 2xx, else why the try failed. Redirects are not followed. Aborting counts as a failure. */
   async call(call: WebhookCall, signal: AbortSignal): Promise<string | undefined> {
-    if (!this.#allowPrivate && isPrivateHost(new URL(call.url).hostname)) return 'the address is private';
+    if (!call.allowPrivate && isPrivateHost(new URL(call.url).hostname)) return 'the address is private';
     try {
       const answer = await request(call.url, {
         method: 'POST',
-        dispatcher: this.#agent,
+        dispatcher: call.allowPrivate ? this.#anywhere : this.#publicOnly,
         signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS_MAX)]),
         headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...signature(call) },
         body: call.body,
@@ -61,8 +53,18 @@ export class WebhookCaller {
 
   /** Closes all connections. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all([this.#anywhere.destroy(), this.#publicOnly.destroy()]);
   }
+}
+
+function openAgent(connect: { lookup?: typeof lookupPublic }): Agent {
+  return new Agent({
+    connections: AT_ONCE_MAX,
+    connect: { timeout: TRY_MS_MAX, ...connect },
+    headersTimeout: TRY_MS_MAX,
+    bodyTimeout: TRY_MS_MAX,
+    keepAliveTimeout: 4_000,
+  });
 }
 
 /** Headers of the Standard Webhooks specification. */

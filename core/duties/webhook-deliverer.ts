@@ -3,6 +3,8 @@
  * that another replica makes it when this one dies. A call may be made twice; it is never forgotten.
  */
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
+import { mayCallPrivate } from '../domain/webhook-url.ts';
+import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -19,8 +21,8 @@ import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 export interface WebhookDelivererOptions {
   database: Database;
   sealer: Sealer;
-  /** Private addresses may be called. */
-  allowPrivate: boolean;
+  /** Whose calls may go to private addresses. */
+  allowPrivate: PrivateWebhooks;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -56,7 +58,7 @@ export class WebhookDeliverer implements Service {
 
   constructor(options: WebhookDelivererOptions) {
     this.#options = options;
-    this.#caller = new WebhookCaller(options.allowPrivate);
+    this.#caller = new WebhookCaller();
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
   }
@@ -152,12 +154,16 @@ export class WebhookDeliverer implements Service {
 
   async #try(delivery: Delivery): Promise<string | undefined> {
     const { sealer, clock } = this.#options;
-    const { url, endpointId, jobId, id, secretSealed } = delivery;
+    const { url, endpointId, jobId, id, secretSealed, accountId, accountName } = delivery;
+    // The endpoint may be gone, and with it whoever may have private addresses called.
+    const account = accountId === '' ? undefined : { id: accountId, name: accountName };
+    const allowPrivate = mayCallPrivate(this.#options.allowPrivate, account);
     try {
       const secret = secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
       const body = delivery.body ?? await readBody(this.#options.database.hot, delivery);
       if (body === undefined) return 'the call is no more';
-      return await this.#caller.call({ url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs() }, this.#tasks.signal);
+      const call = { url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs(), allowPrivate };
+      return await this.#caller.call(call, this.#tasks.signal);
     } catch (error) {
       // A secret that does not open or does not sign must not hold the call for ever.
       return error instanceof Error ? error.message : 'the call could not be made';

@@ -7,7 +7,8 @@ import { jobId } from '../domain/job-id.ts';
 import { resolvePolicy } from '../domain/job-policy.ts';
 import { retentionMs } from '../domain/retention.ts';
 import { s3ConfigIdentity } from '../domain/sealed-identity.ts';
-import { checkWebhookUrl } from '../domain/webhook-url.ts';
+import { checkWebhookUrl, mayCallPrivate } from '../domain/webhook-url.ts';
+import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import type { Random } from '../runtime/clock.ts';
 import { scanRawObject } from '../runtime/raw-json.ts';
 import type { Sealer } from '../runtime/seal.ts';
@@ -19,8 +20,8 @@ import type { Submission } from './job-engine.ts';
 export interface PrepareOptions {
   random: Random;
   sealer: Sealer;
-  /** Webhooks may point to private addresses. */
-  webhookAllowPrivate: boolean;
+  /** Whose webhooks may point to private addresses. */
+  webhookAllowPrivate: PrivateWebhooks;
 }
 
 /** An Idempotency-Key and what was submitted with it, as hashes. */
@@ -37,6 +38,7 @@ export function prepareJob(submission: Submission, facts: EndpointFacts, options
   const { endpointId, kind, input } = submission;
   checkInput(input, PAYLOAD_BYTES_MAX[kind]);
   const policy = resolvePolicy(submission.policy, facts.executionTimeoutMs);
+  const allowPrivate = mayCallPrivate(options.webhookAllowPrivate, { id: facts.accountId, name: facts.accountName });
   const id = jobId(kind, submission.requestId === '' ? options.random.uuid() : submission.requestId);
   return {
     endpointId,
@@ -44,7 +46,7 @@ export function prepareJob(submission: Submission, facts: EndpointFacts, options
     ...policy,
     retentionMs: retentionMs(kind, submission.waitMs),
     input,
-    webhook: submission.webhook === '' ? undefined : checkWebhookUrl(submission.webhook, options.webhookAllowPrivate),
+    webhook: submission.webhook === '' ? undefined : checkWebhookUrl(submission.webhook, allowPrivate),
     s3ConfigSealed: submission.s3Config && options.sealer.seal(submission.s3Config, s3ConfigIdentity(endpointId, id)),
   };
 }

@@ -89,6 +89,13 @@ export class EnvReader {
     return text.split(',').map((part) => part.trim()).filter((part) => part !== '');
   }
 
+  /** One of `true`, `false`, `1`, `0`, or a list of what it is true for. */
+  flagOrList(name: string, fallback: boolean): boolean | string[] {
+    const listed = this.list(name, []);
+    const isFlag = listed.length === 0 || (listed.length === 1 && ['true', 'false', '1', '0'].includes(listed[0]!));
+    return isFlag ? this.flag(name, fallback) : listed;
+  }
+
   /** Records a fault found by the caller's own check. */
   fault(text: string): void {
     this.#faults.push(text);

@@ -5,6 +5,7 @@ import type { Sql } from './database.ts';
 export interface EndpointFacts {
   id: string;
   accountId: string;
+  accountName: string;
   type: 'QB' | 'LB';
   executionTimeoutMs: number;
   retryLimit: number;
@@ -15,6 +16,7 @@ export interface EndpointFacts {
 interface FactsRow {
   id: string;
   account_id: string;
+  account_name: string;
   type: 'QB' | 'LB';
   execution_timeout_ms: number;
   retry_limit: number;
@@ -25,10 +27,12 @@ interface FactsRow {
 /** Reads an endpoint's facts. Undefined: no such endpoint. */
 export async function readEndpointFacts(sql: Sql, endpointId: string): Promise<EndpointFacts | undefined> {
   const [row] = await sql<FactsRow[]>`
-    SELECT id, account_id, type, execution_timeout_ms, retry_limit, retry_handler_errors, workers_max FROM endpoint WHERE id = ${endpointId}`;
+    SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max
+    FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ${endpointId}`;
   return row && {
     id: row.id,
     accountId: row.account_id,
+    accountName: row.account_name,
     type: row.type,
     executionTimeoutMs: row.execution_timeout_ms,
     retryLimit: row.retry_limit,

@@ -7,6 +7,7 @@ export interface Delivery {
   endpointId: string;
   /** Whose endpoint it is; empty when that is gone. */
   accountId: string;
+  accountName: string;
   id: number;
   jobId: string;
   url: string;
@@ -28,6 +29,7 @@ export interface Crowded {
 interface DeliveryRow {
   endpoint_id: string;
   account_id: string | null;
+  account_name: string | null;
   id: number;
   job_id: string;
   url: string;
@@ -52,10 +54,11 @@ export async function takeDue(sql: Sql, limit: number, holdMs: number, crowded: 
     RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.tries, octet_length(w.body) AS body_bytes,
       CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
       (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
-      (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id`;
+      (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
+      (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = w.endpoint_id) AS account_name`;
   return rows.map((row) => ({
-    endpointId: row.endpoint_id, accountId: row.account_id ?? '', id: row.id, jobId: row.job_id, url: row.url, body: row.body ?? undefined,
-    bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
+    endpointId: row.endpoint_id, accountId: row.account_id ?? '', accountName: row.account_name ?? '', id: row.id, jobId: row.job_id,
+    url: row.url, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
   }));
 }
 

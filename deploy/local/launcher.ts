@@ -25,7 +25,7 @@ import { waitForWorker } from './readiness.ts';
 import { secretFiles } from './secret-files.ts';
 import { loadSecrets, saveSecrets } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
-import { ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
+import { ACCOUNT_NAME, ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
@@ -140,12 +140,13 @@ export class Launcher {
   }
 
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
-    const { root, env, progress } = this.#given;
+    const { options, root, env, progress } = this.#given;
+    // Everything runs on this machine, so a webhook to it is what its developer means; other accounts are other people.
+    const allowPrivate = options.webhooksToPrivate ? 'true' : env.SLIPWAY_WEBHOOK_ALLOW_PRIVATE || ACCOUNT_NAME;
     const plan = await coreProcess({
       root, portFile: data.corePortFile, logDir: data.logDir, cacheDir: data.cacheDir,
-      // Everything runs on this machine, so a webhook to it is what a developer means.
       env: () => ({
-        SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...env,
+        ...env, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
         ...secretFiles(data.secretsDir, { SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_ROOT_KEY: secrets.rootKey, SLIPWAY_SECRET_KEY: secrets.sealKey }),
       }),
     });

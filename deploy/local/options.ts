@@ -13,6 +13,8 @@ export interface LocalOptions {
   databaseUrl: string | undefined;
   /** Run an agent on this machine. Default true. */
   agent: boolean;
+  /** Webhooks of all accounts may go to private addresses; else only those of npm start's own. Default false. */
+  webhooksToPrivate: boolean;
   /** The user's handler; absent: the example. */
   handlerFile: string | undefined;
 }
@@ -35,6 +37,8 @@ Runs all of Slipway on this machine: PostgreSQL, core, the HTTP facade and an ag
   --database-url-file FILE
                         the same, from a file: other users of this machine can see the options of a command
   --no-agent            run no agent here; join machines yourself
+  --webhooks-to-private
+                        webhooks of all accounts may go to private addresses, not only those of the account that is made here
   --help                this text
 `;
 
@@ -56,6 +60,7 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
     dataDir: given === undefined ? join(root, '.slipway') : resolve(callerDir, given),
     databaseUrl: readDatabaseUrl(values['database-url']) ?? readDatabaseUrlFile(values['database-url-file'], callerDir),
     agent: !values['no-agent'],
+    webhooksToPrivate: values['webhooks-to-private'] === true,
     handlerFile: values.handler === undefined ? undefined : readHandlerFile(resolve(callerDir, values.handler)),
   };
 }
@@ -66,7 +71,7 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' }, 'database-url-file': { type: 'string' },
-        'no-agent': { type: 'boolean' }, handler: { type: 'string' }, help: { type: 'boolean', short: 'h' },
+        'no-agent': { type: 'boolean' }, 'webhooks-to-private': { type: 'boolean' }, handler: { type: 'string' }, help: { type: 'boolean', short: 'h' },
       },
     }).values;
   } catch (error) {

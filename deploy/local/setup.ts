@@ -13,7 +13,8 @@ import { distinctName } from './handler.ts';
 import type { Handler } from './handler.ts';
 import type { Secrets } from './secrets.ts';
 
-const ACCOUNT_NAME = 'local';
+/** Name of the account that everything here belongs to. */
+export const ACCOUNT_NAME = 'local';
 /** Marks the templates made here, so that endpoints of the user's own making are left alone. */
 const TEMPLATE_README = 'Made by `npm start`; its command is kept up to date by it.';
 const WORKERS_MAX = 3;

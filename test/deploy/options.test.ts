@@ -7,16 +7,17 @@ const root = join(import.meta.dirname, '../..');
 const read = (...args: string[]) => readOptions(args, { root, callerDir: join(root, 'examples') });
 
 t.test('defaults', async (t) => {
-  t.same(read(), { port: 8080, dataDir: join(root, '.slipway'), databaseUrl: undefined, agent: true, handlerFile: undefined });
+  t.same(read(), { port: 8080, dataDir: join(root, '.slipway'), databaseUrl: undefined, agent: true, webhooksToPrivate: false, handlerFile: undefined });
   t.equal(read('--help'), 'help');
 });
 
 t.test('all of them', async (t) => {
   const given = read(
     '--port', '9000', '--data-dir', 'mine', '--database-url', 'postgres://u:p@db:5432/x', '--no-agent', '--handler', 'tokens/handler.py',
+    '--webhooks-to-private',
   );
   t.same(given, {
-    port: 9000, dataDir: join(root, 'examples/mine'), databaseUrl: 'postgres://u:p@db:5432/x', agent: false,
+    port: 9000, dataDir: join(root, 'examples/mine'), databaseUrl: 'postgres://u:p@db:5432/x', agent: false, webhooksToPrivate: true,
     handlerFile: join(root, 'examples/tokens/handler.py'),
   }, 'relative paths start where the user is');
 });

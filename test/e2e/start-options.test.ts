@@ -3,8 +3,11 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { createEndpoint } from '../helpers/create-endpoint.ts';
 import { createDatabase } from '../helpers/database.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call, grpcClients } from '../helpers/grpc-clients.ts';
 import { Launcher, readFacts } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
@@ -27,6 +30,19 @@ t.test('--database-url and --no-agent', async (t) => {
   const { input } = JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown };
   const id = await jobs.run(input);
   t.match(await jobs.look(id), { status: 'IN_QUEUE' }, 'a job is accepted and waits');
+
+  // On a database of several accounts: what is private here is nothing to the others.
+  const clients = grpcClients(facts.SLIPWAY_CORE_ADDRESS!);
+  t.teardown(() => clients.close());
+  const secrets = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { rootKey: string };
+  const { accountId } = await call(clients.access, 'createAccount', { name: 'guest' }, secrets.rootKey);
+  const newKey = { name: 'guest', scope: KeyScope.ALL, endpointIds: [], accountId, permissions: undefined };
+  const { secret: guestKey } = await call(clients.keys, 'createKey', newKey, secrets.rootKey);
+  const guestEndpoint = await createEndpoint(clients, guestKey, { command: ['true'], fields: { workersMin: 0 }, ready: 0 });
+  const webhook = 'http://127.0.0.1:9/';
+  const guest = endpointJobs({ request: publicRequest(facts.SLIPWAY_URL!, guestKey) }, guestEndpoint);
+  t.match((await guest.call('POST', '/run', { input: {}, webhook })).json, { code: 'invalid_webhook' });
+  t.ok(await jobs.run(input, { webhook }), 'the account of npm start may have this machine called');
 
   const [, address] = /SLIPWAY_AGENT_KEY=… npx slipway agent --join (\S+)$/m.exec(launcher.text)!;
   const { agentKey } = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { agentKey: string };

@@ -1,13 +1,15 @@
-/** Webhooks never reach into the operator's own network unless the operator allows it. */
+/** Webhooks never reach into the operator's own network, but for the accounts that the operator allows it. */
 import t from 'tap';
+import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
+import { publicRequest } from '../helpers/public-api.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
-const system = await startSystem(t, { coreEnv: { SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'false' } });
+const system = await startSystem(t, { coreEnv: { SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'trusted, another' } });
 const rows = jobRows(t, system.database.url);
 const hooks = await webhookReceiver(t);
 const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js') }));
@@ -45,4 +47,13 @@ t.test('a name that leads to a private address is not called', async (t) => {
   } else t.match(answer.json, { code: 'invalid_webhook' });
   t.equal(hooks.calls('by-name').length, 0);
   t.equal(hooks.calls('literal').length, 0);
+});
+
+t.test('an account that the operator trusts', async (t) => {
+  const { accountId } = await call(system.clients.access, 'createAccount', { name: 'trusted' }, system.rootKey);
+  const key = await system.newKey(undefined, accountId);
+  const trusted = endpointJobs({ request: publicRequest(system.url, key) }, await system.createEndpoint({ command: jsHandler('all.js'), key }));
+  const id = await trusted.run({}, { webhook: hooks.url('trusted') });
+  t.match(JSON.parse((await hooks.received('trusted')).body), { id, status: 'COMPLETED' });
+  t.match((await jobs.call('POST', '/run', { input: {}, webhook: hooks.url('trusted') })).json, { code: 'invalid_webhook' }, 'the other one still may not');
 });

@@ -7,6 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import type { Test } from 'tap';
 import { webhookSecretIdentity } from '../../../core/domain/sealed-identity.ts';
+import type { PrivateWebhooks } from '../../../core/domain/webhook-url.ts';
 import { WebhookCaller } from '../../../core/duties/webhook-caller.ts';
 import { WebhookDeliverer } from '../../../core/duties/webhook-deliverer.ts';
 import { EndpointStore } from '../../../core/store/endpoint-store.ts';
@@ -34,7 +35,7 @@ async function receiver(t: Test, ...codes: number[]) {
 }
 
 /** A deliverer of its own, as another replica or the same one after a restart has it. */
-function deliverer(t: Test, allowPrivate = true): WebhookDeliverer {
+function deliverer(t: Test, allowPrivate: PrivateWebhooks = true): WebhookDeliverer {
   const made = new WebhookDeliverer({ database: engines.database, sealer, allowPrivate, clock: systemClock, random: systemRandom, logger });
   t.teardown(() => made.stop());
   return made;
@@ -190,11 +191,12 @@ t.test('what is left of an endpoint with a secret is not sent unsigned; of one w
 t.test('a private target is refused at the call too, however it is written', async (t) => {
   const { url, received } = await receiver(t, 200);
   const { port } = new URL(url);
-  const caller = new WebhookCaller(false);
+  const caller = new WebhookCaller();
   t.teardown(() => caller.close());
   // A name that passes every look at its text and resolves to this machine only when it is asked for.
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '10.0.0.1', '169.254.169.254', hostname()]) {
-    const failure = await caller.call({ url: `http://${host}:${port}/`, body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0 }, never);
+    const call = { url: `http://${host}:${port}/`, body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0, allowPrivate: false };
+    const failure = await caller.call(call, never);
     t.match(failure, /private|ENOTFOUND|EAI_AGAIN/, host);
   }
   t.equal(received.length, 0, 'nothing was sent');
@@ -204,3 +206,23 @@ t.test('a private target is refused at the call too, however it is written', asy
   t.match(await waiting(), [{ tries: 1, last_error: 'the address is private' }]);
 });
 
+t.test('a private target is called for the accounts that may, as they are at the call', async (t) => {
+  await sql`DELETE FROM webhook_delivery`;
+  const { url, received } = await receiver(t, 200);
+  await sql`INSERT INTO account (id, name) VALUES ('someone', 'Some One') ON CONFLICT DO NOTHING`;
+  const deliver = async (endpointId: string, rule: PrivateWebhooks, whenOrdered: () => Promise<unknown> = async () => undefined) => {
+    const job = await runningJob(engines, endpointId, { webhook: url });
+    await engine.attempts.recordOutcome(outcome(job));
+    await whenOrdered();
+    await deliverer(t, rule).runOnce();
+    const [refused] = await sql<{ last_error: string }[]>`DELETE FROM webhook_delivery RETURNING last_error`;
+    return refused?.last_error ?? 'delivered';
+  };
+  const theirs = () => engines.endpoint({ account_id: 'someone' });
+  t.equal(await deliver(await theirs(), ['someone']), 'delivered', 'by id');
+  t.equal(await deliver(await theirs(), ['other', 'Some One']), 'delivered', 'by name');
+  t.equal(await deliver(await engines.endpoint(), ['someone', 'Some One']), 'the address is private', 'another account');
+  const doomed = await theirs();
+  t.equal(await deliver(doomed, ['someone'], () => sql`DELETE FROM endpoint WHERE id = ${doomed}`), 'the address is private', 'nobody knows whose it was');
+  t.equal(received.length, 2);
+});
