@@ -4,7 +4,7 @@ import { EnvReader } from '../core/runtime/env.ts';
 /** Which shape GET /stream answers with when the request does not say: see queue/stream-shape.ts. */
 export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';
 
-/** Everything that an operator can choose. */
+/** Everything that an operator can choose. Every variable is listed in facades/README.md. */
 export interface FacadeConfig {
   /** Core replicas, host:port each. At least one. */
   coreAddresses: string[];
@@ -35,7 +35,10 @@ export interface FacadeConfig {
   answerIdleMs: number;
   /** Cancel the job when the client of an /openai request goes away (compat.md 1.10). */
   openaiCancelOnDisconnect: boolean;
-  /** REST delete first sets both worker counts to 0 instead of refusing (compat.md 3.4). */
+  /**
+   * DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send the DELETE alone (compat.md 3.4). Default false: it is
+   * refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that serves.
+   */
   restDeleteAutoZero: boolean;
   /** trace, debug, info, warn, error or silent. */
   logLevel: string;

@@ -164,6 +164,15 @@ t.test('the reasons of the domain and of the contract are the same list', async 
   t.same([...DOMAIN_REASONS].sort(), Object.keys(WIRE_REASONS).sort());
 });
 
+t.test('every setting is in the README of its folder', async (t) => {
+  for (const folder of ['core', 'facades']) {
+    const readme = readFileSync(join(root, folder, 'README.md'), 'utf8');
+    for (const [name] of readFileSync(join(root, folder, 'config.ts'), 'utf8').matchAll(/SLIPWAY_[A-Z_]+/g)) {
+      t.ok(new RegExp(`\\b${name}\\b`).test(readme), `${name} in ${folder}/README.md`);
+    }
+  }
+});
+
 t.test('every top folder has a README', async (t) => {
   for (const folder of ['proto', 'core', 'facades', 'gpu-agent', 'drizzle', 'test', 'deploy', 'examples']) {
     t.ok(readFileSync(join(root, folder, 'README.md'), 'utf8').split('\n').length <= 40, `${folder}/README.md is short`);

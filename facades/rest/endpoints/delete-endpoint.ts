@@ -34,6 +34,7 @@ export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts):
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof CoreError) || error.reason !== 'WORKERS_NOT_ZERO') return error;
   const text = 'workersMin and workersMax must both be 0 before an endpoint is deleted: '
-    + `first send PATCH /v1/endpoints/${id} with the body {"workersMin":0,"workersMax":0}.`;
+    + `first send PATCH /v1/endpoints/${id} with the body {"workersMin":0,"workersMax":0}. `
+    + 'For tools that send the DELETE alone the operator can set SLIPWAY_REST_DELETE_AUTO_ZERO=true.';
   return new CoreError('WORKERS_NOT_ZERO', text, { cause: error });
 }
