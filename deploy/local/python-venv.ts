@@ -1,11 +1,10 @@
 /** Python environments for handlers and tests: one for each set of requirements, made once and then reused. */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { UsageError } from './options.ts';
+import { runProgram } from './run-program.ts';
 
 /** What an environment must hold. */
 export interface VenvOptions {
@@ -28,7 +27,6 @@ export interface VenvSeams {
 
 const STAMP = 'slipway-requirements';
 const TAIL_LINES = 15;
-const OUTPUT_LINES_MAX = 200;
 /** A line for every so many packages: a hundred are not rare. */
 const COLLECTED_PERIOD = 10;
 /** How often somebody who waits hears that it goes on, in milliseconds. */
@@ -87,14 +85,14 @@ export function pythonInstallHint(): string {
 }
 
 async function pythonVersion(signal: AbortSignal): Promise<string> {
-  const { code, output } = await runPython('python3', ['-c', 'import platform; print(platform.python_version())'], signal);
+  const { code, output } = await runProgram('python3', ['-c', 'import platform; print(platform.python_version())'], { signal });
   if (signal.aborted) throw new UsageError('Stopped before a Python environment was made.');
   if (code !== 0) throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
   return output.at(-1)!.trim();
 }
 
 async function makeEmptyVenv(dir: string, signal: AbortSignal): Promise<void> {
-  const { code, output } = await runPython('python3', ['-m', 'venv', dir], signal);
+  const { code, output } = await runProgram('python3', ['-m', 'venv', dir], { signal });
   if (code === 0) return;
   rmSync(dir, { recursive: true, force: true });
   if (signal.aborted) throw new UsageError('Stopped while making a Python environment.');
@@ -108,41 +106,14 @@ async function install(python: string, { file, more }: VenvOptions['requirements
   seams.report(`installing ${[file, ...more].filter(Boolean).join(' and ')} with pip; the first time this takes a minute`);
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--progress-bar', 'off', ...wanted];
   let collected = 0;
-  const { code, output } = await runPython(python, args, seams.signal, (line) => {
+  const { code, output } = await runProgram(python, args, { signal: seams.signal, onLine: (line) => {
     const [, step, name] = /^(Collecting|Building wheel for|Installing collected) (\S+)/.exec(line) ?? [];
     if (step === 'Collecting') collected += 1;
     if (step === 'Collecting' && collected % COLLECTED_PERIOD !== 1) return;
     if (step === 'Collecting') seams.report(`  pip: package ${collected}, ${name}`);
     else if (step) seams.report(step.startsWith('Building') ? `  pip: building ${name}` : `  pip: installing ${collected} packages`);
-  });
+  } });
   if (code === 0) return;
   if (seams.signal.aborted) throw new UsageError('Stopped while installing Python packages.');
   throw new UsageError(`pip could not install ${wanted.join(' ')}:\n${output.slice(-TAIL_LINES).join('\n')}`);
-}
-
-/** Runs a program in a group of its own (a Ctrl-C reaches it through the signal only) and keeps what it writes. */
-function runPython(
-  program: string, args: string[], signal: AbortSignal, onLine?: (line: string) => void,
-): Promise<{ code: number; output: string[] }> {
-  return new Promise((resolve) => {
-    const output: string[] = [];
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    const stop = (): void => {
-      // It may have ended by itself in this very moment.
-      try { if (child.pid) process.kill(-child.pid, 'SIGTERM'); } catch { return; }
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    for (const stream of [child.stdout, child.stderr]) {
-      createInterface({ input: stream }).on('line', (line) => {
-        if (output.push(line) > OUTPUT_LINES_MAX) output.shift();
-        onLine?.(line);
-      });
-    }
-    child.once('error', (error) => resolve({ code: 127, output: [error.message] }));
-    child.once('close', (code) => {
-      signal.removeEventListener('abort', stop);
-      resolve({ code: code ?? 1, output });
-    });
-    if (signal.aborted) stop();
-  });
 }

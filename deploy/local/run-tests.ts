@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { makeGrpcurl } from './test-grpcurl.ts';
 import { makeTestPythons } from './test-pythons.ts';
 import { TestResultReader } from './test-results.ts';
 import type { TestResults } from './test-results.ts';
@@ -92,8 +93,9 @@ async function main(): Promise<number> {
   mkdirSync(join(root, '.tap'), { recursive: true });
   rmSync(summaryFile, { force: true });
   await buildTap();
-  await makeTestPythons(root, { report: say, signal: stopping.signal, clock: systemClock })
-    .catch((error: Error) => say(`Tests with Python workers will be skipped. ${error.message}`));
+  const seams = { report: say, signal: stopping.signal, clock: systemClock };
+  await makeTestPythons(root, seams).catch((error: Error) => say(`Tests with Python workers will be skipped. ${error.message}`));
+  await makeGrpcurl(root, seams).catch((error: Error) => say(`Tests with grpcurl will be skipped. ${error.message}`));
   const { code, results: { passed, failed, skipped } } = await runTap(args);
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length }));
   for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);

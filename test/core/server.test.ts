@@ -1,9 +1,5 @@
-/** The gRPC edge: reflection, request ids, hidden faults, a graceful stop. */
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { credentials, makeClientConstructor, Metadata, status as Code } from '@grpc/grpc-js';
-import type { ClientDuplexStream, ServiceDefinition } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+/** The gRPC edge: request ids, hidden faults, a graceful stop. */
+import { credentials, Metadata, status as Code } from '@grpc/grpc-js';
 import t from 'tap';
 import { AccessServiceClient, Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
@@ -16,28 +12,6 @@ import { waitFor } from '../helpers/wait-for.ts';
 t.setTimeout(60_000);
 // One server for the whole file.
 await createDatabase(t);
-
-interface Answer {
-  listServicesResponse: { service: { name: string }[] };
-}
-
-t.test('reflection lists the services', async (t) => {
-  const core = await startReplicas(t);
-  const folder = dirname(createRequire(import.meta.url).resolve('@grpc/reflection/package.json'));
-  const definition = loadSync('reflection/v1/reflection.proto', { includeDirs: [join(folder, 'build/proto/grpc')] });
-  const name = 'grpc.reflection.v1.ServerReflection';
-  const Reflection = makeClientConstructor(definition[name] as ServiceDefinition, name);
-  const client = new Reflection(core.replicas[0]!.address, credentials.createInsecure());
-  t.teardown(() => client.close());
-  const stream = (client as unknown as { serverReflectionInfo(): ClientDuplexStream<object, Answer> }).serverReflectionInfo();
-  const answer = new Promise<Answer>((resolve, reject) => { stream.on('data', resolve).on('error', reject); });
-  stream.write({ listServices: '*' });
-  const names = (await answer).listServicesResponse.service.map((service) => service.name);
-  stream.end();
-  for (const name of ['JobService', 'EndpointService', 'TemplateService', 'AccessService', 'KeyService', 'MachineService', 'AgentService']) {
-    t.ok(names.includes(`slipway.v1.${name}`), name);
-  }
-});
 
 t.test('request ids come back; a caller may bring one; a key may come bare', async (t) => {
   const core = await startReplicas(t);
