@@ -1,5 +1,4 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
@@ -24,6 +23,8 @@ import { PodStarter } from './pods/pod-starter.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { Inbound } from './session/inbound.ts';
+import { dropAllIn } from './users/given-folder.ts';
+import { WorkerUsers } from './users/worker-users.ts';
 import { GpuHandover } from './workers/gpu-handover.ts';
 import { LogArchive } from './workers/log-archive.ts';
 import { ProcessExecutor } from './workers/process-executor.ts';
@@ -31,7 +32,7 @@ import { WorkerStarter } from './workers/worker-starter.ts';
 
 /** A built agent. */
 export interface Agent {
-  /** Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's. FolderInUseError. */
+  /** Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's. DataFolderError, WorkerUserError. */
   start(): Promise<{ address: string; machineId: string }>;
   /** Ends the workers, hands their results over as far as core can be reached, and stops. */
   stop(): Promise<void>;
@@ -53,6 +54,7 @@ class BuiltAgent implements Agent {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #archive: LogArchive;
+  readonly #users: WorkerUsers;
   readonly #handover = new GpuHandover();
   readonly #parts: AttemptParts;
   readonly #pods: PodKeeper;
@@ -69,6 +71,7 @@ class BuiltAgent implements Agent {
     this.#clock = clock;
     this.#random = random;
     this.#archive = new LogArchive(join(config.dataDir, 'logs'));
+    this.#users = new WorkerUsers(config.workerUser, config.dataDir, logger);
     this.#parts = buildAttempts({ config, logger, clock, random, starter: this.#buildStarter() });
     this.#pods = this.#buildPods();
     const bridgeParts = { ...this.#parts, clock, random, logger, stopping: this.#stopping.signal };
@@ -79,9 +82,10 @@ class BuiltAgent implements Agent {
 
   async start(): Promise<{ address: string; machineId: string }> {
     const { dataDir, virtualGpus } = this.#config;
-    this.#unlock = await takeDataFolder(dataDir);
+    this.#unlock = await takeDataFolder(dataDir, this.#users.differ);
     // Nothing of an earlier run lives any more.
-    await rm(join(dataDir, 'scratch'), { recursive: true, force: true });
+    await dropAllIn(join(dataDir, 'scratch')).catch((error: unknown) => this.#logger.warn({ err: error }, 'old scratch folders were not removed'));
+    await this.#users.open(dataDir, [join(dataDir, 'scratch'), join(dataDir, 'pods')]);
     const id = await machineId(dataDir, this.#random);
     const { gpus, cudaVersion } = await readGpus(this.#logger);
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
@@ -114,6 +118,7 @@ class BuiltAgent implements Agent {
     const { dataDir, volumesDir, name, locations, hostEnv } = this.#config;
     return new WorkerStarter({
       executor: new ProcessExecutor(this.#clock),
+      users: this.#users,
       archive: this.#archive,
       handover: this.#handover,
       scratchFolder: join(dataDir, 'scratch'),
@@ -132,7 +137,7 @@ class BuiltAgent implements Agent {
     const { outbox } = this.#parts;
     const files = new PodFiles(join(dataDir, 'pods'));
     const starter = new PodStarter({
-      executor: new ProcessExecutor(this.#clock), files, volumesFolder: volumesDir, machineName: name, locations, hostEnv,
+      executor: new ProcessExecutor(this.#clock), users: this.#users, files, volumesFolder: volumesDir, machineName: name, locations, hostEnv,
       gpus: () => this.#machine.gpus,
     });
     const keeper = new PodKeeper({

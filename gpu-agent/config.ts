@@ -2,9 +2,12 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
+import { runsAsRoot } from '../core/runtime/host-user.ts';
 import type { StopPolicy } from './attempts/stop-policy.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
+import { parseWorkerUser } from './users/worker-user-setting.ts';
+import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 
 /** See the file's first line. */
 export interface AgentConfig {
@@ -16,6 +19,11 @@ export interface AgentConfig {
   dataDir: string;
   /** Folder of network volumes, one directory each; shared by the machines of a data centre. SLIPWAY_VOLUMES_DIR, default `<dataDir>/volumes`. */
   volumesDir: string;
+  /**
+   * As whom workers and pods run: `per-account` (or `per-account:BASE`), a name, `UID`, `UID:GID`, or `same` for the agent's own user.
+   * SLIPWAY_WORKER_USER, default same; an agent that runs as root must be told.
+   */
+  workerUser: WorkerUserSetting;
   /** Name for people. SLIPWAY_AGENT_NAME, default the host's name. */
   name: string;
   /** Country code and data-centre id. SLIPWAY_AGENT_LOCATIONS, separated by commas, default none. */
@@ -47,8 +55,8 @@ const HOST_VARIABLES = new Set([
   'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'no_proxy',
 ]);
 
-/** Reads it; throws ConfigError with all faults at once. */
-export function readAgentConfig(env: Readonly<Record<string, string | undefined>> = process.env): AgentConfig {
+/** Reads it; throws ConfigError with all faults at once. `asRoot`: the agent runs as root. */
+export function readAgentConfig(env: Readonly<Record<string, string | undefined>> = process.env, asRoot = runsAsRoot()): AgentConfig {
   const reader = new EnvReader(env);
   const coreAddresses = reader.list('SLIPWAY_CORE_ADDRESS', []);
   if (coreAddresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS is not set');
@@ -58,6 +66,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     key: reader.secret('SLIPWAY_AGENT_KEY'),
     dataDir,
     volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
+    workerUser: readWorkerUser(reader, asRoot),
     name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
     virtualGpus: readVirtualGpus(reader),
@@ -76,6 +85,18 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
 function hostVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const isShown = ([name, value]: [string, string | undefined]): boolean => HOST_VARIABLES.has(name) && value !== undefined;
   return Object.fromEntries(Object.entries(env).filter(isShown)) as Record<string, string>;
+}
+
+function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSetting {
+  const text = reader.text('SLIPWAY_WORKER_USER', asRoot ? '' : 'same');
+  const setting = parseWorkerUser(text);
+  if (text === '') {
+    reader.fault('SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account (each account gets a user '
+      + 'number of its own), a NAME or UID for all, or same (root: every worker can read all secrets of this machine)');
+  } else if (!setting) {
+    reader.fault(`SLIPWAY_WORKER_USER is ${JSON.stringify(text)}, but must be per-account, per-account:BASE, NAME, UID, UID:GID or same, and not root`);
+  }
+  return setting ?? { kind: 'same' };
 }
 
 function readVirtualGpus(reader: EnvReader): VirtualGpu[] {

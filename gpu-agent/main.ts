@@ -5,6 +5,7 @@ import { buildAgent } from './app.ts';
 import { readAgentConfig } from './config.ts';
 import type { AgentConfig } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
+import { WorkerUserError } from './users/worker-users.ts';
 
 const config = readConfig();
 const logger = createLogger('agent', config.logLevel);
@@ -27,7 +28,7 @@ try {
   const { address } = await agent.start();
   process.send?.({ ready: true, address });
 } catch (error) {
-  if (error instanceof DataFolderError) process.stderr.write(`${error.message}\n`);
+  if (error instanceof DataFolderError || error instanceof WorkerUserError) process.stderr.write(`${error.message}\n`);
   else logger.fatal({ err: error }, 'agent did not start');
   process.exit(1);
 }

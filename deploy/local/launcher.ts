@@ -28,6 +28,7 @@ import type { Secrets } from './secrets.ts';
 import { ACCOUNT_NAME, ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
+import { chooseWorkerUser } from './worker-user.ts';
 
 const LAUNCHER_FILE = 'deploy/local/start.ts';
 const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
@@ -102,7 +103,7 @@ export class Launcher {
     const core = connectCore(coreAddress, systemClock);
     this.#core = core;
     if (await ensureKeys(core, secrets)) saveSecrets(data, secrets);
-    const url = await this.#startFrontAndAgent(coreAddress, data, secrets);
+    const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
     const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, await this.#gpusFor(core, secrets.apiKey!));
     const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.exampleInput };
     await this.#waitForWorker(core, facts, handler);
@@ -155,7 +156,15 @@ export class Launcher {
     return address!;
   }
 
-  async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets): Promise<string> {
+  /** What the environment of this process says goes first. */
+  async #workerUser(handler: Handler, data: DataDir): Promise<string> {
+    const { env, root, progress, options } = this.#given;
+    const { setting, problem } = await chooseWorkerUser(handler, data.dir, root);
+    if (problem !== undefined && options.agent && !env.SLIPWAY_WORKER_USER) progress.problem(problem);
+    return env.SLIPWAY_WORKER_USER || setting;
+  }
+
+  async #startFrontAndAgent(coreAddress: string, data: DataDir, secrets: Secrets, workerUser: string): Promise<string> {
     const { options, root, env, progress } = this.#given;
     const facade = facadeProcess({
       root, host: this.#httpHost, port: options.port, logDir: data.logDir, cacheDir: data.cacheDir,
@@ -164,7 +173,7 @@ export class Launcher {
     const agent = nodeProcess({
       name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({
-        ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir,
+        ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir, SLIPWAY_WORKER_USER: workerUser,
         ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
       }),
     });

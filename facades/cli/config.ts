@@ -1,4 +1,5 @@
 /** What the command line takes from its environment. The only file of the command line that knows variable names. */
+import { runsAsRoot } from '../../core/runtime/host-user.ts';
 
 /** See the file's first line. */
 export interface CliConfig {
@@ -14,6 +15,10 @@ export interface CliConfig {
   agentKey: string | undefined;
   /** Folder of the agent of `slipway agent`. SLIPWAY_AGENT_DATA_DIR. */
   agentDataDir: string | undefined;
+  /** As whom the workers of `slipway agent` run. SLIPWAY_WORKER_USER. */
+  workerUser: string | undefined;
+  /** This is root's command. */
+  asRoot: boolean;
   /** Where the user typed the command. */
   workingDir: string;
   /** What the process of `slipway agent` inherits. */
@@ -34,6 +39,8 @@ export function readCliConfig(env: Readonly<Record<string, string | undefined>> 
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
     agentKey: env['SLIPWAY_AGENT_KEY'] || undefined,
     agentDataDir: env['SLIPWAY_AGENT_DATA_DIR'] || undefined,
+    workerUser: env['SLIPWAY_WORKER_USER'] || undefined,
+    asRoot: runsAsRoot(),
     workingDir: process.cwd(),
     env,
   };
@@ -48,6 +55,7 @@ export function agentEnv(options: AgentOptions): Record<string, string> {
     SLIPWAY_AGENT_LOCATIONS: options.location?.join(','),
     SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
     SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
+    SLIPWAY_WORKER_USER: options.workerUser,
     SLIPWAY_AGENT_DATA_DIR: options.dataDir,
   };
   return Object.fromEntries(Object.entries(variables).filter((entry) => entry[1] !== undefined)) as Record<string, string>;
@@ -61,5 +69,6 @@ export interface AgentOptions {
   location?: string[];
   virtualGpus?: string[];
   cpuSlots?: number;
+  workerUser?: string;
   dataDir: string;
 }

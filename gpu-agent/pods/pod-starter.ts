@@ -2,6 +2,8 @@
 import { availableParallelism } from 'node:os';
 import type { DesiredPod, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import { hostEnvOf } from '../users/worker-users.ts';
+import type { WorkerUsers } from '../users/worker-users.ts';
 import { openVolumes } from '../volumes/open-volumes.ts';
 import type { Executor, RunningWorker } from '../workers/executor.ts';
 import { buildPodEnv } from './pod-env.ts';
@@ -10,6 +12,7 @@ import type { PodFiles } from './pod-files.ts';
 /** What all pods of a machine share. */
 export interface PodStarterOptions {
   executor: Executor;
+  users: WorkerUsers;
   files: PodFiles;
   /** Parent of the network volumes' directories. */
   volumesFolder: string;
@@ -35,15 +38,17 @@ export class PodStarter {
 
   /** Starts it. Rejects when it could not even be prepared. */
   async start({ podId, disk }: DesiredPod, spec: WorkerSpec, onOutput: (bytes: Buffer) => void): Promise<RunningWorker> {
-    const { executor, files, volumesFolder, machineName, locations, hostEnv, gpus } = this.#options;
-    const folder = await files.open(podId, disk);
-    const volumePath = await openVolumes(volumesFolder, spec.volumes);
+    const { executor, users, files, volumesFolder, machineName, locations, hostEnv, gpus } = this.#options;
+    const user = await users.of(spec.accountNumber);
+    const folder = await files.open(podId, disk, user);
+    const volumePath = await openVolumes(volumesFolder, spec.volumes, user);
     return executor.start({
       workerId: podId,
       command: spec.startCommand,
+      user,
       workingDirectory: spec.workingDirectory || folder,
       env: buildPodEnv({
-        podId, machineName, locations, hostEnv, volumePath, userEnv: spec.env, gpuTypeId: spec.gpuTypeId,
+        podId, machineName, locations, volumePath, hostEnv: hostEnvOf(hostEnv, user), userEnv: spec.env, gpuTypeId: spec.gpuTypeId,
         cpuCount: spec.vcpuCount || availableParallelism(),
         gpus: gpus().filter((gpu) => spec.gpuUuids.includes(gpu.uuid)),
       }),

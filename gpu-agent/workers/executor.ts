@@ -1,10 +1,13 @@
 /** What starts a worker. The pool knows only this, so that a container executor can stand beside the process executor. */
+import type { HostUser } from '../../core/runtime/host-user.ts';
 
 /** What to start. */
 export interface Launch {
   workerId: string;
   /** Program and arguments. */
   command: readonly string[];
+  /** As whom it runs; undefined: as the agent. */
+  user: HostUser | undefined;
   /** Existing directory it starts in. */
   workingDirectory: string;
   /** Its whole environment; nothing is inherited. */

@@ -1,5 +1,5 @@
 /** Logs of workers and pods that ended, as files in the agent's data folder. A bounded number is kept, the oldest go first. */
-import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Logs kept. With at most 1 MiB each they take at most this many MiB. */
@@ -17,7 +17,9 @@ export class LogArchive {
 
   /** Finds the logs of earlier runs. */
   async open(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true });
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    // Earlier releases let others look.
+    await chmod(this.#folder, 0o700);
     const names = (await readdir(this.#folder)).filter((name) => name.endsWith('.log'));
     const aged = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })));
     this.#kept = aged.sort((a, b) => a.at - b.at).map(({ name }) => name.slice(0, -'.log'.length));

@@ -13,6 +13,12 @@ import type { Executor, Launch, RunningWorker, WorkerExit } from './executor.ts'
  */
 const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
 
+/**
+ * As another user the process goes to its directory itself: the agent may reach what that user may not. Its groups are those of its user
+ * only: Node drops the agent's.
+ */
+const GUARDED_AS_USER = `cd -- "$1" || exit 126; shift; ${GUARDED}`;
+
 /** How long to wait for the end of the output of a worker that left a process behind outside its group, in milliseconds. */
 const OUTPUT_GRACE_MS = 1_000;
 
@@ -25,8 +31,10 @@ export class ProcessExecutor implements Executor {
   }
 
   start(launch: Launch): RunningWorker {
-    const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', ...launch.command], {
-      cwd: launch.workingDirectory,
+    const { user, workingDirectory, command } = launch;
+    const args = user ? [GUARDED_AS_USER, 'sh', workingDirectory, ...command] : [GUARDED, 'sh', ...command];
+    const child = spawn('/bin/sh', ['-c', ...args], {
+      ...(user ? { uid: user.uid, gid: user.gid, cwd: '/' } : { cwd: workingDirectory }),
       env: { ...launch.env },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

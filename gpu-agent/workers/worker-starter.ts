@@ -1,9 +1,11 @@
 /** One life of a worker: its scratch folder, its environment, its process, its log, and the cleaning up. */
-import { mkdir, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import { dropFolder, giveFolder } from '../users/given-folder.ts';
+import { hostEnvOf } from '../users/worker-users.ts';
+import type { WorkerUser, WorkerUsers } from '../users/worker-users.ts';
 import { openVolumes } from '../volumes/open-volumes.ts';
 import type { Executor, WorkerExit } from './executor.ts';
 import type { GpuHandover } from './gpu-handover.ts';
@@ -14,6 +16,7 @@ import type { Worker } from './worker.ts';
 /** What all workers of a machine share. */
 export interface StarterOptions {
   executor: Executor;
+  users: WorkerUsers;
   archive: LogArchive;
   /** GPUs that pods are about to leave. */
   handover: GpuHandover;
@@ -39,18 +42,20 @@ export class WorkerStarter {
 
   /** Runs a worker to its end. Rejects when it could not even be prepared. */
   async run(worker: Worker): Promise<WorkerExit> {
-    const { executor, logger } = this.#options;
-    await mkdir(this.#scratch(worker), { recursive: true });
+    const { executor, users, logger } = this.#options;
+    const user = await users.of(worker.spec.accountNumber);
+    await giveFolder(this.#scratch(worker), user);
     if (worker.spec.imageName !== '' && worker.spec.startCommand.length === 0) throw new Error('this agent runs commands, not images');
     if (worker.spec.startCommand.length === 0) throw new Error('the template has no start command');
-    const volumePath = await openVolumes(this.#options.volumesFolder, worker.spec.volumes);
+    const volumePath = await openVolumes(this.#options.volumesFolder, worker.spec.volumes, user);
     await this.#options.handover.free(worker.spec.gpuUuids);
     if (worker.verdict) return { code: undefined, signal: undefined, failure: 'it was not wanted any more' };
     worker.running = executor.start({
       workerId: worker.id,
       command: worker.spec.startCommand,
+      user,
       workingDirectory: worker.spec.workingDirectory || this.#scratch(worker),
-      env: this.#env(worker, volumePath),
+      env: this.#env(worker, user, volumePath),
       onOutput: (bytes) => worker.log.write(bytes),
     });
     logger.info({ workerId: worker.id, endpointId: worker.endpointId, version: worker.spec.version }, 'worker started');
@@ -62,7 +67,7 @@ export class WorkerStarter {
     const { archive, logger } = this.#options;
     await archive.keep(worker.id, worker.log.tail(worker.log.size))
       .catch((error: unknown) => logger.warn({ err: error }, 'log was not kept'));
-    await rm(this.#scratch(worker), { recursive: true, force: true })
+    await dropFolder(this.#scratch(worker))
       .catch((error: unknown) => logger.warn({ err: error }, 'scratch folder was not removed'));
   }
 
@@ -70,7 +75,7 @@ export class WorkerStarter {
     return join(this.#options.scratchFolder, worker.id);
   }
 
-  #env(worker: Worker, volumePath: string | undefined): Record<string, string> {
+  #env(worker: Worker, user: WorkerUser | undefined, volumePath: string | undefined): Record<string, string> {
     const { machineName, locations, hostEnv, gpus, bridgeUrl } = this.#options;
     return buildWorkerEnv({
       workerId: worker.id,
@@ -80,7 +85,7 @@ export class WorkerStarter {
       machineName,
       locations,
       userEnv: worker.spec.env,
-      hostEnv,
+      hostEnv: hostEnvOf(hostEnv, user),
       gpus: gpus().filter((gpu) => worker.spec.gpuUuids.includes(gpu.uuid)),
       gpuTypeId: worker.spec.gpuTypeId,
       volumePath,

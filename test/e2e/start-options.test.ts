@@ -46,7 +46,7 @@ t.test('--database-url and --no-agent', async (t) => {
 
   const [, address] = /SLIPWAY_AGENT_KEY=… npx slipway agent --join (\S+)$/m.exec(launcher.text)!;
   const { agentKey } = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { agentKey: string };
-  const agent = spawn(process.execPath, [CLI, 'agent', '--join', address!, '--data-dir', join(folder, 'joined')], {
+  const agent = spawn(process.execPath, [CLI, 'agent', '--join', address!, '--data-dir', join(folder, 'joined'), '--worker-user', 'per-account'], {
     env: { ...process.env, SLIPWAY_AGENT_KEY: agentKey }, stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said: string[] = [];

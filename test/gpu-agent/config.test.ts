@@ -1,7 +1,8 @@
 import t from 'tap';
 import { ConfigError } from '../../core/runtime/env.ts';
-import { readAgentConfig } from '../../gpu-agent/config.ts';
+import { readAgentConfig as read } from '../../gpu-agent/config.ts';
 
+const readAgentConfig = (env: Record<string, string>, asRoot = false) => read(env, asRoot);
 const required = { SLIPWAY_CORE_ADDRESS: '127.0.0.1:50051', SLIPWAY_AGENT_KEY: 'key' };
 
 t.test('defaults', async (t) => {
@@ -34,4 +35,19 @@ t.test('all faults at once', async (t) => {
   const error = t.throws(() => readAgentConfig({ SLIPWAY_VIRTUAL_GPUS: 'L4', SLIPWAY_STOP_POLICY: 'maybe' })) as ConfigError;
   t.ok(error instanceof ConfigError);
   for (const name of ['SLIPWAY_CORE_ADDRESS', 'SLIPWAY_AGENT_KEY', 'SLIPWAY_VIRTUAL_GPUS', 'SLIPWAY_STOP_POLICY']) t.match(error.message, name);
+});
+
+t.test('as whom workers run', async (t) => {
+  const setting = (text: string, asRoot = true) => readAgentConfig({ ...required, SLIPWAY_WORKER_USER: text }, asRoot).workerUser;
+  t.same(readAgentConfig(required).workerUser, { kind: 'same' });
+  t.throws(() => readAgentConfig(required, true), /SLIPWAY_WORKER_USER is not set, and this agent runs as root\. .*per-account/);
+  t.same(setting('same'), { kind: 'same' });
+  t.same(setting('per-account'), { kind: 'per-account', base: 2_000_000_000 });
+  t.same(setting('per-account:300000'), { kind: 'per-account', base: 300_000 });
+  t.same(setting('1234'), { kind: 'numbered', uid: 1234, gid: 1234 });
+  t.same(setting('1234:99'), { kind: 'numbered', uid: 1234, gid: 99 });
+  t.same(setting('slipway-worker'), { kind: 'named', name: 'slipway-worker' });
+  for (const wrong of ['root', '0', '0:0', '12:0', '-1', '4294967295', 'per-account:0', 'per-account:4294000000', 'a b', '../x', '1.5']) {
+    t.throws(() => setting(wrong), /SLIPWAY_WORKER_USER is .*but must be/, wrong);
+  }
 });

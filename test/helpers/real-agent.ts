@@ -14,7 +14,7 @@ export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<st
   const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const agent = buildAgent(readAgentConfig({
     SLIPWAY_CORE_ADDRESS: core.replicas.map((replica) => replica.address).join(','), SLIPWAY_AGENT_KEY: core.agentKey, SLIPWAY_AGENT_DATA_DIR: folder,
-    SLIPWAY_CPU_SLOTS: '16', SLIPWAY_WORKER_GRACE_MS: '500', PATH: process.env.PATH, ...env,
+    SLIPWAY_CPU_SLOTS: '16', SLIPWAY_WORKER_USER: 'same', SLIPWAY_WORKER_GRACE_MS: '500', PATH: process.env.PATH, ...env,
   }), { logger });
   const { machineId } = await agent.start();
   let stopping: Promise<void> | undefined;

@@ -75,7 +75,9 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   const startAgent = async (coreAddress = cores[0]!.address, env: Record<string, string> = {}) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
     const agent = buildAgent(readAgentConfig({
-      SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_CPU_SLOTS: '16', ...options.agentEnv, ...env,
+      SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_CPU_SLOTS: '16',
+      // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as they are in real life.
+      SLIPWAY_WORKER_USER: 'same', ...options.agentEnv, ...env,
     }), { logger });
     await agent.start();
     stops.push(async () => { await agent.stop(); await rm(dataDir, { recursive: true, force: true }); });

@@ -18,6 +18,7 @@ interface AgentCommandOptions {
   location?: string[];
   virtualGpus?: string[];
   cpuSlots?: number;
+  workerUser?: string;
   dataDir?: string;
 }
 
@@ -34,7 +35,8 @@ export function addAgent(program: Command, cli: Cli): void {
     examples: [
       'agent --join core.example:50051 --key AGENT_KEY',
       'agent --join core.example:50051 --key AGENT_KEY --name rack-1 --location eu-1 --cpu-slots 4',
-      'agent --key AGENT_KEY --virtual-gpus "NVIDIA L4:24576x2" --data-dir /var/lib/slipway-agent',
+      'agent --key AGENT_KEY --worker-user per-account --data-dir /var/lib/slipway-agent',
+      'agent --key AGENT_KEY --virtual-gpus "NVIDIA L4:24576x2"',
     ],
   })
     .option('--join <host:port>', 'address of core; several with commas. Default: as --core')
@@ -42,6 +44,7 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
     .option('--virtual-gpus <gpus>', 'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once', collect)
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
+    .option('--worker-user <user>', 'as whom workers run, for an agent that runs as root: per-account, a name, or a number')
     .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')
     .action((options: AgentCommandOptions) => runAgent(cli, options));
 }
@@ -53,6 +56,10 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   if (key === undefined) {
     throw new UsageError('A machine joins with a key of scope agent: give it with --key or SLIPWAY_AGENT_KEY.\n'
       + 'That of "npm start" is the agentKey in .slipway/secrets.json; others are made with: slipway keys create NAME --scope agent');
+  }
+  if (config.asRoot && !(options.workerUser ?? config.workerUser)) {
+    throw new UsageError('An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account gets a user number '
+      + 'of its own), a NAME or UID for all accounts, or same (root: every worker can read all secrets of this machine).');
   }
   const address = options.join ?? target.address;
   const dataDir = resolve(config.workingDir, options.dataDir ?? config.agentDataDir ?? DATA_DIR_DEFAULT);

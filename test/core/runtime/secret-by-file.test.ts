@@ -15,7 +15,7 @@ t.test('each secret may come by file, with a line end or without', async (t) => 
     SLIPWAY_DATABASE_URL_FILE: file('url'), SLIPWAY_ROOT_KEY_FILE: file('root'), SLIPWAY_SECRET_KEY_FILE: file('seal'),
   });
   t.match(core, { databaseUrl: 'postgres://slipway:pa55word@db:5432/slipway', rootKey: 'root_0123456789abcdef', secretKey: SECRET_KEY });
-  const agent = readAgentConfig({ SLIPWAY_CORE_ADDRESS: 'core:50051', SLIPWAY_AGENT_KEY_FILE: file('agent') });
+  const agent = readAgentConfig({ SLIPWAY_CORE_ADDRESS: 'core:50051', SLIPWAY_AGENT_KEY_FILE: file('agent') }, false);
   t.equal(agent.key, 'agent-key');
 });
 

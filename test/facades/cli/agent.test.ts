@@ -18,7 +18,7 @@ t.setTimeout(200_000);
 t.test('agent', async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const address = system.cores[0]!.address;
-  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: system.key, SLIPWAY_ROOT_KEY: system.rootKey });
+  const cli = commandLine(t, { SLIPWAY_WORKER_USER: 'same', SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: system.key, SLIPWAY_ROOT_KEY: system.rootKey });
   const machine = async (name: string) => (await cli.json<MachineDocument[]>('machines')).find((found) => found.name === name);
   const options = (name: string): string[] => ['--name', name, '--data-dir', join(cli.cwd, name)];
 
@@ -57,6 +57,19 @@ t.test('agent', async (t) => {
   });
 
   await t.test('a key that is refused and options that are wrong', async (t) => {
+    if (process.getuid!() === 0) {
+      t.match(
+        await cli.run('agent', '--key', system.agentKey, '--join', address, '--worker-user', ''),
+        { code: 2, stderr: /runs as root.*--worker-user per-account/ },
+      );
+      t.match(
+        await cli.run('agent', '--key', system.agentKey, ...options('dock-6'), '--worker-user', 'nobody-here'),
+        { code: 1, stderr: /Workers cannot run as nobody-here [\s\S]*useradd --system nobody-here/ },
+      );
+      // Its folder lies in one that only root can enter.
+      const closed = await cli.run('agent', '--key', system.agentKey, ...options('dock-7'), '--worker-user', 'per-account');
+      t.match(closed, { code: 1, stderr: /Workers cannot run as user 2000000000 in .*Choose a data folder/ });
+    }
     const refused = await cli.run('agent', '--key', system.key, ...options('dock-4'));
     t.match(refused, { code: 1, stderr: /error: Core at .* refuses the key\. It must be a key of scope agent/ });
     t.match(

@@ -4,7 +4,7 @@ import { ProcessExecutor } from '../../../gpu-agent/workers/process-executor.ts'
 
 const command = ['sh', '-c', 'trap "" TERM; sleep 1000 & echo $$; wait'];
 const worker = new ProcessExecutor(systemClock).start({
-  workerId: 'w', command, workingDirectory: '/', env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+  workerId: 'w', user: undefined, command, workingDirectory: '/', env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
   onOutput: (bytes) => process.stdout.write(bytes),
 });
 await worker.ended;

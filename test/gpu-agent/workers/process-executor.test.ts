@@ -14,7 +14,9 @@ const PATH = process.env.PATH ?? '/usr/bin:/bin';
 /** A started worker and what it wrote so far. */
 function start(command: string[], env: Record<string, string> = {}): { worker: RunningWorker; output: () => string } {
   let text = '';
-  const worker = executor.start({ workerId: 'w', command, workingDirectory: '/', env: { PATH, ...env }, onOutput: (bytes) => { text += String(bytes); } });
+  const worker = executor.start({
+    workerId: 'w', user: undefined, command, workingDirectory: '/', env: { PATH, ...env }, onOutput: (bytes) => { text += String(bytes); },
+  });
   return { worker, output: () => text };
 }
 
@@ -57,7 +59,7 @@ t.test('what cannot be started says why', async (t) => {
   const missing = start(['/nonexistent/program']);
   t.equal((await missing.worker.ended).code, 127);
   t.match(missing.output(), /not found|No such file/);
-  const nowhere = executor.start({ workerId: 'w', command: ['true'], workingDirectory: '/nonexistent', env: { PATH }, onOutput: () => {} });
+  const nowhere = executor.start({ workerId: 'w', user: undefined, command: ['true'], workingDirectory: '/nonexistent', env: { PATH }, onOutput: () => {} });
   t.match((await nowhere.ended).failure, /ENOENT/);
   nowhere.terminate();
   nowhere.kill();

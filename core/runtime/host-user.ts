@@ -1,0 +1,33 @@
+/** Users of this host by number, as whom a process that runs as root can start others. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A user; it needs no entry in /etc/passwd. */
+export interface HostUser {
+  uid: number;
+  gid: number;
+}
+
+/**
+ * Users of accounts are this number and the account's. It lies outside of what distributions give to people, services, containers and
+ * user namespaces (systemd's "Users, Groups, UIDs and GIDs"), and below 2^31, which some programs take for the end.
+ */
+export const ACCOUNT_UID_BASE = 2_000_000_000;
+
+/** This process may start others as any user. */
+export function runsAsRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** Runs a short script of /bin/sh as a user, with arguments from `$1`. Answers undefined when it ended well, otherwise what went wrong. */
+export async function tryAs(user: HostUser, script: string, ...args: string[]): Promise<string | undefined> {
+  try {
+    await run('/bin/sh', ['-c', script, 'sh', ...args], { uid: user.uid, gid: user.gid, cwd: '/' });
+    return undefined;
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { stderr?: string };
+    return stderr.trim() || message;
+  }
+}
