@@ -57,12 +57,12 @@ import { PodViewStore } from './store/pod-view-store.ts';
 import { PriceStore } from './store/price-store.ts';
 import { ScaleStore } from './store/scale-store.ts';
 import { TemplateStore } from './store/template-store.ts';
-import { persist } from './store/transient.ts';
+import { isDiskFull, persist } from './store/transient.ts';
 import { VolumeStore } from './store/volume-store.ts';
 import { UsageStore } from './store/usage-store.ts';
 import { WorkerStore } from './store/worker-store.ts';
 
-/** How long a starting core waits for its database, in milliseconds. */
+/** How long a starting core waits for its database, in milliseconds; while only the database's disk is full it waits on. */
 const DATABASE_WAIT_MS = 30_000;
 
 const seams = { clock: systemClock, random: systemRandom };
@@ -157,7 +157,8 @@ export function buildCore(config: CoreConfig, { logger }: { logger: Logger }): C
   return {
     start: async () => {
       const onFailure = (error: unknown): void => logger.warn({ err: error }, 'the database is not there yet');
-      await persist(() => migrate(database, logger), { ...seams, forMs: DATABASE_WAIT_MS, signal: starting.signal, onFailure });
+      const forMs = (error: unknown): number => (isDiskFull(error) ? Infinity : DATABASE_WAIT_MS);
+      await persist(() => migrate(database, logger), { ...seams, forMs, signal: starting.signal, onFailure });
       await startAll(services, logger);
       return { address: server.address };
     },

@@ -41,6 +41,8 @@ const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024;
 /** When a call that found no room is looked at again, in milliseconds. */
 const DEFER_MS = 500;
 const PERIOD_MS = 1_000;
+/** The calls that were taken wait no longer than this for the others to be put off, in milliseconds. */
+const DEFER_PERSIST_MS = 2_000;
 
 /** See the file's first lines. */
 export class WebhookDeliverer implements Service {
@@ -111,8 +113,17 @@ export class WebhookDeliverer implements Service {
         taken.push(delivery);
       } else deferred.push(delivery);
     }
-    if (deferred.length > 0) await deferDeliveries(hot, deferred, DEFER_MS);
+    if (deferred.length > 0) await this.#defer(deferred);
     return taken;
+  }
+
+  /** Never fails: the calls that were taken have begun and must be made. What cannot be put off is looked at when its hold ends. */
+  async #defer(deferred: readonly Delivery[]): Promise<void> {
+    const { database, clock, random, logger } = this.#options;
+    const { signal } = this.#tasks;
+    await persist(() => deferDeliveries(database.hot, deferred, DEFER_MS), { clock, random, forMs: DEFER_PERSIST_MS, signal }).catch((error: unknown) => {
+      logger.warn({ err: error }, 'webhook calls without room will be looked at later');
+    });
   }
 
   #hasRoom({ endpointId, accountId, bodyBytes }: Delivery): boolean {

@@ -26,10 +26,8 @@ export function keyOf(metadata: Metadata): string {
 export function refusalOf(error: unknown): { reason: Reason; message: string } {
   if (error instanceof DomainError) return { reason: error.reason, message: error.message };
   if (error instanceof OverloadError) return { reason: 'RATE_LIMITED', message: OVERLOAD_TEXT };
-  // drizzle wraps what the driver threw.
-  const causes = [error, (error as { cause?: unknown } | undefined)?.cause];
-  if (causes.some(isTransient)) return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
-  if (causes.some(isUnstorable)) return { reason: 'INVALID_REQUEST', message: UNSTORABLE_TEXT };
+  if (isTransient(error)) return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
+  if (isUnstorable(error)) return { reason: 'INVALID_REQUEST', message: UNSTORABLE_TEXT };
   return { reason: 'INTERNAL', message: INTERNAL_TEXT };
 }
 

@@ -75,10 +75,16 @@ const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
 const URGENT_CONNECTIONS = 2;
 
+/** One lost connection would end the process with the driver as it is published. */
+function refuseUnpatched(): void {
+  if (!('survivesCuts' in postgres)) throw new Error('The package postgres lacks our mends. Run: node_modules/.bin/node deploy/local/patch-packages.ts');
+}
+
 /** Makes a client; `name` tells its connections apart in pg_stat_activity. */
 export function connect(
   url: string, name: string, max: number, logger: Logger, settings: Record<string, string> = {}, onnotify?: (channel: string, payload: string) => void,
 ): Sql {
+  refuseUnpatched();
   return postgres(url, {
     // Known to the driver though not to its types: its own listen() would not listen again when a reconnection fails once.
     ...(onnotify && { onnotify }),

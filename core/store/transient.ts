@@ -3,23 +3,35 @@ import { backoffMs } from '../runtime/backoff.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 
-/** SQLSTATEs and driver codes after which the same statement may succeed: lost connections, a database that starts, deadlocks, races. */
+/**
+ * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database that starts, deadlocks,
+ * races, a full disk or memory (53100, 53200), a standby that answers during a failover (25006).
+ */
 const TRANSIENT = new Set([
-  '40001', '40P01', '57P01', '57P02', '57P03', '53300', '55P03',
+  '40001', '40P01', '57P01', '57P02', '57P03', '57P05', '53100', '53200', '53300', '55P03', '25006',
   // An endpoint was deleted between the statement's snapshot and its counter row.
   '23503',
-  'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT',
+  'CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT',
+  'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED',
 ]);
 
 /** Whether trying again may help. The outcome of the failed statement is unknown: it may have committed. */
 export function isTransient(error: unknown): boolean {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && (TRANSIENT.has(code) || code.startsWith('08'));
+  // drizzle wraps what the driver threw.
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return (typeof code === 'string' && (TRANSIENT.has(code) || code.startsWith('08'))) || (cause !== undefined && isTransient(cause));
+}
+
+/** Whether the database waits for somebody to make room on its disk. */
+export function isDiskFull(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '53100' || (cause !== undefined && isDiskFull(cause));
 }
 
 /** Whether PostgreSQL refused a text for a NUL in it: the one character that a text may not hold. */
 export function isUnstorable(error: unknown): boolean {
-  return (error as { code?: unknown } | undefined)?.code === '22021';
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return code === '22021' || cause?.code === '22021';
 }
 
 /** Whether a row was refused because another has the same unique value. drizzle wraps what the driver threw. */
@@ -32,8 +44,8 @@ export function isDuplicate(error: unknown): boolean {
 export interface RetryOptions {
   clock: Clock;
   random: Random;
-  /** Give up this many milliseconds after the first try. Infinity: never. */
-  forMs: number;
+  /** Give up this many milliseconds after the first try; a function is asked at each failure. Infinity: never. */
+  forMs: number | ((error: unknown) => number);
   /** Gives up when aborted. */
   signal: AbortSignal;
   /** Told of every failed try. */
@@ -42,13 +54,14 @@ export interface RetryOptions {
 
 /** Runs an idempotent statement until it succeeds, fails for good, or the time is up; then the last failure is thrown. */
 export async function persist<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
-  const until = options.clock.monotonicMs() + options.forMs;
+  const from = options.clock.monotonicMs();
   for (let failures = 1; ; failures += 1) {
     try {
       return await work();
     } catch (error) {
       options.onFailure?.(error);
-      if (!isTransient(error) || options.signal.aborted || options.clock.monotonicMs() >= until) throw error;
+      const forMs = typeof options.forMs === 'number' ? options.forMs : options.forMs(error);
+      if (!isTransient(error) || options.signal.aborted || options.clock.monotonicMs() - from >= forMs) throw error;
       await delay(options.clock, backoffMs(failures, { firstMs: 10, maxMs: 500 }, options.random), options.signal);
     }
   }

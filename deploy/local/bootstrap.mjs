@@ -26,8 +26,8 @@ const COMMANDS = {
   bench: { file: 'test/bench/main.ts', development: true },
 };
 
-/** Files that make parts which are not kept in git; each does nothing when its part is up to date. */
-const GENERATORS = ['facades/graphql/build.ts'];
+/** Files that make parts which are not kept in git, packages with our mends among them; each does nothing when its part is up to date. */
+const GENERATORS = ['deploy/local/patch-packages.ts', 'facades/graphql/build.ts'];
 
 function fail(text, code = 1) {
   process.stderr.write(`\n${text}\n`);

@@ -9,6 +9,9 @@ export class Child<Ready> {
   readonly #plan: ProcessPlan<Ready>;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
+  #isAsked = false;
+  /** Told when it ends though the test neither killed nor stopped it. */
+  onEndedByItself: (how: string) => void = () => undefined;
   /** When it was last started, in milliseconds since 1970. */
   startedAtMs = 0;
   /** When it was ready after that. */
@@ -38,17 +41,22 @@ export class Child<Ready> {
     this.startedAtMs = Date.now();
     const { ready } = await waitFor(`${this.name} to start`, async () => ({ ready: await this.#launch() }), 30_000);
     this.readyAtMs = Date.now();
+    this.#child!.once('exit', (code, signal) => {
+      if (!this.#isAsked) this.onEndedByItself(`${this.name} ended by itself (${signal ?? `code ${code}`}). Its last lines:\n${this.tail}`);
+    });
     return ready;
   }
 
   /** Ends it at once, without a chance to tidy up, and waits for its end. */
   async kill(): Promise<void> {
+    this.#isAsked = true;
     this.#child?.kill('SIGKILL');
     await this.#ended;
   }
 
   /** Asks it to stop and waits for its end. */
   async stop(): Promise<void> {
+    this.#isAsked = true;
     this.#child?.kill(this.#plan.stopSignal ?? 'SIGTERM');
     await this.#ended;
   }
@@ -58,6 +66,7 @@ export class Child<Ready> {
     const child = await this.#plan.spawn(output);
     closeSync(output);
     this.#child = child;
+    this.#isAsked = false;
     const gone = new AbortController();
     this.#ended = new Promise((resolve) => { child.once('exit', () => { gone.abort(); resolve(); }); });
     const died = this.#ended.then(() => { throw new Error(`${this.name} ended before it was ready:\n${this.tail}`); });

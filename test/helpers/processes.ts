@@ -23,6 +23,8 @@ export interface ProcessOptions {
   cores?: number;
   /** Agents. Default 1. Each knows all cores. */
   agents?: number;
+  /** Where cores reach the database whose own address is given, for instance through a proxy. Default: there. */
+  databaseUrl?(url: string): Promise<string>;
 }
 
 export type Processes = Awaited<ReturnType<typeof startProcesses>>;
@@ -32,7 +34,15 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const folder = await openFolder(t);
   const server = await startPostgres();
   const database = server.child;
-  const children: Child<unknown>[] = [database];
+  const children: Child<unknown>[] = [];
+  /** Whatever a test waits for then, this is the reason why it does not come. */
+  const watch = <Ready>(child: Child<Ready>): Child<Ready> => {
+    child.onEndedByItself = (how) => { t.fail(how); };
+    children.push(child);
+    return child;
+  };
+  watch(database);
+  const databaseUrl = await options.databaseUrl?.(server.url()) ?? server.url();
   t.teardown(async () => {
     if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
     for (const child of children.toReversed()) await child.stop();
@@ -40,8 +50,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   });
   /** `env` is asked for at every start: who listens takes any port at the first and the same at all others. */
   const run = async (name: string, file: string, env: () => Record<string, string>) => {
-    const child = new Child<ReadyMessage>(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) }));
-    children.push(child);
+    const child = watch(new Child<ReadyMessage>(nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) })));
     return { child, ready: await child.start() };
   };
 
@@ -51,7 +60,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const cores: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.cores ?? 1); i += 1) {
     const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
-      SLIPWAY_DATABASE_URL: server.url(), SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
+      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
       SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
     }));
     addresses[i] = ready.address!;

@@ -1,0 +1,80 @@
+/** A TCP proxy that cuts connections: at once, or a new one after so many bytes of the server's first words. */
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Test } from 'tap';
+
+/** How both sides see a cut: RESET ends it in the middle, END in order, as a server that shuts down does. */
+export type CutKind = 'RESET' | 'END';
+
+export type CuttingProxy = Awaited<ReturnType<typeof cuttingProxy>>;
+
+/** Numbers from 0 to 1, the same ones for the same seed. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Starts one before `target`; it ends with the test. */
+export async function cuttingProxy(t: Test, target: { host: string; port: number }) {
+  const open = new Set<[Socket, Socket]>();
+  /** What is in store for new connections: cut when the server has said so many bytes. */
+  const planned: { bytes: number; kind: CutKind }[] = [];
+  let cuts = 0;
+  const cutPair = (pair: [Socket, Socket], kind: CutKind): void => {
+    if (!open.delete(pair)) return;
+    cuts += 1;
+    for (const socket of pair) {
+      if (kind === 'RESET') socket.resetAndDestroy();
+      else socket.end(() => socket.destroy());
+    }
+  };
+  const server = createServer((client) => {
+    const plan = planned.shift();
+    const upstream = connect(target);
+    const pair: [Socket, Socket] = [client, upstream];
+    open.add(pair);
+    let said = 0;
+    for (const socket of pair) {
+      const other = socket === client ? upstream : client;
+      socket.on('error', () => undefined);
+      socket.on('close', () => { open.delete(pair); other.destroy(); });
+    }
+    client.on('data', (part) => { if (open.has(pair)) upstream.write(part); });
+    upstream.on('data', (part: Buffer) => {
+      if (!open.has(pair)) return;
+      said += part.length;
+      if (plan === undefined || said < plan.bytes) client.write(part);
+      else {
+        client.write(part.subarray(0, part.length - (said - plan.bytes)));
+        cutPair(pair, plan.kind);
+      }
+    });
+    if (plan?.bytes === 0) cutPair(pair, plan.kind);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const pair of open) for (const socket of pair) socket.destroy();
+    server.close();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    /** Connections that were cut. */
+    get cuts(): number { return cuts; },
+    /** Cuts one of those that are open, `which` from 0 to 1. */
+    cut: (which: number, kind: CutKind): void => {
+      const pair = [...open][Math.floor(which * open.size)];
+      if (pair) cutPair(pair, kind);
+    },
+    /** Cuts one that is still to come when the server has sent it this many bytes; 0: before it has said anything. */
+    cutNext: (bytes: number, kind: CutKind): void => { planned.push({ bytes, kind }); },
+    /** Nothing more is in store. */
+    calm: (): void => { planned.length = 0; },
+  };
+}

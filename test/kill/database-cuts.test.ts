@@ -1,0 +1,76 @@
+/** Connections between core and its database cut at random moments, under load: no process ends, no acknowledged job is lost. */
+import { randomInt } from 'node:crypto';
+import t from 'tap';
+import { cuttingProxy, seededRandom } from '../helpers/cutting-proxy.ts';
+import type { CuttingProxy } from '../helpers/cutting-proxy.ts';
+import { startProcesses } from '../helpers/processes.ts';
+import type { Processes } from '../helpers/processes.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+import { land, takeOff } from './flight.ts';
+
+const CUTS = 500;
+/** Cuts go on while this many jobs are submitted, and after that until there were enough. */
+const JOBS = 300;
+/** By then a connection has been told all parameters, the types of arrays and a first answer. */
+const FIRST_BYTES_MAX = 4_000;
+
+t.setTimeout(180_000);
+
+/** Cuts every few milliseconds until it is told to stop and there were enough; every third time one that is just being made. */
+async function cutAtRandom(proxy: CuttingProxy, random: () => number, wanted: () => boolean): Promise<void> {
+  while (wanted()) {
+    const kind = random() < 0.5 ? 'RESET' : 'END';
+    if (random() < 0.33) proxy.cutNext(random() < 0.25 ? 0 : Math.floor(random() * FIRST_BYTES_MAX), kind);
+    proxy.cut(random(), kind);
+    const pauseMs = random() * 80;
+    const from = performance.now();
+    await waitFor('the next cut', () => performance.now() - from >= pauseMs);
+  }
+}
+
+/** What is written in transactions of several statements, over and over. Failures are answered, never hung. */
+async function changeThings(slipway: Processes, wanted: () => boolean): Promise<Map<number, number>> {
+  const answers = new Map<number, number>();
+  for (let i = 0; wanted(); i += 1) {
+    const { status, json } = await slipway.request('POST', '/v1/templates', { name: `cut-${i}`, imageName: 'process', env: { NUMBER: String(i) } });
+    answers.set(status, (answers.get(status) ?? 0) + 1);
+    if (status === 200) await slipway.request('DELETE', `/v1/templates/${json.id}`);
+  }
+  return answers;
+}
+
+t.test('500 cuts', async (t) => {
+  const seed = Number(process.env.SLIPWAY_TEST_SEED ?? randomInt(2 ** 31));
+  t.comment(`SLIPWAY_TEST_SEED=${seed}`);
+  let proxy!: CuttingProxy;
+  const slipway = await startProcesses(t, {
+    databaseUrl: async (text) => {
+      const url = new URL(text);
+      proxy = await cuttingProxy(t, { host: url.hostname, port: Number(url.port) });
+      url.port = String(proxy.port);
+      return url.href;
+    },
+  });
+  const flight = await takeOff(t, slipway, { retryLimit: 10 });
+  const core = slipway.cores[0]!.pid;
+  let submitting = true;
+  const from = performance.now();
+  const wanted = (): boolean => (submitting || proxy.cuts < CUTS) && t.passing();
+  const cutting = cutAtRandom(proxy, seededRandom(seed), wanted);
+  const changing = changeThings(slipway, wanted);
+  await flight.submit(JOBS);
+  submitting = false;
+  await cutting;
+  proxy.calm();
+  t.comment(`${proxy.cuts} cuts in ${Math.round(performance.now() - from)} ms; templates were answered ${JSON.stringify([...await changing])}`);
+  t.equal(slipway.cores[0]!.pid, core);
+  await land(t, flight);
+  const after = await changeThings(slipway, once());
+  t.same([...after.keys()], [200], 'with the database back everything works');
+});
+
+/** True at the first call only. */
+function once(): () => boolean {
+  let calls = 0;
+  return () => { calls += 1; return calls === 1; };
+}
