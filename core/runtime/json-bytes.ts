@@ -1,0 +1,81 @@
+/** The bytes of JSON text: what each means, and small looks at some of them. */
+
+/** What kind of value a text is. */
+export type JsonKind = 'object' | 'array' | 'string' | 'other';
+
+export const QUOTE = 0x22;
+export const BACKSLASH = 0x5c;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
+export const OPEN_BRACKET = 0x5b;
+export const CLOSE_BRACKET = 0x5d;
+export const MINUS = 0x2d;
+export const ZERO = 0x30;
+export const LETTER_E = 0x65;
+export const PLUS = 0x2b;
+export const COMMA = 0x2c;
+export const POINT = 0x2e;
+export const COLON = 0x3a;
+export const LETTER_U = 0x75;
+/** Bytes of a character that is written as an escape, at most. */
+const ESCAPED_BYTES_MAX = 6;
+/** Longest name of a member that can be looked for. */
+const NAME_LENGTH_MAX = 16;
+
+/** 1: the byte needs no second look inside a string. */
+export const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH));
+export const DIGIT = bytesOf('0123456789');
+const HEX = bytesOf('0123456789abcdefABCDEF');
+const SHORT_ESCAPE = bytesOf('"\\/bfnrt');
+const LITERALS = ['true', 'false', 'null'].map((word) => Buffer.from(word));
+
+/** Kind of a value by its first byte, which must not be blank. */
+export function kindAt(text: Uint8Array, at: number): JsonKind {
+  if (text[at] === OPEN_BRACE) return 'object';
+  if (text[at] === OPEN_BRACKET) return 'array';
+  return text[at] === QUOTE ? 'string' : 'other';
+}
+
+/** Length of the escape at a backslash; 0: it is none. */
+export function escapeLength(text: Buffer, at: number): number {
+  if (at + 1 >= text.length) return 0;
+  const letter = text[at + 1]!;
+  if (SHORT_ESCAPE[letter] === 1) return 2;
+  if (letter !== LETTER_U || at + ESCAPED_BYTES_MAX > text.length) return 0;
+  for (let i = at + 2; i < at + ESCAPED_BYTES_MAX; i += 1) if (HEX[text[i]!] !== 1) return 0;
+  return ESCAPED_BYTES_MAX;
+}
+
+/** Length of the word true, false or null at a place; 0: there is none. */
+export function literalLength(text: Uint8Array, at: number): number {
+  const word = LITERALS.find((each) => each[0] === text[at]);
+  return word !== undefined && word.every((byte, i) => text[at + i] === byte) ? word.length : 0;
+}
+
+/** Which of the names stands between two places, plain or with escapes; -1: none. */
+export function nameAt(text: Buffer, names: readonly string[], start: number, end: number): number {
+  const length = end - start;
+  for (let i = 0; i < names.length; i += 1) {
+    const name = names[i]!;
+    if (name.length === length && name.charCodeAt(0) === text[start] && text.toString('latin1', start, end) === name) return i;
+  }
+  // Clients may write any character as an escape.
+  if (length > NAME_LENGTH_MAX * ESCAPED_BYTES_MAX || !hasEscape(text, start, end)) return -1;
+  return names.indexOf(JSON.parse(text.toString('utf8', start - 1, end + 1)) as string);
+}
+
+/** A blank of JSON. */
+export function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function hasEscape(text: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (text[at] === BACKSLASH) return true;
+  return false;
+}
+
+function bytesOf(characters: string): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const character of characters) table[character.charCodeAt(0)] = 1;
+  return table;
+}
