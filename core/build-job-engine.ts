@@ -33,6 +33,7 @@ import { WaitJob } from './jobs/wait-job.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import type { Sealer } from './runtime/seal.ts';
+import { SlicedWork } from './runtime/sliced-work.ts';
 import { TaskGroup } from './runtime/task-group.ts';
 import { readAttemptInput } from './store/attempt-store.ts';
 import type { Database } from './store/database.ts';
@@ -49,17 +50,22 @@ export interface JobEngineOptions {
   config: { webhookAllowPrivate: PrivateWebhooks };
 }
 
+/** Bytes that may wait to be checked, in all and of one account. */
+const CHECKS_BYTES_MAX = 256 * 1024 * 1024;
+const CHECKS_ACCOUNT_BYTES_MAX = CHECKS_BYTES_MAX / 4;
+
 /** Parts that several use cases share. */
 function buildShared(options: JobEngineOptions) {
   const { database, events, clock } = options;
   const facts = new EndpointFactsCache(database, clock);
   events.on('access', () => facts.clear());
   const tasks = new TaskGroup('job engine');
+  const checks = new SlicedWork({ name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, clock });
   const reads = new ReadJob(database);
   const waits = new WaitJob({ ...options, reads });
   const webhooks = new WebhookDeliverer({ ...options, allowPrivate: options.config.webhookAllowPrivate });
   return {
-    ...options, facts, tasks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(database, clock),
+    ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(database, clock),
     onFinal: waits.settle.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
   };
 }
@@ -117,8 +123,14 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
   const { database, sealer } = shared;
   const claims = new ClaimJobs(shared);
   const outcomes = new RecordOutcomes(shared);
-  const chunks = new RecordChunks(shared);
   const progress = new RecordProgress(shared);
+  const chunks = new RecordChunks({
+    ...shared,
+    onBroken: ({ endpointId, jobId, attempt }, error) => {
+      progress.forget({ endpointId, jobId, attempt });
+      return outcomes.record({ endpointId, jobId, attempt, kind: 'FAILED', output: undefined, error });
+    },
+  });
   const recordOutcome: AttemptCalls['recordOutcome'] = (outcome) => {
     progress.forget(outcome);
     const before = chunks.pending(outcome);

@@ -14,7 +14,8 @@ import { AccessCache } from './plugins/access-cache.ts';
 import type { CheckAccess } from './plugins/access-cache.ts';
 import { AnswerRoom } from './plugins/answer-room.ts';
 import type { GateParts } from './plugins/authenticate.ts';
-import { MemoryBudget } from './plugins/memory-budget.ts';
+import { BodyWork } from './plugins/body-work.ts';
+import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
@@ -57,18 +58,19 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   logRequests(app, clock, logger);
   readRawBodies(app, { patience: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgetOf(config.bodiesMib), clock });
   const answers = new AnswerRoom({ budget: budgetOf(config.answersMib), idleMs: config.answerIdleMs, clock });
+  const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);
   handleUnknownRoutes(app);
 
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
-  const queue: QueueParts = { jobs: core.jobs, answers, config, clock, random, logger };
+  const queue: QueueParts = { jobs: core.jobs, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
-  app.register(async (scope) => restRoutes(scope, { core, answers, config, logger, gate }));
+  app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
   const executor = new GraphqlExecutor(config.coreAddresses, clock);
-  app.register(async (scope) => graphqlRoutes(scope, { executor, answers, gate, logger }));
+  app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
   return {
     async start() {
@@ -90,7 +92,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
 }
 
 function budgetOf(mib: number): MemoryBudget {
-  return new MemoryBudget({ bytesMax: mib * MIB, accountBytesMax: mib * MIB / ACCOUNT_SHARE });
+  return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: mib * MIB / ACCOUNT_SHARE });
 }
 
 function buildApp(config: FacadeConfig): FastifyInstance {

@@ -6,9 +6,11 @@ import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
 import { startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
+import { SlicedWork } from '../core/runtime/sliced-work.ts';
 import type { Hello } from '../proto/gen/slipway/v1/agent_service.ts';
 import { buildAttempts } from './attempts/build-attempts.ts';
 import type { AttemptParts } from './attempts/build-attempts.ts';
+import { bodyRoom } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { takeDataFolder } from './data-folder.ts';
@@ -74,7 +76,9 @@ class BuiltAgent implements Agent {
     this.#users = new WorkerUsers(config.workerUser, config.dataDir, logger);
     this.#parts = buildAttempts({ config, logger, clock, random, starter: this.#buildStarter() });
     this.#pods = this.#buildPods();
-    const bridgeParts = { ...this.#parts, clock, random, logger, stopping: this.#stopping.signal };
+    // What waits for its work is bounded by the room for bodies, and a result must not be refused.
+    const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
+    const bridgeParts = { ...this.#parts, bodies: bodyRoom(), work, clock, random, logger, stopping: this.#stopping.signal };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#archive, logger });
     this.#services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];

@@ -64,7 +64,9 @@ export class SessionInbox {
       const id = attemptId(key);
       const before = this.#chunkTails.get(id);
       const chunk = { ...key, number, output, metrics };
-      const write = this.#write(output.length + (metrics?.length ?? 0), () => this.#options.attempts.appendChunk(chunk));
+      const write = this.#write(output.length + (metrics?.length ?? 0), async () => {
+        if (await this.#options.attempts.appendChunk(chunk) === 'refused') this.#options.outbox.stop(ref!, 'it streamed a value that is not JSON');
+      });
       const tail = Promise.all([before, write]).then(() => {
         if (this.#chunkTails.get(id) === tail) this.#chunkTails.delete(id);
         if (!this.#ended.signal.aborted) this.#options.outbox.ackChunk(key, ref!, number);

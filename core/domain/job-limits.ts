@@ -7,6 +7,8 @@ const MIB = 1024 * 1024;
 export const PAYLOAD_BYTES_MAX: Record<SubmitKind, number> = { ASYNC: 10 * MIB, SYNC: 20 * MIB };
 /** Deepest nesting of an input. */
 export const INPUT_DEPTH_MAX = 256;
+/** Largest s3Config in bytes, as a message: it is sealed in one piece. */
+export const S3_CONFIG_BYTES_MAX = 64 * 1024;
 /** Longest Idempotency-Key in characters. */
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 /** Longest wait of a caller in milliseconds. */

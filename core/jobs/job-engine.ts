@@ -102,13 +102,16 @@ export interface AttemptCalls {
    */
   claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]>;
   /**
-   * Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. 'stale': nothing changed,
-   * somebody was first.
+   * Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. An output that is no JSON makes
+   * the job FAILED. 'stale': nothing changed, somebody was first.
    */
   recordOutcome(outcome: AttemptOutcome): Promise<'recorded' | 'stale'>;
-  /** Stores a chunk; resolves after the commit. A chunk of an attempt that is not current is dropped silently. */
-  appendChunk(chunk: AttemptChunk): Promise<void>;
-  /** Shows a progress value; only the latest counts. Bounded and lossy by design. */
+  /**
+   * Stores a chunk; resolves after the commit. A chunk of an attempt that is not current is dropped silently. 'refused': it is no JSON, and its
+   * job is FAILED now; the attempt is of no use any more.
+   */
+  appendChunk(chunk: AttemptChunk): Promise<'stored' | 'refused'>;
+  /** Shows a progress value; only the latest counts. Bounded and lossy by design: one that is no JSON is dropped too. */
   recordProgress(key: AttemptKey, output: Buffer): void;
   /**
    * Loses all attempts of a machine, or of one of its workers, that are not in `held`; resolves after the commit with their number. For a

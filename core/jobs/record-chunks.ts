@@ -2,10 +2,12 @@
 import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import { appendChunks } from '../store/chunk-store.ts';
 import type { Database } from '../store/database.ts';
 import { persist } from '../store/transient.ts';
+import { faultOfChunk } from './check-json.ts';
 import type { JobEvents, JobKey } from './job-events.ts';
 import type { AttemptChunk } from './job-engine.ts';
 import type { AttemptKey } from './slots.ts';
@@ -14,6 +16,10 @@ import type { AttemptKey } from './slots.ts';
 export interface RecordChunksOptions {
   database: Database;
   events: JobEvents;
+  /** Checks of what users send, by account. */
+  checks: SlicedWork;
+  /** A chunk cannot be shown, and its job must not go on without it. Resolves after the commit. */
+  onBroken(chunk: AttemptChunk, fault: string): Promise<unknown>;
   tasks: TaskGroup;
   clock: Clock;
   random: Random;
@@ -45,18 +51,34 @@ export class RecordChunks {
   }
 
   /** See AttemptCalls.appendChunk. OverloadError: too much waits already; say it again later. */
-  append(chunk: AttemptChunk): Promise<void> {
+  append(chunk: AttemptChunk): Promise<'stored' | 'refused'> {
     const name = nameOf(chunk);
-    const stored = this.#budget.hold(bytesOf(chunk), () => this.#batcher.add(chunk));
+    const before = this.pending(chunk);
+    const result = this.#budget.hold(bytesOf(chunk), () => this.#checkAndStore(chunk, before));
+    const stored = result.then(() => undefined);
     this.#pending.set(name, stored);
     const forget = (): void => { if (this.#pending.get(name) === stored) this.#pending.delete(name); };
     stored.then(forget, forget);
-    return stored;
+    return result;
   }
 
   /** Resolves when all chunks of an attempt that were given before are stored or have failed; undefined: there are none. */
   pending(key: AttemptKey): Promise<void> | undefined {
     return this.#pending.get(nameOf(key))?.catch(() => {});
+  }
+
+  async #checkAndStore(chunk: AttemptChunk, before: Promise<void> | undefined): Promise<'stored' | 'refused'> {
+    const { checks, onBroken } = this.#options;
+    // By endpoint, which never has to be asked for: a reader must never get a chunk before the one in front of it, and an owner's work keeps its order.
+    const checked = checks.run(chunk.endpointId, bytesOf(chunk), faultOfChunk(chunk));
+    const fault = checked instanceof Promise ? await checked : checked;
+    if (fault === undefined) {
+      await this.#batcher.add(chunk);
+      return 'stored';
+    }
+    await before;
+    await onBroken(chunk, fault);
+    return 'refused';
   }
 
   async #flush(chunks: readonly AttemptChunk[]): Promise<undefined[]> {

@@ -8,11 +8,13 @@ import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Database } from '../store/database.ts';
 import { recordOutcomes } from '../store/outcome-store.ts';
 import type { OutcomeEntry, Settled } from '../store/outcome-store.ts';
 import { isTransient, persist } from '../store/transient.ts';
+import { soundOutcome } from './check-json.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { JobEvents } from './job-events.ts';
 import type { AttemptOutcome } from './job-engine.ts';
@@ -26,6 +28,8 @@ export interface RecordOutcomesOptions {
   cursors: QueueCursors;
   gate: QueueGate;
   events: JobEvents;
+  /** Checks of what users send, by account. */
+  checks: SlicedWork;
   tasks: TaskGroup;
   /** Hears of every job that became final, with its output, before anybody else. */
   onFinal(job: Job): void;
@@ -37,6 +41,7 @@ export interface RecordOutcomesOptions {
 }
 
 type Verdict = 'recorded' | 'stale';
+type Rules = RetryRules & { accountId: string };
 
 const BATCH_ITEMS_MAX = 500;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
@@ -45,7 +50,7 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 /** A batch that has failed for this many milliseconds is told of, and again after as many more. */
 const WARN_PERIOD_MS = 5_000;
 /** Rules of an endpoint that was deleted: its jobs are being deleted too. */
-const NO_RETRIES: RetryRules = { retryLimit: 0, retryHandlerErrors: false };
+const NO_RETRIES: Rules = { retryLimit: 0, retryHandlerErrors: false, accountId: '' };
 
 /** See the file's first line. */
 export class RecordOutcomes {
@@ -69,15 +74,16 @@ export class RecordOutcomes {
   async record(outcome: AttemptOutcome): Promise<Verdict> {
     const known = this.#rules(outcome.endpointId);
     const rules = known instanceof Promise ? await known : known;
-    const entry = entryOf(outcome, rules);
+    const checked = this.#options.checks.run(rules.accountId, outcome.output?.length ?? 0, soundOutcome(outcome));
+    const entry = entryOf(checked instanceof Promise ? await checked : checked, rules);
     return await this.#budget.hold(entry.output?.length ?? 0, () => this.#batcher.add(entry));
   }
 
-  #rules(endpointId: string): RetryRules | Promise<RetryRules> {
+  #rules(endpointId: string): Rules | Promise<Rules> {
     const { facts, clock, random, tasks } = this.#options;
     const known = facts.get(endpointId);
     if (!(known instanceof Promise)) return known;
-    const read = async (): Promise<RetryRules> => await facts.get(endpointId);
+    const read = async (): Promise<Rules> => await facts.get(endpointId);
     return known.catch(() => persist(read, { clock, random, forMs: Infinity, signal: tasks.signal })).catch((error: unknown) => {
       if (error instanceof DomainError) return NO_RETRIES;
       throw error;

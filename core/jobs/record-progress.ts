@@ -2,15 +2,19 @@
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import { showProgress } from '../store/chunk-store.ts';
 import type { ProgressEntry } from '../store/chunk-store.ts';
 import type { Database } from '../store/database.ts';
+import { isShowable } from './check-json.ts';
 import type { AttemptKey } from './slots.ts';
 
 /** What showing progress needs. */
 export interface RecordProgressOptions {
   database: Database;
+  /** Checks of what users send, by account. */
+  checks: SlicedWork;
   tasks: TaskGroup;
   clock: Clock;
   logger: Logger;
@@ -27,6 +31,8 @@ const PAUSE_MS = 50;
 export class RecordProgress {
   readonly #options: RecordProgressOptions;
   readonly #waiting = new Map<string, ProgressEntry>();
+  /** Latest values that are being checked, by attempt. */
+  readonly #checking = new Map<string, Buffer>();
   #bytes = 0;
   #running = false;
 
@@ -34,9 +40,26 @@ export class RecordProgress {
     this.#options = options;
   }
 
-  /** Takes the latest value of an attempt. */
+  /** Takes the latest value of an attempt. One that is not JSON is dropped. */
   show(key: AttemptKey, output: Buffer): void {
     this.forget(key);
+    const checked = this.#options.checks.run(key.endpointId, output.length, isShowable(output));
+    if (checked instanceof Promise) this.#showWhenChecked(key, output, checked);
+    else if (checked) this.#show(key, output);
+  }
+
+  #showWhenChecked(key: AttemptKey, output: Buffer, checked: Promise<boolean>): void {
+    const name = nameOf(key);
+    this.#checking.set(name, output);
+    void checked.catch(() => false).then((isSound) => {
+      // A later value, or the end of the attempt, has come meanwhile.
+      if (this.#checking.get(name) !== output) return;
+      this.#checking.delete(name);
+      if (isSound) this.#show(key, output);
+    });
+  }
+
+  #show(key: AttemptKey, output: Buffer): void {
     if (this.#waiting.size >= WAITING_MAX || this.#bytes + output.length > WAITING_BYTES_MAX) return;
     const { endpointId, jobId, attempt } = key;
     this.#waiting.set(nameOf(key), { endpointId, jobId, attempt, output });
@@ -48,6 +71,7 @@ export class RecordProgress {
 
   /** Drops what waits for an attempt that has ended. */
   forget(key: AttemptKey): void {
+    this.#checking.delete(nameOf(key));
     const earlier = this.#waiting.get(nameOf(key));
     if (!earlier) return;
     this.#waiting.delete(nameOf(key));

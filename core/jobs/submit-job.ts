@@ -4,13 +4,14 @@ import type { Job } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Random } from '../runtime/clock.ts';
+import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { Database } from '../store/database.ts';
 import { insertKeyedJob } from '../store/idempotency-store.ts';
 import type { NewJob } from '../store/insert-store.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { Submission } from './job-engine.ts';
-import { hashSubmission, prepareJob } from './prepare-job.ts';
-import type { KeyHashes, PrepareOptions } from './prepare-job.ts';
+import { prepareJob } from './prepare-job.ts';
+import type { KeyHashes, PreparedJob, PrepareOptions } from './prepare-job.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { ReadJob } from './read-job.ts';
 import type { SubmitBatch } from './submit-batch.ts';
@@ -22,14 +23,9 @@ export interface SubmitJobOptions extends PrepareOptions {
   gate: QueueGate;
   batch: SubmitBatch;
   reads: ReadJob;
+  /** Checks of what users send, by account. */
+  checks: SlicedWork;
   random: Random;
-}
-
-/** A checked submission that is not stored yet. */
-export interface PreparedJob {
-  job: NewJob;
-  /** Undefined: it carries no Idempotency-Key. */
-  hashes: KeyHashes | undefined;
 }
 
 /** Jobs and bytes of one insert, inserts at once, jobs and bytes that may wait. */
@@ -58,16 +54,16 @@ export class SubmitJob {
     });
   }
 
-  /** Checks a submission. All its refusals come from here. */
+  /** Checks a submission. All its refusals come from here. OverloadError: too much of its account waits to be checked. */
   async prepare(submission: Submission): Promise<PreparedJob> {
-    const { facts, gate } = this.#options;
+    const { facts, gate, checks } = this.#options;
     const known = facts.get(submission.endpointId);
     const endpoint = known instanceof Promise ? await known : known;
-    const job = prepareJob(submission, endpoint, this.#options);
-    const hashes = submission.idempotencyKey === '' ? undefined : hashSubmission(submission);
+    const checked = checks.run(endpoint.accountId, submission.input.length, prepareJob(submission, endpoint, this.#options));
+    const prepared = checked instanceof Promise ? await checked : checked;
     const admitted = gate.admit(endpoint);
     if (admitted) await admitted;
-    return { job, hashes };
+    return prepared;
   }
 
   /** Stores a prepared job; resolves with it, or with the one that its id or key made earlier, after the commit. */

@@ -12,10 +12,7 @@ import type { JsonKind } from './json-bytes.ts';
 import type { Work } from './sliced-work.ts';
 
 /** Where a value stands in the text: [start, end), without blanks around it. */
-export interface JsonSpan {
-  start: number;
-  end: number;
-}
+type Span = { start: number; end: number };
 
 /** Why a text is not JSON. `at`: the first byte that cannot be; the text's length when it ends too early. */
 export interface JsonFault {
@@ -45,7 +42,7 @@ const STEP_BYTES = 16 * 1024;
 export class JsonScan {
   readonly #text: Buffer;
   readonly #names: readonly string[];
-  readonly #spans: (JsonSpan | undefined)[] = [];
+  readonly #spans: (Span | undefined)[] = [];
   /** Where the first value starts. */
   #start = 0;
   #at = 0;
@@ -59,7 +56,8 @@ export class JsonScan {
   #keyStart = 0;
   /** The member whose value comes next is this one of `#names`; -1: none of them. */
   #wanted = -1;
-  #wantedStart = 0;
+  #itemStart = 0;
+  #firstItem: Span | undefined;
   #values = 0;
   #items = 0;
   #fault: JsonFault | undefined;
@@ -95,6 +93,11 @@ export class JsonScan {
     return kindAt(this.#text, this.#start);
   }
 
+  /** The bytes of the first element or member's value of the outermost array or object, once it has ended; a view. */
+  get firstItem(): Buffer | undefined {
+    return this.#firstItem && this.#text.subarray(this.#firstItem.start, this.#firstItem.end);
+  }
+
   /** The bytes of a member of the outermost object, which must have ended: a view, not a copy. The last of its name, as JSON.parse has it. */
   member(name: string): Buffer | undefined {
     const span = this.#spans[this.#names.indexOf(name)];
@@ -106,8 +109,10 @@ export class JsonScan {
     const text = this.#text;
     const until = this.#checkUtf8(this.#at + bytes);
     while (this.#at < until && !this.#fault) this.#token(text[this.#at]!, until);
-    if (this.#at < text.length && !this.#fault) return false;
-    if (!this.#fault) this.#end();
+    if (this.#fault) return true;
+    if (this.#at < text.length) return false;
+    if (this.#state >= INTEGER) this.#valueEnded();
+    if (this.#state !== AFTER_VALUE || this.#depth > 0) this.#refuse();
     return true;
   }
 
@@ -171,7 +176,7 @@ export class JsonScan {
     if (this.#depth === 0) this.#start = this.#at;
     else if (this.#depth === 1) {
       this.#items += 1;
-      this.#wantedStart = this.#at;
+      this.#itemStart = this.#at;
     }
     if (byte === QUOTE) {
       this.#at += 1;
@@ -207,8 +212,10 @@ export class JsonScan {
 
   #valueEnded(): void {
     this.#state = AFTER_VALUE;
-    if (this.#wanted < 0 || this.#depth !== 1) return;
-    this.#spans[this.#wanted] = { start: this.#wantedStart, end: this.#at };
+    if (this.#depth !== 1) return;
+    if (this.#items === 1) this.#firstItem = { start: this.#itemStart, end: this.#at };
+    if (this.#wanted < 0) return;
+    this.#spans[this.#wanted] = { start: this.#itemStart, end: this.#at };
     this.#wanted = -1;
   }
 
@@ -277,11 +284,6 @@ export class JsonScan {
     if (!DIGIT[this.#text[firstDigit]!]) return this.#refuse(firstDigit);
     this.#at = firstDigit + 1;
     this.#state = state;
-  }
-
-  #end(): void {
-    if (this.#state >= INTEGER) this.#valueEnded();
-    if (this.#state !== AFTER_VALUE || this.#depth > 0) this.#refuse(this.#text.length);
   }
 
   #refuse(at = this.#at): void {

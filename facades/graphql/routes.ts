@@ -1,14 +1,15 @@
 /** POST /graphql (spec.md 4.4, compat.md 4.1): key from the query or the header, the document bounded, errors as clients expect them. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AnswerRoom } from '../plugins/answer-room.ts';
 import { graphqlGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import type { BodyWork } from '../plugins/body-work.ts';
 import { handleErrors } from '../plugins/error-handler.ts';
 import type { ErrorShape } from '../plugins/error-handler.ts';
-import { isPlainObject, parseJson } from '../plugins/json-body.ts';
+import { isPlainObject, parseSettings } from '../plugins/json-body.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { InvalidDocument } from './executor.ts';
 import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
@@ -33,6 +34,7 @@ interface Answer {
 export interface GraphqlParts {
   executor: GraphqlExecutor;
   answers: AnswerRoom;
+  bodies: BodyWork;
   gate: GateParts;
   logger: Logger;
 }
@@ -42,12 +44,13 @@ export const graphqlErrorShape: ErrorShape = ({ text, code }) => ({ errors: [{ m
 
 /** Adds the route. */
 export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): Promise<void> {
-  const { executor, answers, gate, logger } = parts;
+  const { executor, answers, bodies, gate, logger } = parts;
   handleErrors(app, graphqlErrorShape, logger);
   const shared = new SharedReads<Answer>();
   app.post('/graphql', { onRequest: graphqlGate(gate, BODY_BYTES_MAX) }, async (request, reply) => {
     const { apiKey, accountId } = request.caller;
-    const asked = readRequest(request);
+    const bytes = bodyBytes(request.body);
+    const asked = readRequest(await bodies.run(accountId, bytes.length, parseSettings(bytes)));
     const key = JSON.stringify([apiKey, textOf(asked)]);
     try {
       const { reads, run } = await executor.prepare(asked);
@@ -63,9 +66,7 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
   });
 }
 
-function readRequest(request: FastifyRequest): GraphqlRequest {
-  const body = parseJson(bodyBytes(request.body));
-  if (!isPlainObject(body)) throw new CoreError('INVALID_REQUEST', 'The body must be a JSON object.');
+function readRequest(body: Record<string, unknown>): GraphqlRequest {
   const { query, variables, operationName } = body;
   if (typeof query !== 'string') throw new CoreError('INVALID_REQUEST', 'The body must have a member "query" that is a string.');
   if (variables !== undefined && variables !== null && !isPlainObject(variables)) throw new CoreError('INVALID_REQUEST', '"variables" must be an object.');

@@ -1,7 +1,8 @@
 /** Turns an OpenAI request into the job input that OpenAI-speaking workers expect (compat.md 1.10). */
+import type { Work } from '../../core/runtime/sliced-work.ts';
 import { INPUT_DEPTH_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { parseJsonObject } from '../plugins/json-body.ts';
+import { scanObject } from '../plugins/json-body.ts';
 
 /** A job to submit. */
 export interface OpenaiRequest {
@@ -13,15 +14,16 @@ export interface OpenaiRequest {
 
 const ROUTE_FORM = /^\/[A-Za-z0-9_\-./:@]{1,255}$/;
 const CLOSE = Buffer.from('}');
+const TRUE = Buffer.from('true');
 
 /** Reads a request. `path` is what follows /openai; `body` is undefined for GET. Throws CoreError. */
-export function readOpenaiRequest(path: string, body: Buffer | undefined): OpenaiRequest {
+export function* readOpenaiRequest(path: string, body: Buffer | undefined): Work<OpenaiRequest> {
   const route = `/${path.replace(/^\/+/, '')}`;
   if (!ROUTE_FORM.test(route)) throw new CoreError('NOT_FOUND', 'There is no such OpenAI route.');
   if (body === undefined) return { input: Buffer.from(`{"openai_route":${JSON.stringify(route)}}`), streaming: false };
-  const { values, raw } = parseJsonObject(body);
+  const scan = yield* scanObject(body, ['stream']);
   // One level is added around the body.
-  if (raw.depth + 1 > INPUT_DEPTH_MAX) throw new CoreError('INVALID_INPUT', `The body is nested more than ${INPUT_DEPTH_MAX - 1} deep.`);
+  if (scan.depth + 1 > INPUT_DEPTH_MAX) throw new CoreError('INVALID_INPUT', `The body is nested more than ${INPUT_DEPTH_MAX - 1} deep.`);
   const head = Buffer.from(`{"openai_route":${JSON.stringify(route)},"openai_input":`);
-  return { input: Buffer.concat([head, body, CLOSE]), streaming: values['stream'] === true };
+  return { input: Buffer.concat([head, body, CLOSE]), streaming: scan.member('stream')?.equals(TRUE) ?? false };
 }

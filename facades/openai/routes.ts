@@ -27,16 +27,19 @@ export function openaiRoutes(app: FastifyInstance, parts: QueueParts, gate: Gate
 function openai(parts: QueueParts): QueueHandler {
   return async (request, reply) => {
     const live = new LiveResponse(reply);
-    const { job, streaming } = prepare(parts, request, reply, live);
+    const { job, streaming } = await prepare(parts, request, reply, live);
     return streaming ? answerStream(job, live, reply, parts.clock) : answerWhole(job, reply);
   };
 }
 
 /** Apart, so that a large body is held no longer than it takes to store it. */
-function prepare(parts: QueueParts, request: FastifyRequest, reply: FastifyReply, live: LiveResponse): { job: OpenaiJob; streaming: boolean } {
+async function prepare(
+  parts: QueueParts, request: FastifyRequest, reply: FastifyReply, live: LiveResponse,
+): Promise<{ job: OpenaiJob; streaming: boolean }> {
   const path = (request.params as { '*': string })['*'];
-  const { input, streaming } = readOpenaiRequest(path, request.method === 'GET' ? undefined : bodyBytes(request.body));
-  const { apiKey } = request.caller;
+  const body = request.method === 'GET' ? undefined : bodyBytes(request.body);
+  const { apiKey, accountId } = request.caller;
+  const { input, streaming } = await parts.bodies.run(accountId, body?.length ?? 0, readOpenaiRequest(path, body));
   const hold: OpenaiJobOptions['hold'] = (reading) => parts.answers.hold(request, reply, reading);
   const job = new OpenaiJob(parts, { apiKey, endpointId: endpointIdOf(request), input, live, hold, onStored: () => dropBody(request) });
   return { job, streaming };

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type { MemoryBudget, MemoryPlace } from './memory-budget.ts';
+import type { MemoryBudget, MemoryPlace } from '../../core/runtime/memory-budget.ts';
 import { TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
 
@@ -105,7 +105,7 @@ class Hold {
     });
     // Nobody waits for it where there was room at once.
     this.granted.catch(nothing);
-    this.#place = options.budget.acquire(accountId, Math.min(bytes, options.budget.accountBytesMax), () => {
+    this.#place = options.budget.acquire(accountId, Math.min(bytes, options.budget.ownerBytesMax), () => {
       this.#isGranted = true;
       this.#grant();
     });

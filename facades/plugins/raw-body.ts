@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type { MemoryBudget, MemoryPlace } from './memory-budget.ts';
+import type { MemoryBudget, MemoryPlace } from '../../core/runtime/memory-budget.ts';
 import { SlowBody, TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
 

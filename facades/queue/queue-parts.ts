@@ -7,12 +7,14 @@ import type { FacadeConfig } from '../config.ts';
 import type { JobCalls } from '../core-client/job-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { AnswerRoom } from '../plugins/answer-room.ts';
+import type { BodyWork } from '../plugins/body-work.ts';
 import { isId } from '../plugins/authenticate.ts';
 
 /** Parts handed to every queue route. */
 export interface QueueParts {
   jobs: JobCalls;
   answers: AnswerRoom;
+  bodies: BodyWork;
   config: FacadeConfig;
   clock: Clock;
   random: Random;

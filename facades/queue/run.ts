@@ -7,9 +7,10 @@ import type { QueueHandler, QueueParts } from './queue-parts.ts';
 import { readSubmission } from './submission.ts';
 
 /** The route. */
-export function run({ jobs, random }: QueueParts): QueueHandler {
+export function run({ jobs, bodies, random }: QueueParts): QueueHandler {
   return async (request, reply) => {
-    const submission = readSubmission(bodyBytes(request.body), request.headers['idempotency-key']);
+    const body = bodyBytes(request.body);
+    const submission = await bodies.run(request.caller.accountId, body.length, readSubmission(body, request.headers['idempotency-key']));
     const job = await jobs.submit(request.caller.apiKey, {
       ...submission,
       endpointId: endpointIdOf(request),

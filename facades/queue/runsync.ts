@@ -15,15 +15,16 @@ import { readSubmission } from './submission.ts';
 /** The route. */
 export function runsync(parts: QueueParts): QueueHandler {
   return async (request, reply) => {
-    const job = await holdJob(parts, request, reply, () => whileConnected(reply, submit(parts, request)));
+    const job = await holdJob(parts, request, reply, async () => whileConnected(reply, await submit(parts, request)));
     return sendJson(reply, isFinal(job.state) ? presentJob(job) : presentReceipt(job.id, publicStatus(job.state)));
   };
 }
 
 /** Apart, so that a large input is held no longer than it takes to store it. */
-function submit({ jobs, random }: QueueParts, request: FastifyRequest): OpenCall<Job> {
+async function submit({ jobs, bodies, random }: QueueParts, request: FastifyRequest): Promise<OpenCall<Job>> {
   const waitMs = runsyncWaitMs(request.query);
-  const submission = readSubmission(bodyBytes(request.body), request.headers['idempotency-key']);
+  const body = bodyBytes(request.body);
+  const submission = await bodies.run(request.caller.accountId, body.length, readSubmission(body, request.headers['idempotency-key']));
   return jobs.submitAndWait(request.caller.apiKey, {
     ...submission,
     endpointId: endpointIdOf(request),

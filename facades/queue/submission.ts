@@ -4,11 +4,13 @@
  */
 import type { JobPolicy, S3Config } from '../../proto/gen/slipway/v1/job.ts';
 import type { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
-import { rawMember } from '../../core/runtime/raw-json.ts';
+import { kindAt } from '../../core/runtime/json-bytes.ts';
+import type { JsonScan } from '../../core/runtime/json-scan.ts';
+import type { Work } from '../../core/runtime/sliced-work.ts';
 import { IDEMPOTENCY_KEY_LENGTH_MAX, INPUT_DEPTH_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
-import { isPlainObject, parseJsonObject } from '../plugins/json-body.ts';
+import { isPlainObject, scanObject } from '../plugins/json-body.ts';
 
 /** What the client's body and headers decide; the route adds the rest. */
 export type Submission = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
@@ -16,29 +18,42 @@ export type Submission = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' |
 /** Control characters have no place in addresses, names and keys, and PostgreSQL refuses NUL. */
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
+const MEMBERS = ['input', 'webhook', 'webhookV2', 'policy', 's3Config'];
+/** Longest text of a member other than `input` in bytes. */
+const SETTING_BYTES_MAX = 16 * 1024;
+
 /** Reads a submission; throws CoreError. `idempotencyKey` is the Idempotency-Key header as Node gives it. */
-export function readSubmission(body: Buffer, idempotencyKey: string | string[] | undefined): Submission {
-  const { values, raw } = parseJsonObject(body);
-  const input = rawMember(body, raw, 'input');
-  if (input === undefined || !isPlainObject(values['input'])) {
+export function* readSubmission(body: Buffer, idempotencyKey: string | string[] | undefined): Work<Submission> {
+  const scan = yield* scanObject(body, MEMBERS);
+  const input = scan.member('input');
+  if (input === undefined || kindAt(input, 0) !== 'object') {
     throw new CoreError('INVALID_INPUT', 'The body must have a member "input" that is a JSON object.');
   }
   // The outer object counts one.
-  if (raw.depth > INPUT_DEPTH_MAX + 1) throw new CoreError('INVALID_INPUT', `"input" is nested more than ${INPUT_DEPTH_MAX} deep.`);
+  if (scan.depth > INPUT_DEPTH_MAX + 1) throw new CoreError('INVALID_INPUT', `"input" is nested more than ${INPUT_DEPTH_MAX} deep.`);
   return {
     input,
-    webhook: readWebhook(values),
-    policy: readPolicy(values['policy']),
-    s3Config: readS3Config(values['s3Config']),
+    webhook: readWebhook(scan),
+    policy: readPolicy(setting(scan, 'policy', 'INVALID_POLICY')),
+    s3Config: readS3Config(setting(scan, 's3Config', 'INVALID_REQUEST')),
     idempotencyKey: readIdempotencyKey(idempotencyKey),
   };
 }
 
-function readWebhook(values: Record<string, unknown>): string {
-  const webhook = values['webhook'];
+/** The value of a member; undefined: there is none. */
+function setting(scan: JsonScan, name: string, reason: Reason): unknown {
+  const text = scan.member(name);
+  if (text === undefined) return undefined;
+  if (text.length > SETTING_BYTES_MAX) throw new CoreError(reason, `"${name}" has ${text.length} bytes, but may have ${SETTING_BYTES_MAX}.`);
+  return JSON.parse(text.toString('utf8')) as unknown;
+}
+
+function readWebhook(scan: JsonScan): string {
+  const webhook = setting(scan, 'webhook', 'INVALID_WEBHOOK');
   if (webhook !== undefined && webhook !== null) return text(webhook, '"webhook"', 'INVALID_WEBHOOK');
   // Meaning unpublished: the same as `webhook`, and never a reason to refuse.
-  const second = values['webhookV2'];
+  if ((scan.member('webhookV2')?.length ?? 0) > SETTING_BYTES_MAX) return '';
+  const second = setting(scan, 'webhookV2', 'INVALID_WEBHOOK');
   return typeof second === 'string' && !CONTROL.test(second) ? second : '';
 }
 

@@ -7,6 +7,7 @@ import type { CoreClient } from '../core-client/core-client.ts';
 import type { AnswerRoom } from '../plugins/answer-room.ts';
 import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
+import type { BodyWork } from '../plugins/body-work.ts';
 import { handleErrors, restErrorShape } from '../plugins/error-handler.ts';
 import { BillingRecord, VolumeBillingRecord } from './billing/billing-schemas.ts';
 import { endpointBilling } from './billing/endpoint-billing.ts';
@@ -53,6 +54,7 @@ import { NetworkVolumeCreateInput, NetworkVolumeRecord, NetworkVolumeUpdateInput
 export interface RestSurface {
   core: CoreClient;
   answers: AnswerRoom;
+  bodies: BodyWork;
   config: FacadeConfig;
   logger: Logger;
   gate: GateParts;
@@ -73,7 +75,7 @@ const ROUTES = [
 ];
 
 /** Adds the REST routes. */
-export async function restRoutes(plain: FastifyInstance, { core, answers, config, logger, gate }: RestSurface): Promise<void> {
+export async function restRoutes(plain: FastifyInstance, { core, answers, bodies, config, logger, gate }: RestSurface): Promise<void> {
   const app: RestApp = plain.withTypeProvider<TypeBoxTypeProvider>();
   handleErrors(plain, restErrorShape, logger);
   answers.refuseWithoutRoom(plain);
@@ -81,6 +83,6 @@ export async function restRoutes(plain: FastifyInstance, { core, answers, config
   for (const shape of SHAPES) app.addSchema(shape);
   openapi(app);
   await docsPage(app);
-  const parts: RestParts = { core, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson };
+  const parts: RestParts = { core, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies) };
   for (const add of ROUTES) add(app, parts);
 }

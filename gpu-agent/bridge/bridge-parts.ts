@@ -1,6 +1,8 @@
 /** What the bridge's routes work with. */
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { MemoryBudget } from '../../core/runtime/memory-budget.ts';
+import type { SlicedWork } from '../../core/runtime/sliced-work.ts';
 import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { AttemptTable } from '../attempts/attempt-table.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
@@ -20,6 +22,10 @@ export interface BridgeParts {
   chunks: ChunkLog;
   outbox: Outbox;
   reporter: WorkerReporter;
+  /** Room for the bodies that workers send, by worker. */
+  bodies: MemoryBudget;
+  /** Work on these bodies, by endpoint. */
+  work: SlicedWork;
   clock: Clock;
   random: Random;
   logger: Logger;

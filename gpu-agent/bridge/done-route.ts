@@ -23,7 +23,8 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
 
 async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
   attempt.named(parts.clock.monotonicMs());
-  const result = interpretResult(body);
+  const result = await parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
+  if (attempt.phase === 'ended') return;
   if (result.kind === 'ignored') {
     parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: result.why }, 'progress value dropped');
   } else if (result.kind === 'progress') {

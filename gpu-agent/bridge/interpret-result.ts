@@ -1,7 +1,10 @@
 /** What a job-done body means: the table of compat.md 2.6.2 as one pure function. The output travels on byte for byte. */
-import { isUtf8 } from 'node:buffer';
-import { rawMember, scanRawObject } from '../../core/runtime/raw-json.ts';
+import { kindAt } from '../../core/runtime/json-bytes.ts';
+import { scanJson } from '../../core/runtime/json-scan.ts';
+import type { JsonScan } from '../../core/runtime/json-scan.ts';
+import type { Work } from '../../core/runtime/sliced-work.ts';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { cutText } from './split-chunk.ts';
 
 /** A body as it arrived; an oversized one was read to its end and dropped. */
 export type ResultBody = { bytes: Buffer } | { oversizeBytes: number };
@@ -14,38 +17,36 @@ export type Result =
   | { kind: 'completed'; output: Buffer | undefined; refresh: boolean }
   | { kind: 'failed'; output: Buffer | undefined; error: string; refresh: boolean };
 
-/** Longest error text in characters. Longer ones are cut, so that an error always fits into one message. */
-const ERROR_LENGTH_MAX = 64 * 1024;
+/** Longest error in bytes of its JSON text. Longer ones are cut, so that an error always fits into one message. */
+const ERROR_BYTES_MAX = 64 * 1024;
+/** No status word that means something is longer, however it is spelled. */
+const STATUS_BYTES_MAX = 128;
 const NULL = Buffer.from('null');
+const TRUE = Buffer.from('true');
 
 /** Reads a result. Never throws: whatever cannot be used makes the job FAILED with a text that says why. */
-export function interpretResult(body: ResultBody): Result {
+export function* interpretResult(body: ResultBody): Work<Result> {
   if ('oversizeBytes' in body) return failed(tooLarge(body.oversizeBytes));
-  const text = body.bytes;
-  const parsed = parseObject(text);
-  if (typeof parsed === 'string') return failed(parsed);
-  const scan = scanRawObject(text);
-  const output = rawMember(text, scan, 'output');
-  const refresh = parsed.stopPod === true;
-  if (parsed.status === 'IN_PROGRESS') return progress(output);
+  const scan = yield* scanJson(body.bytes, ['output', 'error', 'status', 'stopPod']);
+  const fault = faultOf(scan);
+  if (fault !== undefined) return failed(fault);
+  const output = scan.member('output');
+  const refresh = scan.member('stopPod')?.equals(TRUE) ?? false;
+  if (isProgress(scan.member('status'))) return progress(output);
   if (output && output.length > OUTPUT_BYTES_MAX) return { ...failed(tooLarge(output.length)), refresh };
-  if (isNonEmpty(parsed.error)) {
-    return { kind: 'failed', output, error: errorText(parsed.error, rawMember(text, scan, 'error')), refresh };
-  }
+  const error = scan.member('error');
+  if (error && (yield* isNonEmpty(error))) return { kind: 'failed', output, error: errorText(error), refresh };
   return { kind: 'completed', output, refresh };
 }
 
 /** Reads a job-stream body: the yielded value and its metrics, or why it cannot be used. */
-export function interpretChunk(body: ResultBody): { output: Buffer; metrics: Buffer | undefined } | { why: string } {
+export function* interpretChunk(body: ResultBody): Work<{ output: Buffer; metrics: Buffer | undefined } | { why: string }> {
   if ('oversizeBytes' in body) return { why: tooLarge(body.oversizeBytes) };
-  const parsed = parseObject(body.bytes);
-  if (typeof parsed === 'string') return { why: parsed };
-  const scan = scanRawObject(body.bytes);
-  const isObject = typeof parsed.metrics === 'object' && parsed.metrics !== null && !Array.isArray(parsed.metrics);
-  return {
-    output: rawMember(body.bytes, scan, 'output') ?? NULL,
-    metrics: isObject ? rawMember(body.bytes, scan, 'metrics') : undefined,
-  };
+  const scan = yield* scanJson(body.bytes, ['output', 'metrics']);
+  const why = faultOf(scan);
+  if (why !== undefined) return { why };
+  const metrics = scan.member('metrics');
+  return { output: scan.member('output') ?? NULL, metrics: metrics && kindAt(metrics, 0) === 'object' ? metrics : undefined };
 }
 
 function progress(output: Buffer | undefined): Result {
@@ -63,25 +64,28 @@ function tooLarge(bytes: number): string {
   return `The handler returned ${bytes} bytes; the output of a job may have at most ${OUTPUT_BYTES_MAX} bytes.`;
 }
 
-function parseObject(text: Buffer): Record<string, unknown> | string {
-  if (!isUtf8(text)) return 'The handler returned a result that is not valid UTF-8.';
-  try {
-    const value: unknown = JSON.parse(text.toString());
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    return 'The worker sent a result that is not a JSON object.';
-  } catch (error) {
-    return `The handler returned a result that is not valid JSON (NaN and Infinity are not): ${(error as Error).message}`;
-  }
+function faultOf({ fault, kind }: JsonScan): string | undefined {
+  if (fault?.kind === 'utf8') return 'The handler returned a result that is not valid UTF-8.';
+  if (fault) return `The handler returned a result that is not valid JSON (NaN and Infinity are not): see byte ${fault.at}.`;
+  return kind === 'object' ? undefined : 'The worker sent a result that is not a JSON object.';
 }
 
-// What Python takes for false counts as "no error".
-function isNonEmpty(error: unknown): boolean {
-  if (typeof error === 'object' && error !== null) return Object.keys(error).length > 0;
-  return Boolean(error);
+function isProgress(status: Buffer | undefined): boolean {
+  return status !== undefined && status.length <= STATUS_BYTES_MAX && JSON.parse(status.toString()) === 'IN_PROGRESS';
 }
 
-function errorText(error: unknown, raw: Buffer | undefined): string {
+/** What Python takes for false counts as "no error". */
+function* isNonEmpty(error: Buffer): Work<boolean> {
+  const kind = kindAt(error, 0);
+  if (kind === 'object' || kind === 'array') return (yield* scanJson(error)).items > 0;
+  return error.length > ERROR_BYTES_MAX || Boolean(JSON.parse(error.toString()));
+}
+
+function errorText(error: Buffer): string {
+  const isCut = error.length > ERROR_BYTES_MAX;
+  const isText = kindAt(error, 0) === 'string';
+  const whole = !isCut ? error : isText ? cutText(error, ERROR_BYTES_MAX) : error.subarray(0, ERROR_BYTES_MAX);
   // NUL cannot be stored as text.
-  const text = (typeof error === 'string' ? error : String(raw ?? JSON.stringify(error))).replaceAll('\0', '\uFFFD');
-  return text.length <= ERROR_LENGTH_MAX ? text : `${text.slice(0, ERROR_LENGTH_MAX)} … [cut from ${text.length} characters]`;
+  const text = (isText ? JSON.parse(whole.toString()) as string : whole.toString()).replaceAll('\0', '\uFFFD');
+  return isCut ? `${text} … [cut from ${error.length} bytes]` : text;
 }

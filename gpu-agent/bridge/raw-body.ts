@@ -1,25 +1,55 @@
-/** Reads a body as it is, whatever its content type says: results arrive labelled as a form and are JSON (compat.md 2.6.1). */
-import type { IncomingMessage } from 'node:http';
+/**
+ * Reads a body as it is, whatever its content type says: results arrive labelled as a form and are JSON (compat.md 2.6.1). A worker's bodies in
+ * memory are bounded: a further one is not read, and its sender waits for the network. Nothing is refused for it, because SDKs give up soon.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { ResultBody } from './interpret-result.ts';
 
 /** Room for the members beside `output`, for instance a long error. */
 const BODY_BYTES_MAX = OUTPUT_BYTES_MAX + 1024 * 1024;
+/** Bodies of one worker in memory: three of the largest; and what each takes at least, so that their number is bounded too. */
+const WORKER_BYTES_MAX = 64 * 1024 * 1024;
+const BODY_BYTES_MIN = 16 * 1024;
 
-/** The body; one that is too large is read to its end without being kept, because the worker must get a proper answer. */
-export function readBody(stream: IncomingMessage): Promise<ResultBody> {
+/** Room for the bodies of workers. How many workers there are is core's to decide. */
+export function bodyRoom(): MemoryBudget {
+  return new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: WORKER_BYTES_MAX });
+}
+
+/** The body of one of a worker's calls, as soon as there is room for it until the call is answered. Rejects when the worker leaves before. */
+export function readBody(stream: IncomingMessage, reply: ServerResponse, room: MemoryBudget, workerId: string): Promise<ResultBody> {
   return new Promise((resolve, reject) => {
-    let pieces: Buffer[] = [];
-    let bytes = 0;
-    stream.on('data', (piece: Buffer) => {
-      bytes += piece.length;
-      if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
-      else pieces = [];
+    const announced = Number(stream.headers['content-length'] ?? BODY_BYTES_MAX);
+    const bytes = Math.min(Math.max(announced, BODY_BYTES_MIN), BODY_BYTES_MAX);
+    const place = room.acquire(workerId, bytes, () => receive(stream, resolve, reject));
+    reply.once('close', () => {
+      place.release();
+      reject(new Error('the worker left before its call was answered'));
     });
-    stream.once('end', () => {
-      if (bytes > BODY_BYTES_MAX) resolve({ oversizeBytes: bytes });
-      else resolve({ bytes: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) });
-    });
-    stream.once('error', reject);
   });
+}
+
+/** A body of nobody: read to its end without being kept, because its sender must get a proper answer. */
+export function passBody(stream: IncomingMessage): Promise<undefined> {
+  return new Promise((resolve, reject) => {
+    stream.once('end', () => resolve(undefined)).once('error', reject).resume();
+  });
+}
+
+/** One that is too large is read to its end without being kept, because the worker must get a proper answer. */
+function receive(stream: IncomingMessage, resolve: (body: ResultBody) => void, reject: (error: Error) => void): void {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
+    else pieces = [];
+  });
+  stream.once('end', () => {
+    if (bytes > BODY_BYTES_MAX) resolve({ oversizeBytes: bytes });
+    else resolve({ bytes: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) });
+  });
+  stream.once('error', reject);
 }

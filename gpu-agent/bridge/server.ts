@@ -1,5 +1,5 @@
 /** The agent's local HTTP side that workers talk to: the routes of compat.md 2.14 on the loopback address. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -7,10 +7,11 @@ import type { Service } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { registerDone } from './done-route.ts';
 import { registerPing } from './ping-route.ts';
-import { readBody } from './raw-body.ts';
+import { passBody, readBody } from './raw-body.ts';
 import { registerStop } from './stop-route.ts';
 import { registerStream } from './stream-route.ts';
 import { registerTake } from './take-route.ts';
+import { workerOfCall } from './worker-call.ts';
 
 /**
  * How long an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not repeat a result whose
@@ -58,8 +59,14 @@ function buildApp(parts: BridgeParts): FastifyInstance {
     routerOptions: { maxParamLength: 512 },
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request: FastifyRequest, payload: IncomingMessage) => readBody(payload));
-  app.addHook('onRequest', async (request) => {
+  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
+    const worker = workerOfCall(parts, request);
+    return typeof worker === 'string' ? passBody(payload) : readBody(payload, replies.get(payload)!, parts.bodies, worker.id);
+  });
+  // The reader of a body is not told of the reply.
+  const replies = new WeakMap<IncomingMessage, ServerResponse>();
+  app.addHook('onRequest', async (request, reply) => {
+    replies.set(request.raw, reply.raw);
     // Only its presence matters: a type that Fastify cannot read must not cost a result.
     if (request.method === 'POST') request.raw.headers['content-type'] = 'application/octet-stream';
   });

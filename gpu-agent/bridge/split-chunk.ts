@@ -1,38 +1,50 @@
-/** Cuts a yielded value over the chunk limit into several (compat.md 1.7): pure, on the raw JSON text, without decoding it. */
+/** Cuts a yielded value over the chunk limit into several (compat.md 1.7): on the raw JSON text, without decoding it. */
+import {
+  BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, LETTER_U, OPEN_BRACE, OPEN_BRACKET, QUOTE,
+} from '../../core/runtime/json-bytes.ts';
+import type { Work } from '../../core/runtime/sliced-work.ts';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const LETTER_U = 0x75;
+/** Bytes looked at between two pauses. */
+const STEP_BYTES = 32 * 1024;
+const LETTER_D = 0x64;
 
 /**
  * The JSON text of `value` in pieces of at most `bytesMax`: a text is cut between code points, an array between its elements. One piece
  * when it is small enough. Undefined when it cannot be cut. The text must be valid JSON without blanks around it.
  */
-export function splitChunk(value: Buffer, bytesMax: number): Buffer[] | undefined {
+export function* splitChunk(value: Buffer, bytesMax: number): Work<Buffer[] | undefined> {
   if (value.length <= bytesMax) return [value];
-  if (value[0] === QUOTE) return splitText(value, bytesMax);
-  if (value[0] === OPEN_BRACKET) return splitArray(value, bytesMax);
+  if (value[0] === QUOTE) return yield* splitText(value, bytesMax);
+  if (value[0] === OPEN_BRACKET) return yield* splitArray(value, bytesMax);
   return undefined;
 }
 
-function splitText(value: Buffer, bytesMax: number): Buffer[] {
-  const quote = value.subarray(0, 1);
-  const end = value.length - 1;
+/** The first piece of a JSON text that is a string, of at most `bytesMax` bytes. */
+export function cutText(value: Buffer, bytesMax: number): Buffer {
+  return quoted(value, 1, pieceEnd(value, 1, bytesMax));
+}
+
+function* splitText(value: Buffer, bytesMax: number): Work<Buffer[]> {
   const pieces: Buffer[] = [];
-  let start = 1;
-  let at = 1;
-  while (at < end) {
-    const next = at + unitLength(value, at);
-    if (next - start > bytesMax - 2) {
-      pieces.push(Buffer.concat([quote, value.subarray(start, at), quote]));
-      start = at;
-    }
-    at = next;
+  for (let start = 1; start < value.length - 1;) {
+    const end = pieceEnd(value, start, bytesMax);
+    pieces.push(quoted(value, start, end));
+    start = end;
+    yield;
   }
-  pieces.push(Buffer.concat([quote, value.subarray(start, end), quote]));
   return pieces;
+}
+
+function quoted(value: Buffer, start: number, end: number): Buffer {
+  return Buffer.concat([value.subarray(0, 1), value.subarray(start, end), value.subarray(0, 1)]);
+}
+
+/** Where the piece that begins at `start` ends: as late as it may, but between two code points. */
+function pieceEnd(value: Buffer, start: number, bytesMax: number): number {
+  const last = Math.min(start + bytesMax - 2, value.length - 1);
+  let at = start;
+  for (let next = at; next <= last && at < value.length - 1; next = at + unitLength(value, at)) at = next;
+  return at;
 }
 
 /** Bytes of the code point that starts at `at`: an escape, an escaped surrogate pair, or a UTF-8 sequence. */
@@ -47,19 +59,32 @@ function unitLength(text: Buffer, at: number): number {
   return first < 0xf0 ? 3 : 4;
 }
 
+/** From \ud800 to \udbff. */
 function isHighSurrogate(text: Buffer, at: number): boolean {
-  return /^\\u[dD][89abAB]/.test(text.toString('latin1', at, at + 4));
+  const digit = surrogateDigit(text, at);
+  return digit === 0x38 || digit === 0x39 || digit === 0x61 || digit === 0x62;
 }
 
+/** From \udc00 to \udfff. */
 function isLowSurrogate(text: Buffer, at: number): boolean {
-  return /^\\u[dD][c-fC-F]/.test(text.toString('latin1', at, at + 4));
+  const digit = surrogateDigit(text, at);
+  return digit >= 0x63 && digit <= 0x66;
 }
 
-function splitArray(value: Buffer, bytesMax: number): Buffer[] | undefined {
+/** The digit after \ud, in lower case; 0: something else stands there. */
+function surrogateDigit(text: Buffer, at: number): number {
+  return text[at] === BACKSLASH && text[at + 1] === LETTER_U && (text[at + 2]! | 0x20) === LETTER_D ? text[at + 3]! | 0x20 : 0;
+}
+
+function* splitArray(value: Buffer, bytesMax: number): Work<Buffer[] | undefined> {
   const pieces: Buffer[] = [];
   let start = 1;
   let end = 1;
   for (const elementEnd of elementEnds(value)) {
+    if (elementEnd === undefined) {
+      yield;
+      continue;
+    }
     if (elementEnd - start > bytesMax - 2) {
       // The element alone may still fit; an element that does not can only be refused.
       if (end > start) pieces.push(wrap(value, start, end));
@@ -76,18 +101,23 @@ function wrap(value: Buffer, start: number, end: number): Buffer {
   return Buffer.concat([Buffer.from('['), value.subarray(start, end), Buffer.from(']')]);
 }
 
-/** Where each element of the outermost array ends. */
-function* elementEnds(value: Buffer): Generator<number> {
+/** Where each element of the outermost array ends; undefined is a pause. */
+function* elementEnds(value: Buffer): Generator<number | undefined> {
   let depth = 0;
   let inText = false;
+  let pauseAt = STEP_BYTES;
   for (let i = 0; i < value.length; i += 1) {
+    if (i >= pauseAt) {
+      pauseAt = i + STEP_BYTES;
+      yield undefined;
+    }
     const byte = value[i]!;
     if (inText) {
       if (byte === BACKSLASH) i += 1;
       else if (byte === QUOTE) inText = false;
     } else if (byte === QUOTE) inText = true;
-    else if (byte === 0x5b || byte === 0x7b) depth += 1;
-    else if (byte === 0x5d || byte === 0x7d) {
+    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) depth += 1;
+    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
       depth -= 1;
       if (depth === 0) yield i;
     } else if (byte === COMMA && depth === 1) yield i;

@@ -1,5 +1,6 @@
 /** job-stream: one yielded value. The generator waits for the answer, so it comes from memory (compat.md 2.6.3). */
 import type { FastifyInstance } from 'fastify';
+import type { Work } from '../../core/runtime/sliced-work.ts';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { CHUNK_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { Attempt } from '../attempts/attempt.ts';
@@ -29,8 +30,9 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
 
 async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
   attempt.named(parts.clock.monotonicMs());
-  const chunk = interpretChunk(body);
-  const pieces = 'why' in chunk ? chunk.why : piecesOf(chunk);
+  const bytes = 'bytes' in body ? body.bytes.length : 0;
+  const { pieces, metrics } = await parts.work.run(worker.endpointId, bytes, cutUp(body));
+  if (attempt.phase === 'ended') return;
   if (typeof pieces === 'string') {
     // Its output would have a hole: better an end with a reason.
     const safe = parts.table.end(attempt, OutcomeKind.FAILED, { error: pieces });
@@ -38,7 +40,10 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
     if (!worker.held.has(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
     return safe;
   }
-  const metrics = 'why' in chunk ? undefined : chunk.metrics;
+  await addAll(parts, attempt, pieces, metrics);
+}
+
+async function addAll(parts: BridgeParts, attempt: Attempt, pieces: readonly Buffer[], metrics: Buffer | undefined): Promise<void> {
   for (const [index, output] of pieces.entries()) {
     await parts.chunks.room();
     if (attempt.phase === 'ended') return;
@@ -48,10 +53,15 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
 }
 
 /** The pieces of a value, the last of which leaves room for its metrics; or why there are none. */
-function piecesOf({ output, metrics }: { output: Buffer; metrics: Buffer | undefined }): Buffer[] | string {
+function* cutUp(body: ResultBody): Work<{ pieces: Buffer[] | string; metrics: Buffer | undefined }> {
+  const chunk = yield* interpretChunk(body);
+  if ('why' in chunk) return { pieces: chunk.why, metrics: undefined };
+  const { output, metrics } = chunk;
   const metricsBytes = metrics?.length ?? 0;
-  if (metricsBytes > METRICS_BYTES_MAX) return `The metrics of a streamed value take ${metricsBytes} bytes; they may take ${METRICS_BYTES_MAX}.`;
-  return splitChunk(output, CHUNK_BYTES_MAX - metricsBytes) ?? tooLarge(output.length);
+  if (metricsBytes > METRICS_BYTES_MAX) {
+    return { pieces: `The metrics of a streamed value take ${metricsBytes} bytes; they may take ${METRICS_BYTES_MAX}.`, metrics: undefined };
+  }
+  return { pieces: (yield* splitChunk(output, CHUNK_BYTES_MAX - metricsBytes)) ?? tooLarge(output.length), metrics };
 }
 
 function tooLarge(bytes: number): string {

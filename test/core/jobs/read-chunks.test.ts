@@ -9,7 +9,7 @@ const { calls, attempts } = engine;
 type Claimed = Awaited<ReturnType<typeof runningJob>>;
 const chunk = (job: Claimed, number: number, text = `"c${number}"`) => (
   { endpointId: job.endpointId, jobId: job.jobId, attempt: job.attempt, number, output: Buffer.from(text), metrics: undefined });
-const append = (job: Claimed, from: number, to: number): Promise<void[]> => (
+const append = (job: Claimed, from: number, to: number): Promise<unknown> => (
   Promise.all(Array.from({ length: to - from + 1 }, (_, i) => attempts.appendChunk(chunk(job, from + i)))));
 const drain = { cursor: undefined, waitMs: 0, limit: 0 };
 const numbers = (page: { chunks: { number: number }[] }): number[] => page.chunks.map((each) => each.number);
@@ -129,4 +129,41 @@ t.test('metrics travel with their chunk', async (t) => {
   await attempts.appendChunk({ ...chunk(job, 1), metrics: Buffer.from('{"tokens":3}') });
   t.match((await calls.readChunks(job, drain, never)).chunks, [{ number: 1, metrics: Buffer.from('{"tokens":3}') }]);
   await refused(t, calls.readChunks({ endpointId: job.endpointId, jobId: 'nonsense' }, drain, never), 'JOB_NOT_FOUND');
+});
+
+t.test('a chunk that is no JSON ends its job, and is never shown', async (t) => {
+  const broken = [chunk(await runningJob(engines, await engines.endpoint()), 2, '{"a":'), chunk(await runningJob(engines, await engines.endpoint()), 2, '')];
+  const long = chunk(await runningJob(engines, await engines.endpoint()), 2, `["${'x'.repeat(500_000)}",}`);
+  const metrics = { ...chunk(await runningJob(engines, await engines.endpoint()), 2), metrics: Buffer.from('{') };
+  for (const bad of [...broken, long, metrics]) {
+    const first = attempts.appendChunk({ ...bad, number: 1, output: Buffer.from(JSON.stringify('y'.repeat(300_000))), metrics: undefined });
+    t.equal(await attempts.appendChunk(bad), 'refused');
+    t.equal(await first, 'stored');
+    t.equal(await attempts.recordOutcome(outcome(bad)), 'stale', 'the job has ended');
+    t.match(await calls.get(bad, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', error: /not valid JSON/, output: undefined });
+    t.same(numbers(await calls.readChunks(bad, drain, never)), [1], 'what came before is there');
+  }
+});
+
+t.test('chunks keep their order while a large one is checked', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  const large = JSON.stringify(Array.from({ length: 100_000 }, (_, i) => i));
+  await Promise.all([attempts.appendChunk(chunk(job, 1, large)), attempts.appendChunk(chunk(job, 2)), attempts.recordOutcome(outcome(job))]);
+  const { chunks } = await calls.readChunks(job, drain, never);
+  t.same(chunks.map(({ number, output }) => [number, output.length]), [[1, large.length], [2, 4]]);
+});
+
+t.test('progress that is no JSON is not shown', async (t) => {
+  const job = await runningJob(engines, await engines.endpoint());
+  attempts.recordProgress(job, Buffer.from('"good"'));
+  attempts.recordProgress(await runningJob(engines, job.endpointId), Buffer.from('{'));
+  await waitFor('progress', async () => (await calls.get(job, { omitOutput: false, ttlMs: 0 })).output);
+  const long = Buffer.from(`["${'x'.repeat(300_000)}"]`);
+  attempts.recordProgress(job, long.subarray(1));
+  attempts.recordProgress(job, long);
+  const shown = await waitFor('progress', async () => {
+    const { output } = await calls.get(job, { omitOutput: false, ttlMs: 0 });
+    return output && output.length > 100 ? output : undefined;
+  });
+  t.ok(shown.equals(long));
 });

@@ -6,6 +6,7 @@ import type { QueueGate } from '../../../core/jobs/queue-gate.ts';
 import { RecordOutcomes } from '../../../core/jobs/record-outcomes.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
+import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
 import { TaskGroup } from '../../../core/runtime/task-group.ts';
 import type { Sql } from '../../../core/store/database.ts';
 import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
@@ -51,6 +52,20 @@ t.test('a large output is read whole', async (t) => {
   const output = Buffer.from(JSON.stringify('x'.repeat(500_000)));
   await attempts.recordOutcome(outcome(job, { output }));
   t.ok((await calls.get(job, { omitOutput: false, ttlMs: 0 })).output!.equals(output));
+});
+
+t.test('an output that is no JSON makes the job FAILED', async (t) => {
+  const endpointId = await engines.endpoint();
+  const texts = ['', '{', '[1]]', 'NaN', '\ufeff1', `["${'x'.repeat(300_000)}"`].map((text) => Buffer.from(text));
+  for (const output of [...texts, Buffer.from([0x22, 0xff, 0x22])]) {
+    const job = await runningJob(engines, endpointId);
+    t.equal(await attempts.recordOutcome(outcome(job, { output })), 'recorded');
+    const failed = { state: 'FAILED', error: /^the agent sent output that is not valid JSON/, output: undefined };
+    t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), failed, output.toString('latin1', 0, 20));
+  }
+  const job = await runningJob(engines, endpointId);
+  await attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'of the handler', output: Buffer.from('{') }));
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', error: 'of the handler', output: undefined });
 });
 
 t.test('failed: error and output are kept, no retry unless the endpoint wants it', async (t) => {
@@ -149,7 +164,8 @@ t.test('outcomes that cannot be recorded for long are told of, and recorded in t
   const warnings: unknown[] = [];
   const unused = (): never => { throw new Error('not expected'); };
   const recorder = new RecordOutcomes({
-    database, clock, random: systemRandom, events, tasks: new TaskGroup('test'), onFinal: () => undefined, onWebhooks: unused,
+    database, clock, random: systemRandom, events, tasks: new TaskGroup('test'),
+    checks: new SlicedWork({ name: 'test', bytesMax: 0, ownerBytesMax: 0, clock }), onFinal: () => undefined, onWebhooks: unused,
     facts: { get: () => ({ retryLimit: 0, retryHandlerErrors: false }) } as unknown as EndpointFactsCache,
     cursors: { queued: unused } as unknown as QueueCursors, gate: { changed: unused } as unknown as QueueGate,
     logger: { warn: (fields: unknown) => warnings.push(fields) } as unknown as Logger,

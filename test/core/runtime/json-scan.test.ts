@@ -20,7 +20,10 @@ const any = <Item>(pick: Pick, items: readonly Item[]): Item => items[pick(items
 
 const BLANKS = ['', '', '', ' ', '\n', '\t \r'];
 const NUMBERS = ['0', '-0', '1', '12345678901234567890', '-1.5', '0.0', '1e5', '1E+05', '-0.1e-9', '10.250'];
-const TEXTS = ['', 'a', 'input', '\\u0069nput', 'inpu\\u0074', '\\u0061', 'é', '漢🦊', '\\n\\"\\\\\\/', '\\ud800', '\\ud83e\\udd8a', '\u007f\u2028', 'policy', '__proto__'];
+const TEXTS = [
+  '', 'a', 'input', '\\u0069nput', 'inpu\\u0074', '\\u0061', 'é', '漢🦊', '\\n\\"\\\\\\/',
+  '\\ud800', '\\ud83e\\udd8a', '\u007f\u2028', 'policy', '__proto__',
+];
 
 function text(pick: Pick, depth: number): string {
   const blank = (): string => any(pick, BLANKS);

@@ -10,7 +10,7 @@ import type { Test } from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { AnswerRoom } from '../../../facades/plugins/answer-room.ts';
 import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
-import { MemoryBudget } from '../../../facades/plugins/memory-budget.ts';
+import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -21,7 +21,7 @@ const LARGE = 'x'.repeat(BYTES);
 
 async function setup(t: Test, idleMs = 60_000) {
   const clock = new ManualClock();
-  const answers = new AnswerRoom({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, accountBytesMax: BYTES }), idleMs, clock });
+  const answers = new AnswerRoom({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, ownerBytesMax: BYTES }), idleMs, clock });
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));

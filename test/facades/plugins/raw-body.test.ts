@@ -7,7 +7,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { delay, systemClock } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { MemoryBudget } from '../../../facades/plugins/memory-budget.ts';
+import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { handleErrors, queueErrorShape } from '../../../facades/plugins/error-handler.ts';
 import { bodyBytes, dropBody, readRawBodies } from '../../../facades/plugins/raw-body.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
@@ -16,7 +16,7 @@ import { waitFor } from '../../helpers/wait-for.ts';
 /** So that a body may be large enough to be counted. */
 const MAX = 40_000;
 
-async function setup(t: Test, patience = { idleMs: 10_000, totalMs: 10_000 }, room = { bytesMax: 4_000_000, accountBytesMax: 2_000_000 }) {
+async function setup(t: Test, patience = { idleMs: 10_000, totalMs: 10_000 }, room = { bytesMax: 4_000_000, ownerBytesMax: 2_000_000 }) {
   const app = fastify();
   addRequestState(app);
   readRawBodies(app, { patience, budget: new MemoryBudget(room), clock: systemClock });
@@ -122,7 +122,7 @@ t.test('a refused body is thrown away only so far, with and without content-leng
 });
 
 t.test('bodies wait for room, and get it when an answer has gone, a body was dropped or a client left', async (t) => {
-  const { url, held } = await setup(t, undefined, { bytesMax: 60_000, accountBytesMax: 60_000 });
+  const { url, held } = await setup(t, undefined, { bytesMax: 60_000, ownerBytesMax: 60_000 });
   const post = async (path: string, body: string, signal?: AbortSignal): Promise<{ status: number; text: string }> => {
     const response = await fetch(url + path, { method: 'POST', body, signal: signal ?? null });
     return { status: response.status, text: await response.text() };
@@ -149,7 +149,7 @@ t.test('bodies wait for room, and get it when an answer has gone, a body was dro
 });
 
 t.test('a body that finds no room in time is refused', async (t) => {
-  const { url, held } = await setup(t, { idleMs: 10_000, totalMs: 100 }, { bytesMax: 60_000, accountBytesMax: 60_000 });
+  const { url, held } = await setup(t, { idleMs: 10_000, totalMs: 100 }, { bytesMax: 60_000, ownerBytesMax: 60_000 });
   const first = fetch(`${url}held`, { method: 'POST', body: 'x'.repeat(MAX) });
   await waitFor('the first', () => held.length === 1);
   const second = await fetch(url, { method: 'POST', body: 'x'.repeat(MAX) });

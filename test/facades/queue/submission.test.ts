@@ -1,10 +1,11 @@
 /** Bodies of /run and /runsync: what is taken, what is refused with which word (spec.md 2.1 to 2.3, compat.md 1.5). */
 import t from 'tap';
+import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { readSubmission } from '../../../facades/queue/submission.ts';
 import { INPUT_DEPTH_MAX } from '../../../proto/wire/limits.ts';
 import { reasonOf } from '../reason-of.ts';
 
-const read = (body: string | Buffer, key?: string) => readSubmission(Buffer.from(body), key);
+const read = (body: string | Buffer, key?: string) => workNow(readSubmission(Buffer.from(body), key));
 
 t.test('input travels byte for byte', async (t) => {
   const input = '{ "a": 1.00, "big": 12345678901234567890,\t"e": 1e400, "s": "\\u0000\\ud800\u00e9" }';
@@ -51,6 +52,20 @@ t.test('input must be an object', async (t) => {
   for (const body of ['{}', '{"Input":{}}', '{"input":null}', '{"input":[]}', '{"input":"x"}', '{"input":1}', '{"__proto__":{"input":{}}}']) {
     t.equal(reasonOf(() => read(body)), 'INVALID_INPUT', body);
   }
+});
+
+t.test('names may be written with escapes, and the last of a name counts', async (t) => {
+  t.equal(read('{"\\u0069nput":{"a":1}}').input.toString(), '{"a":1}');
+  t.equal(read('{"input":{},"webhook":"http://a/","web\\u0068ook":"http://b/"}').webhook, 'http://b/');
+});
+
+t.test('a member that is a setting has a bound', async (t) => {
+  const long = (name: string): string => `{"input":{},"${name}":"${'x'.repeat(20_000)}"}`;
+  t.equal(reasonOf(() => read(long('webhook'))), 'INVALID_WEBHOOK');
+  t.equal(reasonOf(() => read(long('policy'))), 'INVALID_POLICY');
+  t.equal(reasonOf(() => read(long('s3Config'))), 'INVALID_REQUEST');
+  t.equal(read(long('webhookV2')).webhook, '');
+  t.equal(reasonOf(() => read(long('anything'))), 'taken');
 });
 
 t.test('depth', async (t) => {

@@ -2,6 +2,9 @@
 import { fastify } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { BodyWork } from '../../../facades/plugins/body-work.ts';
+import { VALUES_MAX } from '../../../facades/plugins/json-body.ts';
 import { optional } from '../../../facades/rest/optional.ts';
 import { oneOf } from '../../../facades/rest/one-of.ts';
 import { readJson } from '../../../facades/rest/read-json.ts';
@@ -10,7 +13,9 @@ import { readQuery } from '../../../facades/rest/read-query.ts';
 const app = fastify();
 app.removeAllContentTypeParsers();
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-app.post('/body', { preValidation: readJson }, async (request) => request.body);
+app.decorateRequest('caller');
+app.addHook('onRequest', async (request) => { request.caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 }; });
+app.post('/body', { preValidation: readJson(new BodyWork(1_000_000, systemClock)) }, async (request) => request.body);
 const Query = Type.Object({ flag: Type.Boolean(), list: Type.Array(Type.String()), text: Type.String() });
 app.get('/query', { preValidation: readQuery(Query) }, async (request) => request.query);
 t.teardown(() => app.close());
@@ -31,6 +36,13 @@ t.test('escapes', async (t) => {
   for (const text of ['\\ud83d', '\\ude00', '\\ud83d x\\ude00', '\\ud83d\\ud83d\\ude00', '\\\\\\ud800', '\\u0000', 'a\\u0041\\u0000']) {
     t.not((await body(`{"a":"${text}"}`)).status, 200, text);
   }
+});
+
+t.test('the number of values is bounded before any of them is made', async (t) => {
+  const list = (length: number): string => JSON.stringify({ a: new Array(length).fill(0) });
+  t.equal((await body(list(VALUES_MAX - 2))).status, 200, 'the object and the list count too');
+  const { json } = await body(list(VALUES_MAX - 1));
+  t.match(json, { message: /has 10001 values, but may have 10000/ });
 });
 
 t.test('queries', async (t) => {

@@ -1,10 +1,11 @@
 import t from 'tap';
+import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { interpretChunk, interpretResult } from '../../../gpu-agent/bridge/interpret-result.ts';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../../proto/wire/limits.ts';
 
 /** The result with its output as text. */
 function interpret(body: string | Buffer): Record<string, unknown> {
-  const result: Record<string, unknown> = { ...interpretResult({ bytes: Buffer.from(body) }) };
+  const result: Record<string, unknown> = { ...workNow(interpretResult({ bytes: Buffer.from(body) })) };
   if (result.output) result.output = String(result.output);
   return result;
 }
@@ -38,6 +39,12 @@ const TABLE: [body: string, expected: object][] = [
   ['{"output": 1, "error": 0}', completed('1')],
   ['{"output": 1, "error": {}}', completed('1')],
   ['{"output": 1, "error": []}', completed('1')],
+  ['{"output": 1, "error": { }}', completed('1')],
+  ['{"output": 1, "error": -0.0}', completed('1')],
+  // Any character may be written as an escape, and the last of a name counts.
+  ['{"\\u006futput": 2}', completed('2')],
+  ['{"output": 1, "output": 2}', completed('2')],
+  ['{"status": "IN\\u005fPROGRESS", "output": 1}', { kind: 'progress', output: '1' }],
   ['{"status": "IN_PROGRESS", "output": {"p": 1}}', { kind: 'progress', output: '{"p": 1}' }],
   ['{"status": "IN_PROGRESS"}', { kind: 'progress', output: 'null' }],
   ['{"status": "COMPLETED", "output": 1}', completed('1')],
@@ -51,7 +58,7 @@ t.test('what cannot be used fails with a reason', async (t) => {
   t.match(interpret('[1]'), { kind: 'failed', error: /not a JSON object/ });
   t.match(interpret('null'), { kind: 'failed', error: /not a JSON object/ });
   t.match(interpret(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), { kind: 'failed', error: /UTF-8/ });
-  t.match(interpretResult({ oversizeBytes: 30_000_000 }), { kind: 'failed', error: /returned 30000000 bytes.*at most 20971520/ });
+  t.match(workNow(interpretResult({ oversizeBytes: 30_000_000 })), { kind: 'failed', error: /returned 30000000 bytes.*at most 20971520/ });
 });
 
 t.test('the limit of an output is exact', async (t) => {
@@ -63,7 +70,7 @@ t.test('the limit of an output is exact', async (t) => {
 t.test('a long error is cut', async (t) => {
   const { error } = interpret(JSON.stringify({ error: 'e'.repeat(1_000_000) })) as { error: string };
   t.ok(error.length < 70_000);
-  t.match(error, /cut from 1000000 characters\]$/);
+  t.match(error, /cut from 1000002 bytes\]$/);
 });
 
 t.test('a progress value over the limit is ignored', async (t) => {
@@ -71,11 +78,11 @@ t.test('a progress value over the limit is ignored', async (t) => {
 });
 
 t.test('chunks', async (t) => {
-  const read = (body: string) => interpretChunk({ bytes: Buffer.from(body) });
+  const read = (body: string) => workNow(interpretChunk({ bytes: Buffer.from(body) }));
   t.same(read('{"output": "a", "metrics": {"n": 1}}'), { output: Buffer.from('"a"'), metrics: Buffer.from('{"n": 1}') });
   t.same(read('{"output": 1.0}'), { output: Buffer.from('1.0'), metrics: undefined });
   t.same(read('{"output": 1, "metrics": 5}'), { output: Buffer.from('1'), metrics: undefined });
   t.same(read('{}'), { output: Buffer.from('null'), metrics: undefined });
   t.match(read('{"output": Infinity}'), { why: /not valid JSON/ });
-  t.match(interpretChunk({ oversizeBytes: 50_000_000 }), { why: /50000000/ });
+  t.match(workNow(interpretChunk({ oversizeBytes: 50_000_000 })), { why: /50000000/ });
 });

@@ -1,7 +1,8 @@
 import t from 'tap';
+import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { splitChunk } from '../../../gpu-agent/bridge/split-chunk.ts';
 
-const split = (json: string, bytesMax: number): string[] | undefined => splitChunk(Buffer.from(json), bytesMax)?.map(String);
+const split = (json: string, bytesMax: number): string[] | undefined => workNow(splitChunk(Buffer.from(json), bytesMax))?.map(String);
 
 t.test('small enough', async (t) => {
   for (const json of ['"abc"', '{"a":1}', '[1,2]', '12345', 'null']) t.same(split(json, json.length), [json]);

@@ -1,9 +1,9 @@
 /** Room for bodies and answers: a share for each account, first come first served, nobody waits for an account that has used up its own. */
 import t from 'tap';
-import { MemoryBudget } from '../../../facades/plugins/memory-budget.ts';
+import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 
 t.test('an account has its share, and keeps no other waiting', async (t) => {
-  const budget = new MemoryBudget({ bytesMax: 100, accountBytesMax: 40 });
+  const budget = new MemoryBudget({ bytesMax: 100, ownerBytesMax: 40 });
   const begun: string[] = [];
   const ask = (account: string, bytes: number, name = account) => budget.acquire(account, bytes, () => begun.push(name));
   const first = ask('a', 30);
@@ -16,7 +16,7 @@ t.test('an account has its share, and keeps no other waiting', async (t) => {
 });
 
 t.test('first come, first served, by what is given back', async (t) => {
-  const budget = new MemoryBudget({ bytesMax: 100, accountBytesMax: 100 });
+  const budget = new MemoryBudget({ bytesMax: 100, ownerBytesMax: 100 });
   const begun: string[] = [];
   const ask = (account: string, bytes: number) => budget.acquire(account, bytes, () => begun.push(account));
   const first = ask('a', 90);

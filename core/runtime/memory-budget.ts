@@ -1,6 +1,6 @@
 /**
- * Bounds bytes in memory, in all and of one account: request bodies that are being received, answers that are not read yet. Who finds no room
- * waits, with its bytes elsewhere. Accounts wait apart, so that one with too much keeps no other waiting.
+ * Bounds bytes in memory, in all and of one owner, an account or a worker: bodies that are being received, answers that are not read yet. Who
+ * finds no room waits, with its bytes elsewhere. Owners wait apart, so that one with too much keeps no other waiting.
  */
 
 /** Room for one body or answer, or the wait for it. */
@@ -14,12 +14,12 @@ export interface MemoryPlace {
 /** How many bytes there may be. */
 export interface MemoryBudgetOptions {
   bytesMax: number;
-  /** Of one account. At least the largest body or answer. */
-  accountBytesMax: number;
+  /** Of one owner. At least the largest body or answer. */
+  ownerBytesMax: number;
 }
 
 interface Waiting {
-  accountId: string;
+  owner: string;
   bytes: number;
   begin(): void;
 }
@@ -27,7 +27,7 @@ interface Waiting {
 /** See the file's first lines. */
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
-  readonly #ofAccount = new Map<string, number>();
+  readonly #ofOwner = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
   #used = 0;
 
@@ -35,14 +35,14 @@ export class MemoryBudget {
     this.#options = options;
   }
 
-  /** Most bytes of one account; who wants more at once would wait for ever. */
-  get accountBytesMax(): number {
-    return this.#options.accountBytesMax;
+  /** Most bytes of one owner; who wants more at once would wait for ever. */
+  get ownerBytesMax(): number {
+    return this.#options.ownerBytesMax;
   }
 
   /** Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. */
-  acquire(accountId: string, bytes: number, begin: () => void): MemoryPlace {
-    const wish: Waiting = { accountId, bytes, begin };
+  acquire(owner: string, bytes: number, begin: () => void): MemoryPlace {
+    const wish: Waiting = { owner, bytes, begin };
     this.#waiting.add(wish);
     this.#pump();
     return {
@@ -60,10 +60,10 @@ export class MemoryBudget {
     };
   }
 
-  /** First come, first served, but an account without room does not stop those behind it. */
+  /** First come, first served, but an owner without room does not stop those behind it. */
   #pump(): void {
     for (const wish of this.#waiting) {
-      if ((this.#ofAccount.get(wish.accountId) ?? 0) + wish.bytes > this.#options.accountBytesMax) continue;
+      if ((this.#ofOwner.get(wish.owner) ?? 0) + wish.bytes > this.#options.ownerBytesMax) continue;
       if (this.#used + wish.bytes > this.#options.bytesMax) return;
       this.#waiting.delete(wish);
       this.#count(wish, wish.bytes);
@@ -71,10 +71,10 @@ export class MemoryBudget {
     }
   }
 
-  #count({ accountId }: Waiting, change: number): void {
+  #count({ owner }: Waiting, change: number): void {
     this.#used += change;
-    const ofAccount = (this.#ofAccount.get(accountId) ?? 0) + change;
-    if (ofAccount > 0) this.#ofAccount.set(accountId, ofAccount);
-    else this.#ofAccount.delete(accountId);
+    const ofOwner = (this.#ofOwner.get(owner) ?? 0) + change;
+    if (ofOwner > 0) this.#ofOwner.set(owner, ofOwner);
+    else this.#ofOwner.delete(owner);
   }
 }
