@@ -1,8 +1,7 @@
-/** The data folder: where each thing in it is, and that only one launcher uses it at a time. */
+/** The data folder: where each thing in it is. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { FolderLockedError, lockFolder } from '../../core/runtime/folder-lock.ts';
 import { makeFolder } from '../../core/runtime/make-folder.ts';
 import { UsageError } from './options.ts';
 
@@ -15,7 +14,7 @@ export interface DataDir {
   secretsDir: string;
   /** Facts for scripts; exists only while everything is ready. */
   localEnvFile: string;
-  /** Process id of the launcher. */
+  /** Who uses the folder, see folder-claim.ts. */
   pidFile: string;
   /** gRPC port of core, so that it stays the same. */
   corePortFile: string;
@@ -74,48 +73,4 @@ export function commandOf(pid: number): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The folder belongs to this launcher. */
-export interface Claim {
-  /** An earlier launcher was killed; its processes may still be ending. */
-  earlierWasKilled: boolean;
-  /** Gives the folder back. */
-  release(): void;
-}
-
-/** Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in the same moment. */
-export async function claimDataDir(data: DataDir, launcherFile: string): Promise<Claim> {
-  const unlock = await lock(data);
-  const earlier = earlierPid(data);
-  if (earlier !== undefined && earlier !== process.pid && commandOf(earlier)?.includes(launcherFile)) {
-    unlock();
-    throw alreadyRuns(data);
-  }
-  writeFileSync(data.pidFile, `${process.pid}\n`);
-  return {
-    earlierWasKilled: earlier !== undefined,
-    release: () => {
-      rmSync(data.pidFile, { force: true });
-      unlock();
-    },
-  };
-}
-
-async function lock(data: DataDir): Promise<() => void> {
-  try {
-    return await lockFolder(data.dir, 'launcher');
-  } catch (error) {
-    throw error instanceof FolderLockedError ? alreadyRuns(data) : error;
-  }
-}
-
-function earlierPid(data: DataDir): number | undefined {
-  return existsSync(data.pidFile) ? Number(readFileSync(data.pidFile, 'utf8')) : undefined;
-}
-
-function alreadyRuns(data: DataDir): UsageError {
-  const pid = earlierPid(data);
-  return new UsageError(`Slipway already runs from ${data.dir}${pid === undefined ? '' : ` (process ${pid})`}. `
-    + 'Stop it first, or give this one its own --data-dir and --port.');
 }

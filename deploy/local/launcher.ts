@@ -5,10 +5,13 @@ import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { connectCore } from './core-client.ts';
 import type { CoreClient } from './core-client.ts';
 import { coreProcess } from './core-process.ts';
-import { claimDataDir, explainFailure, openDataDir } from './data-dir.ts';
-import type { Claim, DataDir } from './data-dir.ts';
+import { explainFailure, openDataDir } from './data-dir.ts';
+import type { DataDir } from './data-dir.ts';
 import { checkDatabase } from './external-postgres.ts';
+import { diskWarnings } from './disk-space.ts';
 import { facadeProcess } from './facade-process.ts';
+import { claimDataDir } from './folder-claim.ts';
+import type { Claim } from './folder-claim.ts';
 import { prepareHandler } from './handler.ts';
 import type { Handler } from './handler.ts';
 import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
@@ -80,6 +83,7 @@ export class Launcher {
   /** Stops everything in order and leaves no process behind. Safe at any time and more than once. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#claim?.stopping();
     if (this.#data) removeLocalEnv(this.#data.localEnvFile);
     this.#core?.close();
     for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
@@ -90,12 +94,13 @@ export class Launcher {
   async #start(): Promise<LocalSystem> {
     const { options, root, progress } = this.#given;
     const data = openDataDir(options.dataDir);
-    this.#claim = await claimDataDir(data, LAUNCHER_FILE);
+    const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal, clock: systemClock };
+    this.#claim = await claimDataDir(data, LAUNCHER_FILE, seams);
     this.#data = data;
+    await this.#claim.leftoversEnded(seams);
     await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
-    const seams = { report: (line: string) => progress.step(line), signal: this.#stopping.signal, clock: systemClock };
     const handler = await prepareHandler(options.handlerFile ?? join(root, EXAMPLE_HANDLER), root, data.venvDir, seams);
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
@@ -108,6 +113,7 @@ export class Launcher {
     const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.exampleInput };
     await this.#waitForWorker(core, facts, handler);
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
+    for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
     writeLocalEnv(data.localEnvFile, facts);
     return { ...facts, handler, agent: options.agent, data };
   }
@@ -211,6 +217,7 @@ export class Launcher {
     this.#stopping.signal.throwIfAborted();
     const group = plans.map((plan) => new SupervisedProcess(plan, {
       clock: systemClock, random: systemRandom,
+      onSpawned: (name, pid) => this.#claim?.note(name, pid),
       onEnded: (name, how) => progress.step(`${name} ended (${how}); starting it again`),
       onRestarted: (name) => progress.step(`${name} is up again`),
     }));

@@ -43,6 +43,8 @@ export interface ProcessPlan<Ready> {
 
 /** What a supervised process reports. */
 export interface ProcessEvents {
+  /** It was started, for the first time or again; it may not be ready yet. */
+  onSpawned?(name: string, pid: number): void;
   /** It ended by itself and will be started again. */
   onEnded(name: string, how: string): void;
   /** It is ready again. */
@@ -93,6 +95,7 @@ export class SupervisedProcess<Ready> {
     const output = log.open();
     const child = await Promise.resolve(this.#plan.spawn(output)).finally(() => closeSync(output));
     this.#child = child;
+    if (child.pid !== undefined) this.#seams.onSpawned?.(name, child.pid);
     const gone = new AbortController();
     this.#ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(error.message));

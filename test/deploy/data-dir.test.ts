@@ -2,11 +2,15 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { claimDataDir, explainFailure, openDataDir } from '../../deploy/local/data-dir.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { explainFailure, openDataDir } from '../../deploy/local/data-dir.ts';
+import { diskWarnings } from '../../deploy/local/disk-space.ts';
+import { claimDataDir } from '../../deploy/local/folder-claim.ts';
 import { UsageError } from '../../deploy/local/options.ts';
 import { Launcher } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 const NOBODY = 65_534;
 const asRoot = process.getuid!() === 0;
@@ -88,6 +92,34 @@ t.test('one launcher at a time', async (t) => {
   const heir = await claimDataDir(data, 'no launcher');
   t.equal(heir.earlierWasKilled, true, 'one that was killed left its mark');
   heir.release();
+});
+
+t.test('one that is about to end is waited for', async (t) => {
+  const data = openDataDir(join(await openFolder(t), 'data'));
+  const said: string[] = [];
+  const patience = { clock: systemClock, signal: new AbortController().signal, report: (line: string) => { said.push(line); } };
+  const first = await claimDataDir(data, 'no launcher', patience);
+  const running = claimDataDir(data, 'no launcher', patience);
+  await t.rejects(running, { message: /already runs/ }, 'not one that goes on');
+  t.same(said, []);
+  const second = claimDataDir(data, 'no launcher', patience);
+  first.stopping();
+  await waitFor('the line that says so', () => said.length > 0);
+  t.same(said, [`waiting for the run before this one (process ${process.pid}) to end`]);
+  first.release();
+  first.stopping();
+  t.equal((await second).earlierWasKilled, false, 'it ended in order');
+  const given = AbortSignal.abort();
+  await t.rejects(claimDataDir(data, 'no launcher', { ...patience, signal: given }), { message: /already runs/ }, 'a Ctrl-C ends the wait');
+  (await second).release();
+});
+
+t.test('a disk that is nearly full', async (t) => {
+  const dir = await openFolder(t);
+  t.same(diskWarnings([dir, join(dir, 'nothing')], 0), []);
+  const [warning, ...more] = diskWarnings([dir, join(dir, '..'), dir], 2 ** 70);
+  t.match(warning, new RegExp(`^The disk of ${dir} is nearly full: \\d+ MiB are free\\. `));
+  t.same(more, [], 'once for each disk');
 });
 
 t.test('npm start says it and ends', async (t) => {
