@@ -1,6 +1,7 @@
 /** Plan of a process of ours: a TypeScript file run by the pinned Node, which says over its IPC channel when it is ready. */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import { ProcessLog } from './process-log.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
@@ -29,13 +30,6 @@ export interface NodeProcessOptions {
 
 /** First starts migrate the database and compile nothing; a slow disk may still need a while. */
 const READY_MS_MAX = 60_000;
-/**
- * Flags of Node for every process of ours. Left alone, V8 gives young objects up to three times 32 MiB and fills them before it looks: core
- * with 200,000 queued jobs takes 330 MiB instead of 250.
- */
-export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=16'];
-/** Environment of every process of ours: graphql-js leaves checks out in it that cost a sixth of a long answer. Workers never see it. */
-export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = { NODE_ENV: 'production' };
 
 /** See the file's first line. */
 export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessage> {

@@ -1,6 +1,7 @@
 /** `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing. */
 import { join, relative } from 'node:path';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import { Launcher } from './launcher.ts';
 import type { LocalSystem } from './launcher.ts';
 import { shellQuote } from './local-env.ts';
@@ -19,7 +20,7 @@ function summary(system: LocalSystem, seconds: string): string {
   const { url, apiKey, endpointId, exampleInput, handler, data } = system;
   const headers = `-H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json'`;
   const curl = `curl -s ${url}/v2/${endpointId}/runsync ${headers} -d ${shellQuote(exampleInput)}`;
-  const join = `SLIPWAY_AGENT_KEY=… npx slipway agent --join ${system.coreAddress}`;
+  const join = `${runsAsRoot() ? 'SLIPWAY_WORKER_USER=per-account ' : ''}SLIPWAY_AGENT_KEY=… npx slipway agent --join ${system.coreAddress}`;
   const slipway = shown(data.localEnvFile) === LOCAL_ENV ? 'npx slipway' : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
   return `
 Slipway is ready after ${seconds} s.

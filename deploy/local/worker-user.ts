@@ -14,7 +14,7 @@ export interface WorkerUserChoice {
 }
 
 /** What workers need: the data folder to pass through, the handler, its program, and for JavaScript the worker module. */
-const REACH = 'cd -- "$1" && test -r "$2" && test -x "$3" && test -r "$4" || { echo "one of $* cannot be reached" >&2; exit 1; }';
+const REACH = 'cd -- "$1" || exit 1; shift; for file in "$@"; do test -r "$file" || { echo "$file cannot be read" >&2; exit 1; }; done; test -x "$1"';
 
 /** Chooses. */
 export async function chooseWorkerUser(handler: Handler, dataDir: string, root: string): Promise<WorkerUserChoice> {
@@ -22,11 +22,11 @@ export async function chooseWorkerUser(handler: Handler, dataDir: string, root: 
   const program = handler.command[0]!;
   const module = extname(handler.file) === '.py' ? join(program, '..', '..', 'pyvenv.cfg') : join(root, 'gpu-agent', 'handler', 'worker.ts');
   const user = { uid: ACCOUNT_UID_BASE, gid: ACCOUNT_UID_BASE };
-  const why = await tryAs(user, REACH, dataDir, handler.file, program, module);
+  const why = await tryAs(user, REACH, dataDir, program, handler.file, module);
   if (why === undefined) return { setting: 'per-account', problem: undefined };
   return {
     setting: 'same',
-    problem: `Workers run as root and can read all secrets of this machine: as a user of their own they cannot (${why.split('\n')[0]}). `
-      + 'Move the project and the handler out of folders that only root can enter, or run npm start as an ordinary user.',
+    problem: `Workers run as root and can read all secrets of this machine: as a user of their own they could not run: ${why.split('\n')[0]}. `
+      + 'Move project, handler and Python out of folders that only root can enter, or run npm start as an ordinary user.',
   };
 }

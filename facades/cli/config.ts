@@ -1,18 +1,22 @@
 /** What the command line takes from its environment. The only file of the command line that knows variable names. */
+import { resolve } from 'node:path';
+import { EnvReader } from '../../core/runtime/env.ts';
 import { runsAsRoot } from '../../core/runtime/host-user.ts';
 
 /** See the file's first line. */
 export interface CliConfig {
   /** host:port of core. SLIPWAY_CORE_ADDRESS; the first of a list. */
   coreAddress: string | undefined;
-  /** SLIPWAY_API_KEY. */
+  /** SLIPWAY_API_KEY, or the content of the file SLIPWAY_API_KEY_FILE. */
   apiKey: string | undefined;
-  /** Key of commands that are for the operator. SLIPWAY_ROOT_KEY. */
+  /** Key of commands that are for the operator. SLIPWAY_ROOT_KEY, or the content of the file SLIPWAY_ROOT_KEY_FILE. */
   rootKey: string | undefined;
   /** Endpoint of commands that name none. SLIPWAY_ENDPOINT_ID. */
   endpointId: string | undefined;
   /** Key with which `slipway agent` joins. SLIPWAY_AGENT_KEY. */
   agentKey: string | undefined;
+  /** File with that key. SLIPWAY_AGENT_KEY_FILE. */
+  agentKeyFile: string | undefined;
   /** Folder of the agent of `slipway agent`. SLIPWAY_AGENT_DATA_DIR. */
   agentDataDir: string | undefined;
   /** As whom the workers of `slipway agent` run. SLIPWAY_WORKER_USER. */
@@ -21,7 +25,7 @@ export interface CliConfig {
   asRoot: boolean;
   /** Where the user typed the command. */
   workingDir: string;
-  /** What the process of `slipway agent` inherits. */
+  /** What the processes of `slipway core`, `facade` and `agent` inherit. */
   env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -30,41 +34,90 @@ export const LOCAL_ENV_NAMES = {
   coreAddress: 'SLIPWAY_CORE_ADDRESS', apiKey: 'SLIPWAY_API_KEY', endpointId: 'SLIPWAY_ENDPOINT_ID', exampleBody: 'SLIPWAY_EXAMPLE_INPUT',
 } as const;
 
-/** Reads it; an empty variable is none. */
+/** Reads it; an empty variable is none. Throws ConfigError when a file that a variable names cannot be read. */
 export function readCliConfig(env: Readonly<Record<string, string | undefined>> = process.env): CliConfig {
-  return {
+  const reader = new EnvReader(env);
+  const secret = (name: string): string | undefined => reader.secret(name, '') || undefined;
+  const config: CliConfig = {
     coreAddress: env['SLIPWAY_CORE_ADDRESS']?.split(',')[0]?.trim() || undefined,
-    apiKey: env['SLIPWAY_API_KEY'] || undefined,
-    rootKey: env['SLIPWAY_ROOT_KEY'] || undefined,
+    apiKey: secret('SLIPWAY_API_KEY'),
+    rootKey: secret('SLIPWAY_ROOT_KEY'),
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
     agentKey: env['SLIPWAY_AGENT_KEY'] || undefined,
+    agentKeyFile: env['SLIPWAY_AGENT_KEY_FILE'] || undefined,
     agentDataDir: env['SLIPWAY_AGENT_DATA_DIR'] || undefined,
     workerUser: env['SLIPWAY_WORKER_USER'] || undefined,
     asRoot: runsAsRoot(),
     workingDir: process.cwd(),
     env,
   };
+  reader.finish();
+  return config;
 }
 
 /** Variables of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). */
-export function agentEnv(options: AgentOptions): Record<string, string> {
-  const variables = {
-    SLIPWAY_CORE_ADDRESS: options.join,
+export function agentEnv(options: AgentOptions): Record<string, string | undefined> {
+  return {
+    // One of the two: whatever was inherited of the other goes.
     SLIPWAY_AGENT_KEY: options.key,
-    SLIPWAY_AGENT_NAME: options.name,
-    SLIPWAY_AGENT_LOCATIONS: options.location?.join(','),
-    SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
-    SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
-    SLIPWAY_WORKER_USER: options.workerUser,
-    SLIPWAY_AGENT_DATA_DIR: options.dataDir,
+    SLIPWAY_AGENT_KEY_FILE: options.keyFile,
+    ...given({
+      SLIPWAY_CORE_ADDRESS: options.join,
+      SLIPWAY_AGENT_NAME: options.name,
+      SLIPWAY_AGENT_LOCATIONS: options.location?.join(','),
+      SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
+      SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
+      SLIPWAY_WORKER_USER: options.workerUser,
+      SLIPWAY_AGENT_DATA_DIR: options.dataDir,
+    }),
   };
-  return Object.fromEntries(Object.entries(variables).filter((entry) => entry[1] !== undefined)) as Record<string, string>;
+}
+
+/** Options of `slipway core`; absent ones leave the variable as it is. */
+export interface CoreOptions {
+  databaseUrlFile?: string;
+  secretKeyFile?: string;
+  rootKeyFile?: string;
+  listen?: string;
+  advertise?: string;
+}
+
+/** Variables of core's process for the options of `slipway core` (core/config.ts). Files are named from `workingDir`. */
+export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
+  const byFile = (name: string, file: string | undefined): Record<string, string | undefined> =>
+    (file === undefined ? {} : { [name]: undefined, [`${name}_FILE`]: resolve(workingDir, file) });
+  return {
+    ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile),
+    ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile),
+    ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile),
+    ...given({ SLIPWAY_CORE_LISTEN: options.listen, SLIPWAY_CORE_ADVERTISE: options.advertise }),
+  };
+}
+
+/** Options of `slipway facade`; absent ones leave the variable as it is. */
+export interface FacadeOptions {
+  /** Addresses of core replicas, separated by commas. */
+  core?: string | undefined;
+  host?: string;
+  port?: number;
+}
+
+/** Variables of the facade's process for the options of `slipway facade` (facades/config.ts). */
+export function facadeEnv({ core, host, port }: FacadeOptions): Record<string, string | undefined> {
+  return given({ SLIPWAY_CORE_ADDRESS: core, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString() });
+}
+
+/** Those that have a value. */
+function given(variables: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(variables).filter((entry) => entry[1] !== undefined));
 }
 
 /** Options of `slipway agent`; absent ones leave the variable as it is. */
 export interface AgentOptions {
   join: string;
-  key: string;
+  /** It or the file. */
+  key: string | undefined;
+  keyFile: string | undefined;
   name?: string;
   location?: string[];
   virtualGpus?: string[];

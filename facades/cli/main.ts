@@ -1,9 +1,11 @@
 /** Runs one command line and answers its exit code. */
 import { CommanderError } from 'commander';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { ConfigError } from '../../core/runtime/env.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { Cli } from './cli.ts';
 import { readCliConfig } from './config.ts';
+import type { CliConfig } from './config.ts';
 import { EXIT, InterruptedError, RefusedError, UnreachableError, UsageError } from './failures.ts';
 import { Output } from './output/output.ts';
 import { buildProgram } from './program.ts';
@@ -16,8 +18,10 @@ export async function main(args: readonly string[]): Promise<number> {
   const stopping = new AbortController();
   for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
   watchOutputs();
+  const config = readConfig(output);
+  if (!config) return EXIT.usage;
   const cli = new Cli({
-    config: readCliConfig(), output, clock: systemClock, random: systemRandom, stopping: stopping.signal, stdin: process.stdin,
+    config, output, clock: systemClock, random: systemRandom, stopping: stopping.signal, stdin: process.stdin,
   });
   const program = buildProgram(cli, { out: (text) => process.stdout.write(text), err: (text) => process.stderr.write(text) });
   try {
@@ -28,6 +32,17 @@ export async function main(args: readonly string[]): Promise<number> {
   } finally {
     output.clearProgress();
     cli.close();
+  }
+}
+
+/** Undefined: it has a fault, which was said. */
+function readConfig(output: Output): CliConfig | undefined {
+  try {
+    return readCliConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    output.error(error.message);
+    return undefined;
   }
 }
 

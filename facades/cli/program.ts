@@ -12,6 +12,8 @@ import { addAccounts } from './keys/accounts.ts';
 import { addKeys } from './keys/keys.ts';
 import { addMachines } from './machines/machines.ts';
 import { addWorkers } from './machines/workers.ts';
+import { addCore } from './parts/core.ts';
+import { addFacade } from './parts/facade.ts';
 import { addPods } from './pods/pods.ts';
 import { addRegistryAuths } from './registry-auths/registry-auths.ts';
 import { addTemplates } from './templates/templates.ts';
@@ -21,7 +23,7 @@ import { addVolumes } from './volumes/volumes.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
-  addJobs, addEndpoints, addTemplates, addWorkers, addMachines, addAgent, addPods, addVolumes, addRegistryAuths, addKeys, addAccounts,
+  addJobs, addEndpoints, addTemplates, addWorkers, addMachines, addCore, addFacade, addAgent, addPods, addVolumes, addRegistryAuths, addKeys, addAccounts,
   addUsage, addAudit,
 ];
 

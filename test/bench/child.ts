@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { NODE_ENVIRONMENT } from '../../deploy/local/node-process.ts';
+import { NODE_ENVIRONMENT } from '../../core/runtime/node-settings.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const START_MS_MAX = 60_000;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import postgres from 'postgres';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { NODE_FLAGS } from '../../deploy/local/node-process.ts';
+import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call, grpcClients } from '../helpers/grpc-clients.ts';

@@ -1,19 +1,16 @@
 /** `slipway agent`: makes this machine one of Slipway's, as long as the command runs. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { constants } from 'node:os';
-import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { agentEnv } from '../config.ts';
-import { InterruptedError, RefusedError, UsageError } from '../failures.ts';
+import { RefusedError, UsageError } from '../failures.ts';
 import { collect, wholeNumber } from '../option-values.ts';
-import { agentLogLine } from './agent-log-line.ts';
+import { runPart } from '../parts/run-part.ts';
 
 interface AgentCommandOptions {
   join?: string;
+  keyFile?: string;
   name?: string;
   location?: string[];
   virtualGpus?: string[];
@@ -22,7 +19,6 @@ interface AgentCommandOptions {
   dataDir?: string;
 }
 
-const AGENT_FILE = join(import.meta.dirname, '..', '..', '..', 'gpu-agent', 'main.ts');
 const CPU_SLOTS_MAX = 10_000;
 /** Not the folder of the agent of `npm start`, which may run beside this one: two agents in one folder would be one machine twice. */
 const DATA_DIR_DEFAULT = '.slipway/joined-agent';
@@ -33,13 +29,14 @@ export function addAgent(program: Command, cli: Cli): void {
     usage: 'agent',
     description: 'Join this machine and run workers on it until Ctrl-C. The key must have scope agent: slipway keys create --scope agent.',
     examples: [
-      'agent --join core.example:50051 --key AGENT_KEY',
-      'agent --join core.example:50051 --key AGENT_KEY --name rack-1 --location eu-1 --cpu-slots 4',
-      'agent --key AGENT_KEY --worker-user per-account --data-dir /var/lib/slipway-agent',
-      'agent --key AGENT_KEY --virtual-gpus "NVIDIA L4:24576x2"',
+      'agent --join core.example:50051 --key-file rack-1.key',
+      'agent --join core.example:50051 --key-file rack-1.key --name rack-1 --location eu-1 --cpu-slots 4',
+      'agent --key-file rack-1.key --worker-user per-account --data-dir /var/lib/slipway-agent',
+      'agent --key-file rack-1.key --virtual-gpus "NVIDIA L4:24576x2"',
     ],
   })
     .option('--join <host:port>', 'address of core; several with commas. Default: as --core')
+    .option('--key-file <file>', 'file with the key it joins with; default: the key of SLIPWAY_AGENT_KEY')
     .option('--name <name>', 'name of the machine for people; default: the host\'s')
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
     .option('--virtual-gpus <gpus>', 'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once', collect)
@@ -52,9 +49,10 @@ export function addAgent(program: Command, cli: Cli): void {
 async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const { config, output, target, targetOptions } = cli;
   // Never the key of local.env: it belongs to a user, and core would refuse it again and again.
-  const key = targetOptions.key ?? config.agentKey;
-  if (key === undefined) {
-    throw new UsageError('A machine joins with a key of scope agent: give it with --key or SLIPWAY_AGENT_KEY.\n'
+  const keyFile = targetOptions.key === undefined ? options.keyFile ?? config.agentKeyFile : undefined;
+  const key = keyFile === undefined ? targetOptions.key ?? config.agentKey : undefined;
+  if (key === undefined && keyFile === undefined) {
+    throw new UsageError('A machine joins with a key of scope agent: give it with --key-file or SLIPWAY_AGENT_KEY.\n'
       + 'That of "npm start" is the agentKey in .slipway/secrets.json; others are made with: slipway keys create NAME --scope agent');
   }
   if (config.asRoot && !(options.workerUser ?? config.workerUser)) {
@@ -63,32 +61,16 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   }
   const address = options.join ?? target.address;
   const dataDir = resolve(config.workingDir, options.dataDir ?? config.agentDataDir ?? DATA_DIR_DEFAULT);
-  const env = { ...config.env, ...agentEnv({ ...options, join: address, key, dataDir }) };
+  const env = agentEnv({ ...options, join: address, key, keyFile: keyFile && resolve(config.workingDir, keyFile), dataDir });
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
-  // The channel tells the agent when this process is killed.
-  const child = spawn(process.execPath, [AGENT_FILE], { env, cwd: config.workingDir, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
-  cli.stopping.addEventListener('abort', () => child.kill(signalOf(cli.stopping)), { once: true });
   let joined = false;
   let refused = false;
-  for await (const line of createInterface({ input: child.stdout! })) {
-    output.line(output.json ? line : agentLogLine(line, output));
+  const onLine = (line: string): boolean => {
     joined ||= line.includes('"session opened"');
     // A key that is refused at the first try will be refused for ever; later it may have been revoked while jobs run.
-    if (joined || refused || !line.includes('UNAUTHENTICATED')) continue;
-    refused = true;
-    child.kill('SIGTERM');
-  }
-  cli.exitCode = await exitCodeOf(child);
+    refused ||= !joined && line.includes('UNAUTHENTICATED');
+    return refused;
+  };
+  await runPart(cli, { file: 'gpu-agent/main.ts', env, onLine });
   if (refused) throw new RefusedError(`Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.`);
-}
-
-/** The agent stops in order on these; a hang-up would end it at once. */
-function signalOf(stopping: AbortSignal): NodeJS.Signals {
-  return stopping.reason instanceof InterruptedError && stopping.reason.signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM';
-}
-
-function exitCodeOf(child: ChildProcess): Promise<number> {
-  const code = (): number => child.exitCode ?? 128 + (constants.signals[child.signalCode!] ?? 0);
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(code());
-  return new Promise((resolve) => { child.once('exit', () => resolve(code())); });
 }

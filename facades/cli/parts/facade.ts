@@ -1,0 +1,24 @@
+/** `slipway facade`: runs the HTTP facade on this machine, as long as the command runs. */
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { facadeEnv } from '../config.ts';
+import type { FacadeOptions } from '../config.ts';
+import { wholeNumber } from '../option-values.ts';
+import { runPart } from './run-part.ts';
+
+const PORT_MAX = 65_535;
+
+/** Adds the command. */
+export function addFacade(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: 'facade',
+    description: 'Run the HTTP facade on this machine until Ctrl-C: jobs under /v2, management under /v1 and /graphql. It keeps nothing; run as many as '
+      + 'you like. All settings can be variables (docs/operations.md).',
+    examples: ['facade', 'facade --core core-1.example:50051,core-2.example:50051 --host 0.0.0.0 --port 80'],
+  })
+    .option('--host <address>', 'where HTTP listens; default 127.0.0.1')
+    .option('--port <port>', 'and its port; default 8080', wholeNumber(0, PORT_MAX))
+    .action((options: Omit<FacadeOptions, 'core'>) =>
+      runPart(cli, { file: 'facades/main.ts', env: facadeEnv({ ...options, core: cli.targetOptions.core }) }));
+}
