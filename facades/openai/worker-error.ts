@@ -5,6 +5,7 @@
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { openaiErrorType } from '../plugins/error-handler.ts';
 import { isPlainObject } from '../plugins/json-body.ts';
+import { parsePythonLiteral } from './python-literal.ts';
 
 /** An answer of status 4xx or 5xx. */
 export interface OpenaiError {
@@ -17,11 +18,21 @@ export interface OpenaiError {
 /** Nesting in which an error object is looked for: job error text, SDK wrapper, OpenAI envelope. */
 const DEPTH_MAX = 4;
 
+/** Characters beyond which a text is taken as it is: no error needs more, and reading it would cost other requests their time. */
+const TEXT_LENGTH_MAX = 128 * 1024;
+
+/** What the SDK writes around the text of an exception that a generator raised. */
+const RAISED_HEAD = 'handler: ';
+const RAISED_TAIL = ' \ntraceback: ';
+/** What the `openai` package for Python writes before the body of a refusal. */
+const CODE_HEAD = /^Error code: \d{3} - /;
+
 /** The error of a job in a final state other than COMPLETED. */
 export function jobError(state: JobState, errorText: string | undefined): OpenaiError {
   if (state === JobState.CANCELLED) return plain(500, 'The job was cancelled.', 'job_cancelled');
   if (state === JobState.TIMED_OUT) return plain(500, errorText ?? 'The job ran longer than its execution timeout.', 'job_timed_out');
-  return findError(parsed(errorText)) ?? plain(500, messageOf(errorText), 'job_failed');
+  const text = errorText && withoutTrace(errorText);
+  return findError(parsed(text)) ?? plain(500, messageOf(text), 'job_failed');
 }
 
 /** The error inside an output or chunk that looks like a success, or undefined. */
@@ -65,13 +76,23 @@ function messageOf(errorText: string | undefined): string {
   return texts.map(textOf).find((text) => text !== undefined) ?? errorText ?? 'The worker failed without saying why.';
 }
 
+/** The object that a text holds as JSON or as Python writes it; any other value as it is. */
 function parsed(value: unknown): unknown {
-  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return value;
+  if (typeof value !== 'string' || value.length > TEXT_LENGTH_MAX) return value;
+  const text = value.replace(CODE_HEAD, '').trim();
+  if (!text.startsWith('{')) return value;
   try {
-    return JSON.parse(value) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
-    return value;
+    return parsePythonLiteral(text) ?? value;
   }
+}
+
+/** Where a handler's code failed is for its author, who has the job's error; the client gets the exception's text. */
+function withoutTrace(errorText: string): string {
+  if (!errorText.startsWith(RAISED_HEAD)) return errorText;
+  const end = errorText.lastIndexOf(RAISED_TAIL);
+  return end === -1 ? errorText : errorText.slice(RAISED_HEAD.length, end);
 }
 
 function httpStatus(value: unknown): number | undefined {

@@ -38,6 +38,10 @@ export class Attempt {
   stop: StopRequest | undefined;
   /** Number of its latest chunk. */
   chunkNumber = 0;
+  /** Values that its handler yielded. */
+  yielded = 0;
+  /** Why a yielded value is not among its chunks. Such an attempt only succeeds when its outcome brings all values along. */
+  leftOut: string | undefined;
 
   constructor(options: { ref: AttemptRef; input: Buffer | undefined; s3Config: S3Config | undefined; nowMs: number }) {
     this.ref = options.ref;

@@ -6,6 +6,7 @@ import type { Worker } from '../workers/worker.ts';
 import { interpretResult } from './interpret-result.ts';
 import type { Result, ResultBody } from './interpret-result.ts';
 import type { BridgeParts } from './bridge-parts.ts';
+import { elementCount } from './split-chunk.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
 
@@ -32,11 +33,21 @@ async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, body
   } else {
     // Before the attempt ends, so that no other job can take its place.
     if (result.refresh) parts.pool.recycle(worker);
-    await finish(parts, attempt, result);
+    const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, result.output);
+    await finish(parts, attempt, gap ? { ...result, kind: 'failed', error: attempt.leftOut! } : result);
   }
 }
 
+/** A value is neither among the chunks nor, where the worker aggregates, in the list of all that its generator yielded. */
+async function hasGap(parts: BridgeParts, worker: Worker, attempt: Attempt, output: Buffer | undefined): Promise<boolean> {
+  if (attempt.leftOut === undefined) return false;
+  if (output === undefined) return true;
+  return await parts.work.run(worker.endpointId, output.length, elementCount(output, attempt.yielded)) < attempt.yielded;
+}
+
 function finish(parts: BridgeParts, attempt: Attempt, result: Result & { kind: 'completed' | 'failed' }): Promise<void> {
+  // While its output was looked at.
+  if (attempt.phase === 'ended') return Promise.resolve();
   if (attempt.stop) return parts.table.end(attempt, OutcomeKind.STOPPED);
   if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, { output: result.output });
   return parts.table.end(attempt, OutcomeKind.FAILED, { output: result.output, error: result.error });

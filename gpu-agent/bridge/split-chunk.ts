@@ -19,6 +19,23 @@ export function* splitChunk(value: Buffer, bytesMax: number): Work<Buffer[] | un
   return undefined;
 }
 
+/** How many elements the outermost array has, counted up to `most`; 0 for what is no array. The text must be valid JSON without blanks around it. */
+export function* elementCount(value: Buffer, most: number): Work<number> {
+  if (value[0] !== OPEN_BRACKET) return 0;
+  let count = 0;
+  for (const end of elementEnds(value)) {
+    if (end === undefined) {
+      yield;
+      continue;
+    }
+    // An array of blanks, which has no element.
+    if (count === 0 && end === value.length - 1 && value.subarray(1, end).toString('latin1').trim() === '') return 0;
+    count += 1;
+    if (count === most) break;
+  }
+  return count;
+}
+
 /** The first piece of a JSON text that is a string, of at most `bytesMax` bytes. */
 export function cutText(value: Buffer, bytesMax: number): Buffer {
   return quoted(value, 1, pieceEnd(value, 1, bytesMax));

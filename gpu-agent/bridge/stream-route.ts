@@ -30,16 +30,19 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
 
 async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
   attempt.named(parts.clock.monotonicMs());
+  attempt.yielded += 1;
   const bytes = 'bytes' in body ? body.bytes.length : 0;
-  const { pieces, metrics } = await parts.work.run(worker.endpointId, bytes, cutUp(body));
+  const { pieces = [], metrics, failure, leftOut } = await parts.work.run(worker.endpointId, bytes, cutUp(body));
   if (attempt.phase === 'ended') return;
-  if (typeof pieces === 'string') {
+  if (failure !== undefined) {
     // Its output would have a hole: better an end with a reason.
-    const safe = parts.table.end(attempt, OutcomeKind.FAILED, { error: pieces });
+    const safe = parts.table.end(attempt, OutcomeKind.FAILED, { error: failure });
     // After the end, which takes an undelivered stop along: the worker still runs the job. Unless it has it anew by now.
     if (!worker.held.has(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
     return safe;
   }
+  if (leftOut !== undefined) parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: leftOut }, 'streamed value left out');
+  attempt.leftOut ??= leftOut;
   await addAll(parts, attempt, pieces, metrics);
 }
 
@@ -52,19 +55,30 @@ async function addAll(parts: BridgeParts, attempt: Attempt, pieces: readonly Buf
   }
 }
 
-/** The pieces of a value, the last of which leaves room for its metrics; or why there are none. */
-function* cutUp(body: ResultBody): Work<{ pieces: Buffer[] | string; metrics: Buffer | undefined }> {
+/** What becomes of a value: pieces, a failure or a gap. */
+interface Cut {
+  /** The last of them leaves room for the metrics. */
+  pieces?: Buffer[];
+  metrics?: Buffer | undefined;
+  /** Why the job fails at once. */
+  failure?: string;
+  /** Why it has no place in the stream. A worker that aggregates brings it once more with its outcome, which has room for it (done-route.ts). */
+  leftOut?: string;
+}
+
+function* cutUp(body: ResultBody): Work<Cut> {
   const chunk = yield* interpretChunk(body);
-  if ('why' in chunk) return { pieces: chunk.why, metrics: undefined };
+  if ('why' in chunk) return { failure: chunk.why };
   const { output, metrics } = chunk;
   const metricsBytes = metrics?.length ?? 0;
   if (metricsBytes > METRICS_BYTES_MAX) {
-    return { pieces: `The metrics of a streamed value take ${metricsBytes} bytes; they may take ${METRICS_BYTES_MAX}.`, metrics: undefined };
+    return { failure: `The metrics of a streamed value take ${metricsBytes} bytes; they may take ${METRICS_BYTES_MAX}.` };
   }
-  return { pieces: (yield* splitChunk(output, CHUNK_BYTES_MAX - metricsBytes)) ?? tooLarge(output.length), metrics };
+  const pieces = yield* splitChunk(output, CHUNK_BYTES_MAX - metricsBytes);
+  return pieces ? { pieces, metrics } : { leftOut: tooLarge(output.length) };
 }
 
 function tooLarge(bytes: number): string {
   const limit = `A streamed value of ${bytes} bytes is over the limit of ${CHUNK_BYTES_MAX} bytes and cannot be split`;
-  return `${limit}: yield text or a list, or smaller values.`;
+  return `${limit}: yield text or a list, or smaller values, or let the worker aggregate them (return_aggregate_stream).`;
 }

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
-import { splitChunk } from '../../../gpu-agent/bridge/split-chunk.ts';
+import { elementCount, splitChunk } from '../../../gpu-agent/bridge/split-chunk.ts';
 
 const split = (json: string, bytesMax: number): string[] | undefined => workNow(splitChunk(Buffer.from(json), bytesMax))?.map(String);
 
@@ -39,4 +39,10 @@ t.test('what cannot be cut', async (t) => {
   t.equal(split('1234567890', 8), undefined);
   t.equal(split('[1,"too long for it"]', 8), undefined);
   t.equal(split('["too long for it",1]', 8), undefined);
+});
+
+t.test('elements are counted, as far as asked', async (t) => {
+  const count = (text: string, most = 99): number => workNow(elementCount(Buffer.from(text), most));
+  t.same(['[]', '[ ]', '[1]', '[[],[]]', '[",",{"a":[1,2]} ]', '{"a":1}', '"[1,2]"', 'null', ''].map((text) => count(text)), [0, 0, 1, 2, 2, 0, 0, 0, 0]);
+  t.equal(count('[1,2,3]', 2), 2);
 });
