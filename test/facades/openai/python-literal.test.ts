@@ -20,7 +20,8 @@ t.test('anything else is no value', async (t) => {
   const texts = [
     '', ' ', '{', '{\'a\'', '{\'a\': ', '{\'a\': 1', '{\'a\' 1}', '{[]: 1}', '{,}', '[,]', '[1 2]', '[1,,2]', '{} {}', '\'', '\'a', '\'\\',
     '\'\\q\'', '\'\\x4\'',
-    '\'\\ud8zz\'', '\'\\UFFFFFFFF\'', 'true', 'null', '__import__(\'os\').system(\'x\')', '{\'a\': f()}', 'b\'x\'', '1+1', '<X.Y: 1', '<object at 0x1>', '12a', '--1',
+    '\'\\ud8zz\'', '\'\\UFFFFFFFF\'', 'true', 'null', '__import__(\'os\').system(\'x\')', '{\'a\': f()}', 'b\'x\'',
+    '1+1', '<X.Y: 1', '<object at 0x1>', '12a', '--1',
     `${'['.repeat(18)}${']'.repeat(18)}`, '['.repeat(100_000),
   ];
   for (const text of texts) t.equal(parsePythonLiteral(text), undefined, text.slice(0, 40));
