@@ -49,6 +49,7 @@ export function connectCore(address: string, clock: Clock) {
     listTemplates: unary(templates.listTemplates.bind(templates)),
     createEndpoint: unary(endpoints.createEndpoint.bind(endpoints)),
     updateEndpoint: unary(endpoints.updateEndpoint.bind(endpoints)),
+    restartEndpoint: unary(endpoints.restartEndpoint.bind(endpoints)),
     listEndpoints: unary(endpoints.listEndpoints.bind(endpoints)),
     listMachines: unary(machines.listMachines.bind(machines)),
     listWorkers: unary(machines.listWorkers.bind(machines)),

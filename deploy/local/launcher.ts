@@ -14,6 +14,9 @@ import { claimDataDir } from './folder-claim.ts';
 import type { Claim } from './folder-claim.ts';
 import { prepareHandler } from './handler.ts';
 import type { Handler } from './handler.ts';
+import { updateHandler } from './handler-update.ts';
+import type { ServedHandler } from './handler-update.ts';
+import { watchHandler } from './handler-watch.ts';
 import { removeLocalEnv, writeLocalEnv } from './local-env.ts';
 import type { LocalFacts } from './local-env.ts';
 import { nodeProcess } from './node-process.ts';
@@ -68,6 +71,7 @@ export class Launcher {
   #claim: Claim | undefined;
   #core: CoreClient | undefined;
   #starting: Promise<unknown> = Promise.resolve();
+  #watching: Promise<unknown> = Promise.resolve();
 
   constructor(given: LauncherOptions) {
     this.#given = given;
@@ -88,6 +92,7 @@ export class Launcher {
     this.#core?.close();
     for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
     await this.#starting;
+    await this.#watching;
     this.#claim?.release();
   }
 
@@ -101,7 +106,8 @@ export class Launcher {
     await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
-    const handler = await prepareHandler(options.handlerFile ?? join(root, EXAMPLE_HANDLER), root, data.venvDir, seams);
+    const prepare = () => prepareHandler(options.handlerFile ?? join(root, EXAMPLE_HANDLER), root, data.venvDir, seams);
+    const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
     const coreAddress = await this.#startCore(databaseUrl, data, secrets);
@@ -109,12 +115,21 @@ export class Launcher {
     this.#core = core;
     if (await ensureKeys(core, secrets)) saveSecrets(data, secrets);
     const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
-    const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, await this.#gpusFor(core, secrets.apiKey!));
+    const gpus = await this.#gpusFor(core, secrets.apiKey!);
+    const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, gpus);
     const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.exampleInput };
     await this.#waitForWorker(core, facts, handler);
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
     for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
     writeLocalEnv(data.localEnvFile, facts);
+    if (options.handlerFile !== undefined) {
+      this.#watch({
+        core, ...facts, file: options.handlerFile, report: seams.report,
+        // What fails because everything stops is no news.
+        problem: (text) => { if (!this.#stopping.signal.aborted) progress.problem(text); },
+        prepareAnew: async () => { await ensureEndpoint(core, facts.apiKey, await prepare(), gpus); },
+      });
+    }
     return { ...facts, handler, agent: options.agent, data };
   }
 
@@ -209,6 +224,12 @@ export class Launcher {
       ...facts, core, clock: systemClock, signal: this.#stopping.signal,
       onCrash: (reason) => progress.problem(`A worker of ${handler.name} did not come up and will be started again:\n${reason}`),
     });
+  }
+
+  #watch(served: ServedHandler): void {
+    const onChanged = (files: readonly string[]): Promise<void> => updateHandler(served, files);
+    this.#watching = watchHandler({ handler: served.file, clock: systemClock, signal: this.#stopping.signal, onChanged })
+      .catch((error: Error) => served.problem(`${served.file} is no longer watched: ${error.message}`));
   }
 
   /** Starts processes side by side and keeps them running. */

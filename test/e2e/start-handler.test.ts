@@ -1,6 +1,6 @@
 /** `npm start -- --handler FILE`: the user's own handler, in Python and in JavaScript, as an endpoint. */
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rename, symlink, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
@@ -9,6 +9,7 @@ import { Launcher, readFacts } from '../helpers/launcher.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { publicRequest } from '../helpers/public-api.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 const PYTHON = `import runpod
 
@@ -50,17 +51,57 @@ t.test('a Python handler', { skip: skipWithoutPython('new') }, async (t) => {
   t.match(launcher.text, /mine/, 'a file called handler is named for its folder');
 });
 
+const CHANGING = `import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { start } from 'slipway/worker';
+import { greeting } from './words.mjs';
+
+async function handler({ input }) {
+  while (input.until && !existsSync(input.until)) await delay(20);
+  return { [greeting]: input.name };
+}
+
+start({ handler });
+`;
+
+t.test('a change of its files replaces its workers after their jobs', async (t) => {
+  const words = (greeting: string): string => `export const greeting = '${greeting}';\n`;
+  const { output, launcher, jobs, file } = await serve(t, 'handler.mjs', CHANGING, { 'words.mjs': words('hello') });
+  t.same(output, { hello: 'Ada' });
+  const at = (name: string): string => join(dirname(file), name);
+  const lines = (): string[] => launcher.text.split('\n').filter((line) => line.includes('changed: '));
+
+  const held = await jobs.run({ name: 'Ada', until: at('go on') });
+  await jobs.reached(held, 'IN_PROGRESS');
+  // As editors save: another file takes the place of the old one.
+  await writeFile(at('words.mjs~'), words('goodbye'));
+  await rename(at('words.mjs~'), at('words.mjs'));
+  const [line] = await waitFor('the line that says so', () => lines().length > 0 && lines());
+  t.match(line, /words\.mjs changed: worker \w+ replaced after its job$/);
+  t.match(await jobs.runSync({ name: 'Ada' }), { output: { goodbye: 'Ada' } }, 'the next job runs the new code');
+  await writeFile(at('go on'), '');
+  t.match(await jobs.settled(held), { status: 'COMPLETED', output: { hello: 'Ada' } }, 'the one that ran was left alone');
+
+  await writeFile(file, CHANGING);
+  await writeFile(at('other.mjs'), 'export const nobody = 1;');
+  await unlink(at('words.mjs'));
+  await writeFile(at('words.mjs'), words('good evening'));
+  await waitFor('the new code', async () => 'good evening' in ((await jobs.runSync({ name: 'Ada' })).output as object));
+  t.equal(lines().length, 2, 'the same text again and a file that it does not import are no change');
+});
+
 t.test('a handler that is not there', async (t) => {
   const launcher = new Launcher(t, '--handler', '/nowhere/handler.py');
   t.equal(await launcher.exit(), 2);
   t.match(launcher.text, /no handler at \/nowhere\/handler\.py/);
 });
 
-async function serve(t: Test, name: string, text: string): Promise<{ output: unknown; launcher: Launcher }> {
+async function serve(t: Test, name: string, text: string, more: Record<string, string> = {}) {
   const folder = await openFolder(t);
   await mkdir(join(folder, 'mine'));
   const file = join(folder, 'mine', name);
   await writeFile(file, text);
+  for (const [other, content] of Object.entries(more)) await writeFile(join(folder, 'mine', other), content);
   await writeFile(join(folder, 'mine', 'test_input.json'), '{"input": {"name": "Ada"}}');
   const dataDir = join(folder, 'data');
   // The environment that pip makes for a Python handler takes a minute or more. It is kept from run to run, as a user's data folder is.
@@ -73,7 +114,8 @@ async function serve(t: Test, name: string, text: string): Promise<{ output: unk
   const facts = readFacts(join(dataDir, 'local.env'));
   t.same(JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!), { input: { name: 'Ada' } }, 'test_input.json is the example');
   const request = publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!);
-  const { status, output } = await endpointJobs({ request }, facts.SLIPWAY_ENDPOINT_ID!).runSync({ name: 'Ada' });
+  const jobs = endpointJobs({ request }, facts.SLIPWAY_ENDPOINT_ID!);
+  const { status, output } = await jobs.runSync({ name: 'Ada' });
   t.equal(status, 'COMPLETED');
-  return { output, launcher };
+  return { output, launcher, jobs, file };
 }

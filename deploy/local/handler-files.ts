@@ -1,0 +1,65 @@
+/**
+ * The files that a handler is made of: its own and those of its folder that it imports, directly or not. Imports are read from the text and
+ * not run: one that is made up at run time is not found, and one that only stands in a comment does no harm.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, extname, join, resolve, sep } from 'node:path';
+
+/** Most files that are followed: a folder of code that somebody else made is not watched file by file. */
+const FILES_MAX = 500;
+/** Larger files hold data. */
+const FILE_BYTES_MAX = 1024 * 1024;
+const JS_IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g;
+const JS_ENDINGS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.json', '/index.js'];
+const PYTHON_IMPORT = /^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]+))/gm;
+
+/** Absolute paths, the handler's first. Missing files are left out; the handler itself is always named. */
+export function handlerFiles(handler: string): string[] {
+  const root = dirname(handler);
+  const found = new Set([handler]);
+  for (const file of found) {
+    if (found.size >= FILES_MAX) break;
+    const text = read(file);
+    const imported = extname(file) === '.py' ? pythonImports(text, dirname(file), root) : jsImports(text, dirname(file));
+    for (const path of imported) if (path.startsWith(root + sep) && isFile(path)) found.add(path);
+  }
+  return [...found];
+}
+
+function read(file: string): string {
+  try {
+    return statSync(file).size > FILE_BYTES_MAX ? '' : readFileSync(file, 'utf8');
+  } catch {
+    // It went in this moment.
+    return '';
+  }
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function jsImports(text: string, folder: string): string[] {
+  return [...text.matchAll(JS_IMPORT)].flatMap(([, , name]) => JS_ENDINGS.map((ending) => resolve(folder, `${name}${ending}`)));
+}
+
+function pythonImports(text: string, folder: string, root: string): string[] {
+  return [...text.matchAll(PYTHON_IMPORT)].flatMap(([, from, names, modules]) => {
+    if (from === undefined) return namesOf(modules!).flatMap((module) => pythonModule(root, module));
+    const [, dots, module] = /^(\.*)(.*)$/.exec(from)!;
+    const start = dots === '' ? root : resolve(folder, ...Array.from({ length: dots!.length - 1 }, () => '..'));
+    return ['', ...namesOf(names!)].flatMap((name) => pythonModule(start, [module, name].filter((part) => part !== '').join('.')));
+  });
+}
+
+/** The names of `a.b as c, d`. */
+function namesOf(list: string): string[] {
+  return list.replace(/[()]/g, '').split(',').map((name) => /[\w.]+/.exec(name)?.[0] ?? '').filter((name) => name !== '');
+}
+
+/** A module's file and those of the packages that it is in. */
+function pythonModule(start: string, module: string): string[] {
+  const parts = module.split('.').filter((part) => part !== '');
+  const packages = parts.map((_, index) => join(start, ...parts.slice(0, index + 1), '__init__.py'));
+  return parts.length === 0 ? [join(start, '__init__.py')] : [...packages, `${join(start, ...parts)}.py`];
+}
