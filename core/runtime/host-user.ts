@@ -16,6 +16,9 @@ export interface HostUser {
  */
 export const ACCOUNT_UID_BASE = 2_000_000_000;
 
+/** Nothing is inherited: others who run as that user could read it. */
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
 /** This process may start others as any user. */
 export function runsAsRoot(): boolean {
   return process.getuid?.() === 0;
@@ -24,7 +27,7 @@ export function runsAsRoot(): boolean {
 /** Runs a short script of /bin/sh as a user, with arguments from `$1`. Answers undefined when it ended well, otherwise what went wrong. */
 export async function tryAs(user: HostUser, script: string, ...args: string[]): Promise<string | undefined> {
   try {
-    await run('/bin/sh', ['-c', script, 'sh', ...args], { uid: user.uid, gid: user.gid, cwd: '/' });
+    await run('/bin/sh', ['-c', script, 'sh', ...args], { uid: user.uid, gid: user.gid, cwd: '/', env: { PATH } });
     return undefined;
   } catch (error) {
     const { stderr = '', message } = error as Error & { stderr?: string };
