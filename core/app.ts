@@ -48,6 +48,7 @@ import { CatalogStore } from './store/catalog-store.ts';
 import { openDatabase } from './store/database.ts';
 import type { Database } from './store/database.ts';
 import { EndpointStore } from './store/endpoint-store.ts';
+import { claimSecretKey } from './store/installation-store.ts';
 import { MachineStore } from './store/machine-store.ts';
 import { migrate } from './store/migrate.ts';
 import { RegistryAuthStore } from './store/registry-auth-store.ts';
@@ -158,7 +159,11 @@ export function buildCore(config: CoreConfig, { logger }: { logger: Logger }): C
     start: async () => {
       const onFailure = (error: unknown): void => logger.warn({ err: error }, 'the database is not there yet');
       const forMs = (error: unknown): number => (isDiskFull(error) ? Infinity : DATABASE_WAIT_MS);
-      await persist(() => migrate(database, logger), { ...seams, forMs, signal: starting.signal, onFailure });
+      const open = async (): Promise<void> => {
+        await migrate(database, logger);
+        await claimSecretKey(database.sql, parts.sealer);
+      };
+      await persist(open, { ...seams, forMs, signal: starting.signal, onFailure });
       await startAll(services, logger);
       return { address: server.address };
     },

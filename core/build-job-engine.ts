@@ -6,6 +6,7 @@ import { DeletionFinisher } from './duties/deletion-finisher.ts';
 import { ExpiryReaper } from './duties/expiry-reaper.ts';
 import { LeaseRescuer } from './duties/lease-rescuer.ts';
 import { QueueWatcher } from './duties/queue-watcher.ts';
+import { PlainSealer } from './duties/plain-sealer.ts';
 import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
 import { CancelJob } from './jobs/cancel-job.ts';
 import { ClaimJobs } from './jobs/claim-jobs.ts';
@@ -91,6 +92,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new DeletionFinisher({ ...shared, deletes }),
       new LeaseRescuer({ ...shared, attempts }),
       shared.webhooks,
+      new PlainSealer(shared),
     ],
   };
 }

@@ -2,7 +2,7 @@
  * Makes the webhook calls that outcomes have ordered: three tries, 10 s apart (spec.md 6). A call is taken by pushing its due instant away, so
  * that another replica makes it when this one dies. A call may be made twice; it is never forgotten.
  */
-import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
+import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import { Loop } from '../runtime/loop.ts';
@@ -154,25 +154,35 @@ export class WebhookDeliverer implements Service {
     const { clock, random } = this.#options;
     const { signal } = this.#tasks;
     try {
-      const failure = await this.#try(delivery);
+      const url = this.#urlOf(delivery);
+      const failure = url === undefined ? 'its sealed address does not open' : await this.#try(delivery, url);
       // A call that was cut off by our own stop is due again at once for whoever comes next; it is not counted.
       const forMs = signal.aborted ? 0 : HOLD_MS;
-      await persist(() => this.#record(delivery, failure, signal.aborted), { clock, random, forMs, signal });
+      await persist(() => this.#record(delivery, url, failure, signal.aborted), { clock, random, forMs, signal });
     } finally {
       this.#end(delivery);
     }
   }
 
-  async #try(delivery: Delivery): Promise<string | undefined> {
+  #urlOf({ url, urlSealed, endpointId, jobId }: Delivery): string | undefined {
+    try {
+      return urlSealed === null ? url : this.#options.sealer.open(urlSealed, webhookIdentity(endpointId, jobId)).toString();
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #try(delivery: Delivery, url: string): Promise<string | undefined> {
     const { sealer, clock } = this.#options;
-    const { url, endpointId, jobId, id, secretSealed, accountId, accountName } = delivery;
+    const { endpointId, jobId, id, urlSealed, secretSealed, accountId, accountName } = delivery;
     // The endpoint may be gone, and with it whoever may have private addresses called.
     const account = accountId === '' ? undefined : { id: accountId, name: accountName };
     const allowPrivate = mayCallPrivate(this.#options.allowPrivate, account);
     try {
       const secret = secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
-      const body = delivery.body ?? await readBody(this.#options.database.hot, delivery);
-      if (body === undefined) return 'the call is no more';
+      const stored = delivery.body ?? await readBody(this.#options.database.hot, delivery);
+      if (stored === undefined) return 'the call is no more';
+      const body = urlSealed === null ? stored : withWebhook(stored, url);
       const call = { url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs(), allowPrivate };
       return await this.#caller.call(call, this.#tasks.signal);
     } catch (error) {
@@ -181,12 +191,12 @@ export class WebhookDeliverer implements Service {
     }
   }
 
-  async #record(delivery: Delivery, failure: string | undefined, stopped: boolean): Promise<void> {
+  async #record(delivery: Delivery, url: string | undefined, failure: string | undefined, stopped: boolean): Promise<void> {
     const { hot } = this.#options.database;
     const { logger } = this.#options;
-    const { endpointId, jobId, url } = delivery;
+    const { endpointId, jobId } = delivery;
     const tries = delivery.tries + 1;
-    const host = new URL(url).host;
+    const host = url === undefined ? '' : new URL(url).host;
     if (failure === undefined) {
       logger.debug({ endpointId, jobId, host, tries }, 'webhook delivered');
       return await forgetDelivery(hot, delivery);
@@ -199,6 +209,11 @@ export class WebhookDeliverer implements Service {
     logger.info({ endpointId, jobId, host, tries, reason: failure }, 'webhook failed, will be tried again');
     await postponeDelivery(hot, delivery, PAUSE_MS, failure);
   }
+}
+
+/** The record with its webhook, which is not stored in it. */
+function withWebhook(body: Buffer, url: string): Buffer {
+  return Buffer.concat([body.subarray(0, -1), Buffer.from(`,"webhook":${JSON.stringify(url)}}`)]);
 }
 
 function count(calls: Map<string, number>, id: string, change: number): void {

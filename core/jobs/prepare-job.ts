@@ -6,7 +6,7 @@ import { DomainError } from '../domain/errors.ts';
 import { jobId } from '../domain/job-id.ts';
 import { resolvePolicy } from '../domain/job-policy.ts';
 import { retentionMs } from '../domain/retention.ts';
-import { s3ConfigIdentity } from '../domain/sealed-identity.ts';
+import { s3ConfigIdentity, webhookIdentity } from '../domain/sealed-identity.ts';
 import { checkWebhookUrl, mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import type { Random } from '../runtime/clock.ts';
@@ -60,7 +60,8 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
     ...policy,
     retentionMs: retentionMs(kind, submission.waitMs),
     input,
-    webhook: submission.webhook === '' ? undefined : checkWebhookUrl(submission.webhook, allowPrivate),
+    webhookSealed: submission.webhook === '' ? undefined
+      : options.sealer.seal(Buffer.from(checkWebhookUrl(submission.webhook, allowPrivate)), webhookIdentity(endpointId, id)),
     s3ConfigSealed: s3Config && options.sealer.seal(s3Config, s3ConfigIdentity(endpointId, id)),
   };
   return { job, hashes: submission.idempotencyKey === '' ? undefined : yield* hashSubmission(submission) };

@@ -1,10 +1,11 @@
 /** Seals secrets before they are stored: AES-256-GCM under the operator's key, bound to the name of the place they are stored in. */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /** First byte of a sealed value: which way of sealing. */
 const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const FINGERPRINT_BYTES = 16;
 
 /** A sealed value does not open: another key, another place, or damage. */
 export class SealError extends Error {
@@ -22,6 +23,11 @@ export class Sealer {
   constructor(keyHex: string) {
     if (!/^[0-9a-f]{64}$/i.test(keyHex)) throw new Error('the sealing key must be 64 hex digits');
     this.#key = Buffer.from(keyHex, 'hex');
+  }
+
+  /** Tells this key from others and gives nothing of it away. */
+  fingerprint(): Buffer {
+    return createHmac('sha256', this.#key).update('fingerprint of the sealing key').digest().subarray(0, FINGERPRINT_BYTES);
   }
 
   /** Seals bytes for the place called `identity`. */

@@ -28,19 +28,19 @@ function outputs(sql: Sql) {
 
 /**
  * The webhook's body is the status record with input and webhook (compat.md 6). Input and output are copied byte for byte, here, where they
- * are. None once the endpoint is gone: the secret that signs them went with it.
+ * are; the webhook, which is sealed, is put in when the call is made. None once the endpoint is gone: the secret that signs them went with it.
  */
 function webhooks(sql: Sql) {
   return sql`announced AS (
-      INSERT INTO webhook_delivery (endpoint_id, job_id, url, body)
-      SELECT m.endpoint_id, m.id, i.webhook,
+      INSERT INTO webhook_delivery (endpoint_id, job_id, url, url_sealed, body)
+      SELECT m.endpoint_id, m.id, coalesce(i.webhook, ''), i.webhook_sealed,
         convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
           ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint, ',"workerId":' || to_json(m.worker_id),
           CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
-          ',"webhook":', to_json(i.webhook), ',"input":'), 'UTF8')
+          ',"webhook":' || to_json(i.webhook), ',"input":'), 'UTF8')
         || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')
       FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
-      WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND i.webhook IS NOT NULL
+      WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND num_nonnulls(i.webhook, i.webhook_sealed) > 0
         AND EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[m.endpoint_id]))
     )`;
 }

@@ -14,7 +14,7 @@ export interface NewJob {
   retentionMs: number;
   ttlMs: number;
   input: Buffer;
-  webhook: string | undefined;
+  webhookSealed: Buffer | undefined;
   s3ConfigSealed: Buffer | undefined;
 }
 
@@ -45,29 +45,30 @@ export async function insertJobs(sql: Sql, placements: readonly Placement[], cla
   const jobs = placements.map((placement) => placement.job);
   const input = packBytes(jobs.map((job) => job.input));
   const sealed = packBytes(jobs.map((job) => job.s3ConfigSealed));
+  const webhook = packBytes(jobs.map((job) => job.webhookSealed));
   const rows = await sql<StoredRow[]>`
     WITH given AS (
       SELECT * FROM unnest(
         ${textArray(jobs.map((job) => job.endpointId))}::text[], ${textArray(jobs.map((job) => job.id))}::text[],
         ${flagArray(jobs.map((job) => job.lowPriority))}::boolean[], ${numberArray(jobs.map((job) => job.executionTimeoutMs))}::bigint[],
         ${numberArray(jobs.map((job) => job.retentionMs))}::bigint[], ${numberArray(jobs.map((job) => job.ttlMs))}::bigint[],
-        ${input.starts}::int[], ${input.lengths}::int[], ${textArray(jobs.map((job) => job.webhook))}::text[],
+        ${input.starts}::int[], ${input.lengths}::int[], ${webhook.starts}::int[], ${webhook.lengths}::int[],
         ${sealed.starts}::int[], ${sealed.lengths}::int[],
         ${textArray(placements.map((placement) => placement.slot?.workerId))}::text[],
         ${textArray(placements.map((placement) => placement.slot?.machineId))}::text[]
-      ) AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length, webhook, sealed_start,
-        sealed_length, worker_id, machine_id)
+      ) AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length, webhook_start,
+        webhook_length, sealed_start, sealed_length, worker_id, machine_id)
     ), payload AS (
-      INSERT INTO job_input (endpoint_id, job_id, input, webhook, s3_config_sealed)
-      SELECT g.endpoint_id, g.id, substring(${input.blob}::bytea FROM g.input_start FOR g.input_length), g.webhook,
-        substring(${sealed.blob}::bytea FROM g.sealed_start FOR g.sealed_length)
+      INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed)
+      SELECT g.endpoint_id, g.id, substring(${input.blob}::bytea FROM g.input_start FOR g.input_length),
+        substring(${webhook.blob}::bytea FROM g.webhook_start FOR g.webhook_length), substring(${sealed.blob}::bytea FROM g.sealed_start FOR g.sealed_length)
       FROM given g ON CONFLICT (endpoint_id, job_id) DO NOTHING
     )
     INSERT INTO job AS j (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, claim_id, has_webhook, execution_timeout_ms,
       retention_ms, submitted_at, started_at, execution_deadline_at, ttl_deadline_at, expires_at)
     SELECT g.endpoint_id, g.id, CASE WHEN g.worker_id IS NULL THEN 'IN_QUEUE' ELSE 'IN_PROGRESS' END, g.low_priority,
       CASE WHEN g.worker_id IS NULL THEN 0 ELSE 1 END, g.machine_id, g.worker_id,
-      CASE WHEN g.worker_id IS NOT NULL THEN ${claimId}::uuid END, g.webhook IS NOT NULL, g.execution_timeout_ms, g.retention_ms, now(),
+      CASE WHEN g.worker_id IS NOT NULL THEN ${claimId}::uuid END, g.webhook_length IS NOT NULL, g.execution_timeout_ms, g.retention_ms, now(),
       CASE WHEN g.worker_id IS NOT NULL THEN now() END,
       CASE WHEN g.worker_id IS NOT NULL THEN now() + g.execution_timeout_ms * interval '1 ms' END,
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'

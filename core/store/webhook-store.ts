@@ -10,7 +10,10 @@ export interface Delivery {
   accountName: string;
   id: number;
   jobId: string;
+  /** Empty when it is sealed. */
   url: string;
+  /** The sealed address, which is then missing in the body; null: `url` has it. */
+  urlSealed: Buffer | null;
   /** Undefined when it is large: read it with `readBody` when there is room. */
   body: Buffer | undefined;
   bodyBytes: number;
@@ -33,6 +36,7 @@ interface DeliveryRow {
   id: number;
   job_id: string;
   url: string;
+  url_sealed: Buffer | null;
   body: Buffer | null;
   body_bytes: number;
   tries: number;
@@ -51,14 +55,14 @@ export async function takeDue(sql: Sql, limit: number, holdMs: number, crowded: 
     )
     UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
     WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
-    RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.tries, octet_length(w.body) AS body_bytes,
+    RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, octet_length(w.body) AS body_bytes,
       CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
       (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
       (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
       (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = w.endpoint_id) AS account_name`;
   return rows.map((row) => ({
     endpointId: row.endpoint_id, accountId: row.account_id ?? '', accountName: row.account_name ?? '', id: row.id, jobId: row.job_id,
-    url: row.url, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
+    url: row.url, urlSealed: row.url_sealed, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
   }));
 }
 

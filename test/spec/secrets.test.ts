@@ -6,6 +6,7 @@ import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
+import { podCalls } from '../helpers/pods.ts';
 import { startSystem } from '../helpers/system.ts';
 import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
@@ -23,15 +24,18 @@ const rows = jobRows(t, system.database.url);
 const hooks = await webhookReceiver(t);
 const webhookSecret = `whsec_${randomBytes(24).toString('base64')}`;
 const command = jsHandler('all.js');
-const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { webhookSecret }, retryLimit: 0 }));
 const secret = (): string => `secret-${randomBytes(12).toString('hex')}`;
+const given = { templateEnv: secret(), endpointEnv: secret(), podEnv: secret(), webhookPassword: secret(), webhookToken: secret() };
+const jobs = endpointJobs(system, await system.createEndpoint({
+  command, fields: { webhookSecret, env: { OF_ENDPOINT: given.endpointEnv } }, env: { OF_TEMPLATE: given.templateEnv }, retryLimit: 0,
+}));
 const s3Config = { accessId: secret(), accessSecret: secret(), bucketName: 'results', endpointUrl: 'https://s3.example.com', objectPath: 'a/b' };
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Everything that must stand nowhere. */
 const SECRETS = {
   accessSecret: s3Config.accessSecret, accessId: s3Config.accessId, key: system.key, agentKey: system.agentKey, rootKey: system.rootKey,
-  webhookSecret: webhookSecret.slice('whsec_'.length),
+  webhookSecret: webhookSecret.slice('whsec_'.length), ...given,
 };
 
 /** The rows of all tables as text. */
@@ -49,6 +53,10 @@ async function dump(): Promise<string> {
 const submitted = await jobs.call('POST', '/runsync', { input: { mode: 's3' }, s3Config, webhook: hooks.url('done') });
 const { id } = submitted.json;
 const failing = await jobs.run({ mode: 'exit' }, { s3Config });
+const pods = podCalls(system.clients, system.key);
+const pod = await pods.create({ name: 'p', startCommand: ['sleep', '600'], env: { OF_POD: given.podEnv }, computeType: 'CPU' });
+/** Nobody listens there, so its call waits for the next try. */
+const calling = await jobs.run({ mode: 'echo' }, { webhook: `http://user:${given.webhookPassword}@127.0.0.1:9/?token=${given.webhookToken}` });
 
 t.test('s3Config reaches the worker', async (t) => {
   t.match(submitted.json, { status: 'COMPLETED' });
@@ -74,6 +82,9 @@ t.test('a refused submission does not echo it', async (t) => {
 });
 
 t.test('nothing of it stands plain in the database', async (t) => {
+  await pods.update(pod.id, { env: { OF_POD: given.podEnv, MORE: given.podEnv } });
+  await jobs.reached(calling, 'COMPLETED');
+  t.equal((await rows.sql`SELECT FROM webhook_delivery WHERE job_id = ${calling}`).length, 1, 'a call is waiting');
   const text = await dump();
   t.match(text, id, 'the dump holds the job');
   for (const [name, value] of Object.entries(SECRETS)) {

@@ -65,6 +65,20 @@ t.test('the body is the record with input and webhook, byte for byte', async (t)
   t.same(await waiting(), [], 'nothing is left to do');
 });
 
+t.test('a job of a release that stored its webhook in the clear is announced too', async (t) => {
+  const { url, received } = await receiver(t, 500, 200);
+  const endpointId = await engines.endpoint();
+  const job = await runningJob(engines, endpointId, { webhook: url });
+  await sql`UPDATE job_input SET webhook = ${url}, webhook_sealed = NULL WHERE endpoint_id = ${endpointId}`;
+  await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('1') }));
+  const one = deliverer(t);
+  t.equal(await one.runOnce(), 1);
+  await makeDue();
+  t.equal(await one.runOnce(), 1);
+  t.match(received.map(({ body }) => JSON.parse(body)), [{ webhook: url, output: 1 }, { webhook: url, output: 1 }]);
+  t.same(await waiting(), []);
+});
+
 t.test('FAILED and TIMED_OUT are announced with their error, a cancelled job is not, a retried one again', async (t) => {
   const { url, received } = await receiver(t, 204);
   const endpointId = await engines.endpoint({ retry_limit: 0 });

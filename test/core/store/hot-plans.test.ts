@@ -34,7 +34,7 @@ function placements(count: number) {
   return Array.from({ length: count }, () => ({
     job: {
       endpointId: ENDPOINT, id: `${randomUUID()}-u1`, lowPriority: false, executionTimeoutMs: 600_000, retentionMs: 60_000, ttlMs: 600_000,
-      input: output, webhook: undefined, s3ConfigSealed: undefined,
+      input: output, webhookSealed: undefined, s3ConfigSealed: undefined,
     },
     slot: undefined,
   }));

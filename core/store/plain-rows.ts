@@ -1,0 +1,55 @@
+/** Seals what a release before sealing left in the clear. SQL cannot seal, so no migration could. */
+import { endpointEnvIdentity, podEnvIdentity, templateEnvIdentity, webhookIdentity } from '../domain/sealed-identity.ts';
+import type { Sealer } from '../runtime/seal.ts';
+import type { Sql } from './database.ts';
+import { sealEnv } from './env-seals.ts';
+
+/** Rows of one transaction. */
+const BATCH = 200;
+
+const ENVS = [['template', templateEnvIdentity], ['endpoint', endpointEnvIdentity], ['pod', podEnvIdentity]] as const;
+
+/**
+ * Seals everything once in the life of a database; answers the number of rows. May run on several replicas at once, and again after it was
+ * cut off. Calls that were already ordered keep their address in the clear: they are made and forgotten within minutes.
+ */
+export async function sealPlainRows(sql: Sql, sealer: Sealer, signal: AbortSignal): Promise<number> {
+  const [done] = await sql`SELECT FROM installation WHERE plain_sealed_at IS NOT NULL`;
+  if (done) return 0;
+  let sealed = 0;
+  for (const [table, identityOf] of ENVS) {
+    for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count) count = await sealEnvs(sql, sealer, table, identityOf);
+  }
+  sealed += await sealWebhooks(sql, sealer, signal);
+  if (!signal.aborted) await sql`UPDATE installation SET plain_sealed_at = now()`;
+  return sealed;
+}
+
+async function sealEnvs(sql: Sql, sealer: Sealer, table: string, identityOf: (id: string) => string): Promise<number> {
+  return await sql.begin(async (tx) => {
+    const rows = await tx<{ id: string; env: Record<string, string> }[]>`
+      SELECT id, env FROM ${sql(table)} WHERE env <> '{}' ORDER BY id LIMIT ${BATCH} FOR UPDATE`;
+    for (const { id, env } of rows) {
+      await tx`UPDATE ${sql(table)} SET env = '{}', env_sealed = ${sealEnv(sealer, env, identityOf(id)).envSealed} WHERE id = ${id}`;
+    }
+    return rows.length;
+  });
+}
+
+/** Goes through the primary key once: the table may be large, and few of its rows have a webhook. */
+async function sealWebhooks(sql: Sql, sealer: Sealer, signal: AbortSignal): Promise<number> {
+  let sealed = 0;
+  let after = { endpoint_id: '', job_id: '' };
+  for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count) {
+    const rows = await sql<{ endpoint_id: string; job_id: string; webhook: string }[]>`
+      SELECT endpoint_id, job_id, webhook FROM job_input
+      WHERE (endpoint_id, job_id) > (${after.endpoint_id}, ${after.job_id}) AND webhook IS NOT NULL ORDER BY endpoint_id, job_id LIMIT ${BATCH}`;
+    for (const { endpoint_id: endpointId, job_id: jobId, webhook } of rows) {
+      const secret = sealer.seal(Buffer.from(webhook), webhookIdentity(endpointId, jobId));
+      await sql`UPDATE job_input SET webhook = NULL, webhook_sealed = ${secret} WHERE endpoint_id = ${endpointId} AND job_id = ${jobId}`;
+    }
+    after = rows.at(-1) ?? after;
+    count = rows.length;
+  }
+  return sealed;
+}
