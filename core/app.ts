@@ -111,6 +111,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const { events, stores, engine, dispatch, context, access, sealer } = parts;
   const jobs = createJobHandlers({ calls: engine.calls, access, logger });
   const startedWorkers = new StartedWorkers(stores.workers, seams.clock);
+  const onKeyChanged = (keyId: string): void => events.emit('access', [keyId]);
   const server = new RpcServer({
     listen: config.listen,
     clock: seams.clock,
@@ -121,7 +122,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [EndpointServiceService, endpointHandlers(access, context, logger)],
       [TemplateServiceService, templateHandlers(access, context, logger)],
       [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock: seams.clock, logger })],
-      [KeyServiceService, keyHandlers(access, stores, (keyId) => events.emit('access', [keyId]), logger)],
+      [KeyServiceService, keyHandlers(access, stores, onKeyChanged, logger)],
       [VolumeServiceService, volumeHandlers(access, { volumes: stores.volumes, random: seams.random }, logger)],
       [RegistryAuthServiceService, registryAuthHandlers(access, {
         registryAuths: stores.registryAuths, random: seams.random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
@@ -131,7 +132,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [CatalogServiceService, catalogHandlers(access, stores, logger)],
       [UsageServiceService, usageHandlers(access, { ...stores, clock: seams.clock }, logger)],
       [PodServiceService, podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock: seams.clock }, logger)],
-      [AgentServiceService, agentHandlers(access, dispatch.sessions, logger)],
+      [AgentServiceService, agentHandlers({ access, keys: stores.keys, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });
   return { server, jobCalls: jobs.service };

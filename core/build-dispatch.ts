@@ -83,7 +83,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const sessions: SessionContext = {
     table, pool, machines, workers, attempts, reports, pods, desired, arriving, replicaAddress, ...seams,
     leases: new LeaseKeeper(machines),
-    onLogReply: (reply) => logs.answer(reply),
+    onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
       const onFailure = (error: unknown): void => logger.warn({ err: error, workerId }, 'a worker was not replaced as it asks');
       table.own(drainOne(workerId, machineId).catch(onFailure));

@@ -36,7 +36,7 @@ import type { Logger } from './runtime/logger.ts';
 import type { Sealer } from './runtime/seal.ts';
 import { SlicedWork } from './runtime/sliced-work.ts';
 import { TaskGroup } from './runtime/task-group.ts';
-import { readAttemptInput } from './store/attempt-store.ts';
+import { isCurrentAttempt, readAttemptInput } from './store/attempt-store.ts';
 import type { Database } from './store/database.ts';
 
 /** What the engine needs. */
@@ -128,9 +128,9 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
   const progress = new RecordProgress(shared);
   const chunks = new RecordChunks({
     ...shared,
-    onBroken: ({ endpointId, jobId, attempt }, error) => {
-      progress.forget({ endpointId, jobId, attempt });
-      return outcomes.record({ endpointId, jobId, attempt, kind: 'FAILED', output: undefined, error });
+    onBroken: ({ endpointId, jobId, attempt, machineId }, error) => {
+      progress.forget({ endpointId, jobId, attempt, machineId });
+      return outcomes.record({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error });
     },
   });
   const recordOutcome: AttemptCalls['recordOutcome'] = (outcome) => {
@@ -146,6 +146,7 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
     recordProgress: (key, output) => progress.show(key, output),
     loseAttempts: (holder, held, cause) => losses.lose(holder, held, cause),
     readInput: (key) => readAttemptInput(database.hot, key),
+    isCurrent: (key) => isCurrentAttempt(database.hot, key),
     openS3Config: ({ endpointId, jobId, s3ConfigSealed }) => s3ConfigSealed && sealer.open(s3ConfigSealed, s3ConfigIdentity(endpointId, jobId)),
   };
 }

@@ -18,7 +18,7 @@ export interface KeyWish {
   endpointIds: string[];
   /** Of a RESTRICTED key; undefined for the others. */
   permissions: Caller['permissions'] | undefined;
-  /** Whose key it is; empty: the caller's. */
+  /** Whose key it is; empty: the caller's. Always empty for AGENT: keys of machines belong to the installation. */
   accountId: string;
 }
 
@@ -31,7 +31,8 @@ export interface KeyContext {
 
 /**
  * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for machines, and only a key
- * that may do everything in its account makes others: UNAUTHORIZED. NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
+ * that may do everything in its account makes others: UNAUTHORIZED. INVALID_REQUEST: a key for machines with an account or endpoints.
+ * NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
  */
 export async function createKey(
   { keys, accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish,
@@ -42,17 +43,27 @@ export async function createKey(
   checkName('name', wish.name);
   checkTexts('endpoint_ids', wish.endpointIds);
   if ((wish.scope === 'RESTRICTED') !== (wish.permissions !== undefined)) throw invalid('permissions belong to keys of scope RESTRICTED, and only to them');
+  const secret = newKeyText(wish.scope);
+  const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = wish;
+  const accountId = await ownerOf({ keys, accounts, endpoints }, caller, wish);
+  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret), caller.keyId);
+  return { key, secret };
+}
+
+/** Whose the key will be; empty: the installation's. */
+async function ownerOf({ accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish): Promise<string> {
+  if (wish.scope === 'AGENT') {
+    if (wish.accountId === '' && wish.endpointIds.length === 0) return '';
+    throw invalid('account_id and endpoint_ids must be empty for a key of scope AGENT: machines belong to the installation');
+  }
   const accountId = wish.accountId || caller.accountId;
   if (accountId === '') throw invalid('account_id is required with the root key: whose key shall it be?');
-  if (root && !(await accounts.exists(accountId))) {
+  if (caller.scope === 'ROOT' && !(await accounts.exists(accountId))) {
     throw new DomainError('NOT_FOUND', `There is no account ${JSON.stringify(accountId.slice(0, 64))}.`);
   }
   const named = wish.endpointIds.length === 0 ? [] : await endpoints.byIds(wish.endpointIds);
   for (const id of wish.endpointIds) {
     if (!named.some((endpoint) => endpoint.id === id && endpoint.accountId === accountId)) throw endpointNotFound(id);
   }
-  const secret = newKeyText(wish.scope);
-  const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = wish;
-  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret), caller.keyId);
-  return { key, secret };
+  return accountId;
 }

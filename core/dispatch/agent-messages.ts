@@ -12,7 +12,7 @@ import { cpuSize } from '../domain/cpu-size.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { WorkerState as State } from '../domain/worker.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
-import type { AttemptKey, ClaimedJob } from '../jobs/slots.ts';
+import type { AttemptKey, ClaimedJob, MachineAttempt } from '../jobs/slots.ts';
 import type { MachineFacts } from '../store/machine-store.ts';
 import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/worker-store.ts';
 import type { HeldAttempt } from './slot-pool.ts';
@@ -73,10 +73,12 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
   };
 }
 
-/** An attempt's name; undefined when the message names none. */
-export function keyFromRef(ref: AttemptRef | undefined): AttemptKey | undefined {
+/** An attempt as the agent of this machine names it; undefined when the message names none. */
+export function keyFromRef(ref: AttemptRef | undefined, machineId: string): MachineAttempt | undefined {
   if (!ref || ref.endpointId === '' || ref.jobId === '' || ref.attempt < 1) return undefined;
-  return { endpointId: ref.endpointId, jobId: ref.jobId, attempt: ref.attempt };
+  // PostgreSQL would refuse it, and with it what others report in the same batch.
+  if (ref.endpointId.includes('\0') || ref.jobId.includes('\0')) return undefined;
+  return { endpointId: ref.endpointId, jobId: ref.jobId, attempt: ref.attempt, machineId };
 }
 
 /** An attempt's name with its holder. */
@@ -87,14 +89,14 @@ export function refOf({ endpointId, jobId, attempt, workerId }: AttemptKey & { w
 /** Attempts that a hello lists. */
 export function heldFromRefs(refs: readonly AttemptRef[], machineId: string): HeldAttempt[] {
   return refs.flatMap((ref) => {
-    const key = keyFromRef(ref);
-    return key ? [{ ...key, workerId: ref.workerId, machineId }] : [];
+    const key = keyFromRef(ref, machineId);
+    return key ? [{ ...key, workerId: ref.workerId }] : [];
   });
 }
 
-/** An outcome; undefined when the message makes no sense, which is ignored. */
-export function outcomeFromMessage(message: OutcomeMessage): AttemptOutcome | undefined {
-  const key = keyFromRef(message.ref);
+/** An outcome as the agent of this machine reports it; undefined when the message makes no sense, which is ignored. */
+export function outcomeFromMessage(message: OutcomeMessage, machineId: string): AttemptOutcome | undefined {
+  const key = keyFromRef(message.ref, machineId);
   const kind = KINDS[message.kind];
   return key && kind && { ...key, kind, output: message.output, error: message.error };
 }

@@ -74,9 +74,9 @@ export class AttemptAudit implements Service {
       if (pool.holds(attempt) || arriving.has(id)) continue;
       suspects.add(`${session.id} ${id}`);
       if (!this.#suspects.has(`${session.id} ${id}`)) continue;
-      const { endpointId, jobId, attempt: number, workerId } = attempt;
+      const { endpointId, jobId, attempt: number, workerId, machineId } = attempt;
       logger.warn({ endpointId, jobId, workerId, attempt: number }, 'a claimed job had not reached its worker and goes back');
-      const outcome = { endpointId, jobId, attempt: number, kind: 'RETURNED', output: undefined, error: '' } as const;
+      const outcome = { endpointId, jobId, attempt: number, machineId, kind: 'RETURNED', output: undefined, error: '' } as const;
       await this.#options.attempts.recordOutcome(outcome);
     }
   }

@@ -7,8 +7,8 @@ import type { Logger } from '../runtime/logger.ts';
 export async function returnOrphans(
   attempts: Pick<AttemptCalls, 'recordOutcome'>, jobs: readonly ClaimedJob[], logger: Logger,
 ): Promise<void> {
-  const results = await Promise.allSettled(jobs.map(({ endpointId, jobId, attempt }) => (
-    attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'RETURNED', output: undefined, error: '' })
+  const results = await Promise.allSettled(jobs.map(({ endpointId, jobId, attempt, machineId }) => (
+    attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'RETURNED', output: undefined, error: '' })
   )));
   const failed = results.filter((result) => result.status === 'rejected');
   if (failed.length > 0) logger.warn({ err: failed[0]!.reason, jobs: failed.length }, 'claims of an ended session were not put back');

@@ -23,6 +23,8 @@ const RETRY = { firstMs: 100, maxMs: 2_000 };
 
 /** What it needs. */
 export interface SessionInboxOptions {
+  /** The machine whose agent reports. */
+  machineId(): string;
   attempts: AttemptCalls;
   pool: SlotPool;
   outbox: SessionOutbox;
@@ -59,7 +61,7 @@ export class SessionInbox {
   /** Pieces of streamed output. */
   chunks(messages: readonly ChunkMessage[]): void {
     for (const { ref, number, output, metrics } of messages) {
-      const key = keyFromRef(ref);
+      const key = keyFromRef(ref, this.#options.machineId());
       if (!key || number < 1) continue;
       const id = attemptId(key);
       const before = this.#chunkTails.get(id);
@@ -78,7 +80,7 @@ export class SessionInbox {
   /** Latest progress values. */
   progress(messages: readonly AttemptProgress[]): void {
     for (const { ref, output } of messages) {
-      const key = keyFromRef(ref);
+      const key = keyFromRef(ref, this.#options.machineId());
       if (key) this.#options.attempts.recordProgress(key, output);
     }
   }
@@ -86,7 +88,7 @@ export class SessionInbox {
   /** Attempts that ended. */
   outcomes(messages: readonly OutcomeMessage[]): void {
     for (const message of messages) {
-      const outcome = outcomeFromMessage(message);
+      const outcome = outcomeFromMessage(message, this.#options.machineId());
       if (!outcome) continue;
       this.#options.pool.release(outcome);
       const workerId = message.ref!.workerId;

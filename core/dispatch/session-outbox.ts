@@ -6,7 +6,7 @@
 import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptRef, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
-import type { AttemptKey } from '../jobs/slots.ts';
+import type { MachineAttempt } from '../jobs/slots.ts';
 import { attemptId } from './slot-pool.ts';
 
 /** Bytes of a message that are not the input. A guess is enough: the limit is soft. */
@@ -75,7 +75,7 @@ export class SessionOutbox {
   }
 
   /** Chunks up to this number are committed. */
-  ackChunk(key: AttemptKey, ref: AttemptRef, number: number): void {
+  ackChunk(key: MachineAttempt, ref: AttemptRef, number: number): void {
     const id = attemptId(key);
     const before = this.#chunkAcks.get(id);
     if (!before || before.number < number) this.#chunkAcks.set(id, { ref, number });

@@ -19,6 +19,8 @@ import type { WorkerReports } from './worker-reports.ts';
 const LAST_WORDS_MS = 2_000;
 /** Most workers that one machine may report. */
 const WORKERS_MAX = 10_000;
+/** Beyond this many the endpoints of workers that are long gone are forgotten. */
+const ENDPOINTS_MAX = 2 * WORKERS_MAX;
 
 /** What it needs. */
 export interface SessionWorkersOptions {
@@ -51,23 +53,26 @@ export class SessionWorkers {
   /** Ended workers whose attempts were still counted: the pool keeps them until their results have arrived. */
   readonly #retired = new Set<string>();
   #desired = new Map<string, 'RUN' | 'DRAIN'>();
+  /**
+   * Endpoints of the machine's workers, from the database. What an agent reports about others is ignored: with the id of somebody else's worker,
+   * or with another endpoint for its own, it would get jobs that are none of its business.
+   */
+  readonly #endpointOf: Map<string, string>;
 
-  constructor(sink: AssignmentSink, options: SessionWorkersOptions) {
+  /** `own`: the machine's workers among those that the hello names, with their endpoints. */
+  constructor(sink: AssignmentSink, own: ReadonlyMap<string, string>, options: SessionWorkersOptions) {
     this.#sink = sink;
+    this.#endpointOf = new Map(own);
     this.#options = options;
   }
 
   /** The full picture of a hello: workers, and the attempts that the agent holds. */
   begin(reports: readonly WorkerReport[], held: readonly HeldAttempt[]): void {
-    const endpointOf = new Map(reports.map((report) => [report.workerId, report.endpointId]));
-    for (const attempt of held) if (!endpointOf.has(attempt.workerId)) endpointOf.set(attempt.workerId, attempt.endpointId);
-    for (const [workerId, endpointId] of endpointOf) {
-      const { pool, machineId } = this.#options;
-      pool.attach({ workerId, endpointId, machineId }, this.#sink, held.filter((attempt) => attempt.workerId === workerId));
-    }
-    this.report(reports, new Set(endpointOf.keys()));
+    const named = new Set([...reports, ...held].map(({ workerId }) => workerId));
+    for (const workerId of named) this.#attach(workerId, held.filter((attempt) => attempt.workerId === workerId));
+    this.report(reports, named);
     // Workers of an earlier life of the agent: only results of theirs are left.
-    for (const workerId of endpointOf.keys()) if (!this.#workers.has(workerId)) this.#retire(workerId);
+    for (const workerId of named) if (!this.#workers.has(workerId)) this.#retire(workerId);
   }
 
   /** Workers that changed. `attached`: those that stand in the pool already. */
@@ -75,11 +80,8 @@ export class SessionWorkers {
     for (const report of reports) {
       const facts = factsFromReport(report);
       const known = this.#workers.get(report.workerId);
-      if (!facts || (!known && this.#workers.size >= WORKERS_MAX)) continue;
-      const { pool, machineId } = this.#options;
-      if (!known && !attached?.has(report.workerId)) {
-        pool.attach({ workerId: report.workerId, endpointId: report.endpointId, machineId }, this.#sink, []);
-      }
+      if (!facts || !this.#endpointOf.has(report.workerId) || (!known && this.#workers.size >= WORKERS_MAX)) continue;
+      if (!known && !attached?.has(report.workerId)) this.#attach(report.workerId, []);
       const worker = known ?? { facts, refresh: false, proven: false, lastWords: undefined };
       this.#workers.set(report.workerId, worker);
       this.#observe(worker, facts, report.refresh, known === undefined);
@@ -89,6 +91,10 @@ export class SessionWorkers {
   /** What the machine should have. */
   desire(rows: readonly DesiredWorkerRow[]): void {
     this.#desired = new Map(rows.map((row) => [row.id, row.desired]));
+    for (const { id, endpointId } of rows) this.#endpointOf.set(id, endpointId);
+    if (this.#endpointOf.size > ENDPOINTS_MAX) {
+      for (const id of this.#endpointOf.keys()) if (!this.#desired.has(id) && !this.#workers.has(id)) this.#endpointOf.delete(id);
+    }
     for (const worker of this.#workers.values()) this.#offer(worker);
   }
 
@@ -113,6 +119,12 @@ export class SessionWorkers {
   /** Workers that the session knows. */
   ids(): string[] {
     return [...this.#workers.keys()];
+  }
+
+  #attach(workerId: string, held: readonly HeldAttempt[]): void {
+    const { pool, machineId } = this.#options;
+    const endpointId = this.#endpointOf.get(workerId);
+    if (endpointId !== undefined) pool.attach({ workerId, endpointId, machineId }, this.#sink, held);
   }
 
   #observe(worker: SessionWorker, facts: WorkerFacts, refresh: boolean, fresh: boolean): void {

@@ -34,6 +34,14 @@ export interface SessionStream extends OutgoingStream {
   end(error?: unknown): void;
 }
 
+/** The key that a session was opened with. */
+export interface SessionKey {
+  /** UNAUTHORIZED: it does not work, or no longer. */
+  check(): Promise<unknown>;
+  /** Makes it the machine's own. UNAUTHORIZED: it is another's, or the machine has another. */
+  bind(machineId: string): Promise<void>;
+}
+
 /** What all sessions of a replica share. */
 export interface SessionContext {
   table: SessionTable;
@@ -50,7 +58,7 @@ export interface SessionContext {
   /** Where other replicas reach this one. */
   replicaAddress(): string;
   onRefresh(workerId: string, machineId: string): void;
-  onLogReply(reply: WorkerLogReply): void;
+  onLogReply(machineId: string, reply: WorkerLogReply): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -61,7 +69,7 @@ export class Session implements AssignmentSink, LiveSession {
   readonly id: string;
   readonly #context: SessionContext;
   readonly #stream: SessionStream;
-  readonly #permitted: () => Promise<void>;
+  readonly #key: SessionKey;
   readonly #outbox: SessionOutbox;
   readonly #inbox: SessionInbox;
   #workers: SessionWorkers | undefined;
@@ -73,16 +81,16 @@ export class Session implements AssignmentSink, LiveSession {
   #joined: Promise<void> | undefined;
   #state: 'new' | 'open' | 'closed' = 'new';
 
-  /** `permitted` says whether the agent's key still works; it is asked with every heartbeat. */
-  constructor(stream: SessionStream, permitted: () => Promise<void>, context: SessionContext) {
+  /** The key is checked with every heartbeat. */
+  constructor(stream: SessionStream, key: SessionKey, context: SessionContext) {
     this.id = context.random.id(16);
     this.#context = context;
     this.#stream = stream;
-    this.#permitted = permitted;
+    this.#key = key;
     this.#heardAtMs = context.clock.monotonicMs();
     this.#outbox = new SessionOutbox(stream);
     this.#inbox = new SessionInbox({
-      ...context, outbox: this.#outbox,
+      ...context, outbox: this.#outbox, machineId: () => this.#machineId,
       onProven: (workerId) => this.proven(workerId),
       onPressure: (high) => (high ? stream.pause() : stream.resume()),
     });
@@ -146,7 +154,8 @@ export class Session implements AssignmentSink, LiveSession {
 
   /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
   stopAttempt(key: AttemptKey, reason: string): void {
-    this.#outbox.stop(refOf({ ...key, workerId: this.#context.pool.workerOf(key) ?? '' }), reason);
+    const workerId = this.#context.pool.workerOf({ ...key, machineId: this.#machineId }) ?? '';
+    this.#outbox.stop(refOf({ ...key, workerId }), reason);
   }
 
   /** Sends the full set of desired workers and pods. */
@@ -174,31 +183,36 @@ export class Session implements AssignmentSink, LiveSession {
   async #join(hello: Hello | undefined): Promise<void> {
     const { table, machines, workers, pods, attempts, leases, desired, logger, replicaAddress } = this.#context;
     const machine = machineFromMessage(hello?.machine);
+    await this.#key.bind(machine.id);
+    if (this.#hasEnded()) return;
     this.#machineId = machine.id;
     // From here on an earlier session on this replica claims nothing more, and one elsewhere is fenced by the row.
     table.enter(this);
     await machines.join(machine, this.id, replicaAddress());
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await workers.currentAttempts([machine.id]);
+    const own = await workers.endpointsOf(machine.id, [...hello!.workers, ...held].map(({ workerId }) => workerId));
+    // Their rows may be gone already.
+    for (const { workerId, endpointId } of current) own.set(workerId, endpointId);
     const heldIds = new Set(held.map(attemptId));
     const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));
     // Only while this session still speaks for the machine: a newer one may have been given attempts that this hello cannot know.
     if (!(await leases.extend({ machineId: machine.id, sessionId: this.id }))) return this.close('another session speaks for the machine');
     this.#lost = new Set(lost.map(attemptId));
-    await Promise.all(lost.map(({ endpointId, jobId, attempt }) => (
-      attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
+    await Promise.all(lost.map(({ endpointId, jobId, attempt, machineId }) => (
+      attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
     )));
-    await workers.endUnlisted({ machineId: machine.id, sessionId: this.id }, hello!.workers.map((report) => report.workerId));
+    await workers.endUnlisted({ machineId: machine.id, sessionId: this.id }, hello!.workers.map((report) => report.workerId).filter((id) => own.has(id)));
     await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down');
-    this.#open(hello!, held, new Set(current.map(attemptId)));
+    this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
     await desired.push([this]);
   }
 
-  #open(hello: Hello, held: readonly HeldAttempt[], current: ReadonlySet<string>): void {
+  #open(hello: Hello, held: readonly HeldAttempt[], own: ReadonlyMap<string, string>, current: ReadonlySet<string>): void {
     this.#state = 'open';
-    this.#workers = new SessionWorkers(this, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
+    this.#workers = new SessionWorkers(this, own, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
     this.#outbox.welcome({ sessionId: this.id, heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS });
     this.#workers.begin(hello.workers, held);
     for (const attempt of held) {
@@ -213,7 +227,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#inbox.progress(message.progress);
     this.#inbox.outcomes(message.outcomes);
     this.#context.pods.changed({ machineId: this.#machineId, sessionId: this.id }, message.pods);
-    for (const reply of message.logReplies) this.#context.onLogReply(reply);
+    for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
   }
 
   /** While an extension is in flight only the latest heartbeat waits. */
@@ -227,7 +241,7 @@ export class Session implements AssignmentSink, LiveSession {
   async #extend(sequence: number): Promise<void> {
     const { leases, logger } = this.#context;
     try {
-      await this.#permitted();
+      await this.#key.check();
       const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id });
       if (!extended) this.close('another session speaks for the machine');
       else this.#outbox.heartbeat(sequence);
@@ -247,12 +261,16 @@ export class Session implements AssignmentSink, LiveSession {
     } catch (error) {
       logger.error({ err: error, endpointId: job.endpointId, jobId: job.jobId }, 's3Config does not open');
       pool.release(job);
-      const { endpointId, jobId, attempt } = job;
+      const { endpointId, jobId, attempt, machineId } = job;
       const reason = 'its s3Config cannot be read any more; submit the job again';
-      this.#context.table.own(attempts.recordOutcome({ endpointId, jobId, attempt, kind: 'FAILED', output: undefined, error: reason })
+      this.#context.table.own(attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error: reason })
         .then(() => undefined, (cause: unknown) => logger.warn({ err: cause, jobId }, 'an outcome was not written')));
       return undefined;
     }
+  }
+
+  #hasEnded(): boolean {
+    return this.#state === 'closed';
   }
 
   #refuse(error: unknown): void {

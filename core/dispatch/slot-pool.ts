@@ -3,7 +3,7 @@
  * given to the worker and have not ended, less slots that are out for a claim. Taking and giving cost the same however many workers there
  * are. Kept in memory only: it is rebuilt from what agents say in their hellos.
  */
-import type { AttemptKey, ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
+import type { ClaimedJob, MachineAttempt, Slot, SlotSource } from '../jobs/slots.ts';
 
 /** Where a worker's assignments go. */
 export interface AssignmentSink {
@@ -12,9 +12,8 @@ export interface AssignmentSink {
 }
 
 /** An attempt that a worker was given. */
-export interface HeldAttempt extends AttemptKey {
+export interface HeldAttempt extends MachineAttempt {
   workerId: string;
-  machineId: string;
 }
 
 /** What the pool tells the rest of dispatch. */
@@ -46,9 +45,9 @@ interface Ring {
   next: number;
 }
 
-/** Names an attempt in memory. */
-export function attemptId(key: AttemptKey): string {
-  return `${key.endpointId}/${key.jobId}/${key.attempt}`;
+/** Names an attempt in memory. With its machine: what the agent of another one says about it must never be mistaken for its own word. */
+export function attemptId(key: MachineAttempt): string {
+  return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
 }
 
 /** See the file's first lines. */
@@ -107,7 +106,7 @@ export class SlotPool implements SlotSource {
   }
 
   /** An attempt ended. True: it was counted until now. */
-  release(key: AttemptKey): boolean {
+  release(key: MachineAttempt): boolean {
     const id = attemptId(key);
     const place = this.#holders.get(id);
     if (!place) return false;
@@ -173,12 +172,12 @@ export class SlotPool implements SlotSource {
   }
 
   /** Whether an attempt is counted. */
-  holds(key: AttemptKey): boolean {
+  holds(key: MachineAttempt): boolean {
     return this.#holders.has(attemptId(key));
   }
 
   /** The worker that an attempt was given to. Undefined: it is not counted here. */
-  workerOf(key: AttemptKey): string | undefined {
+  workerOf(key: MachineAttempt): string | undefined {
     return this.#holders.get(attemptId(key))?.slot.workerId;
   }
 
@@ -192,7 +191,7 @@ export class SlotPool implements SlotSource {
     return [...this.#rings.keys()];
   }
 
-  #hold(place: Place, { endpointId, jobId, attempt }: AttemptKey): void {
+  #hold(place: Place, { endpointId, jobId, attempt }: MachineAttempt): void {
     const held = { endpointId, jobId, attempt, workerId: place.slot.workerId, machineId: place.slot.machineId };
     const id = attemptId(held);
     place.held.set(id, held);

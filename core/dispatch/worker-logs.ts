@@ -67,10 +67,10 @@ export class WorkerLogs {
     });
   }
 
-  /** An agent's answer. Unknown ones are ignored. */
-  answer({ requestId, log, found }: WorkerLogReply): void {
+  /** An agent's answer. Ignored unless its machine was asked. */
+  answer(machineId: string, { requestId, log, found }: WorkerLogReply): void {
     const waiting = this.#waiting.get(requestId);
-    if (!waiting) return;
+    if (!waiting || waiting.request.machineId !== machineId) return;
     this.#waiting.delete(requestId);
     waiting.timer.cancel();
     if (found) waiting.resolve(log);

@@ -12,7 +12,7 @@ export type Permission = 'NONE' | 'READ' | 'READ_WRITE';
 
 /** The holder of a key. */
 export interface Caller {
-  /** Owner; empty for ROOT. */
+  /** Owner; empty for ROOT and for AGENT, which belong to the installation. */
   accountId: string;
   /** The key; `root` for ROOT. */
   keyId: string;
@@ -21,6 +21,8 @@ export interface Caller {
   endpointIds: readonly string[];
   /** Looked at for RESTRICTED only. */
   permissions: Readonly<Record<Api, Permission>>;
+  /** Of AGENT: the machine that it speaks for. Undefined: it was not used yet. */
+  machineId?: string | undefined;
 }
 
 /** Who changes something, as the audit trail names him: a permitted call's verdict is one. */
@@ -58,7 +60,7 @@ export function permit(caller: Caller, wish: Wish): void {
   if (tooLittle || isElsewhere(caller, wish)) throw unauthorized();
 }
 
-/** May do everything in its account: only such keys make keys, read the audit trail and see machines. The operator may too. */
+/** May do everything in its account: only such keys make keys and read the audit trail. The operator may too. */
 export function isUnlimited({ scope, endpointIds }: Caller): boolean {
   return scope === 'ROOT' || (scope === 'ALL' && endpointIds.length === 0);
 }

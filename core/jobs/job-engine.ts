@@ -6,7 +6,7 @@ import type { PolicyWish } from '../domain/job-policy.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
 import type { JobKey } from './job-events.ts';
-import type { AttemptKey, ClaimedJob, Slot } from './slots.ts';
+import type { AttemptKey, ClaimedJob, MachineAttempt, Slot } from './slots.ts';
 
 /** A job to accept. */
 export interface Submission {
@@ -28,7 +28,7 @@ export interface Submission {
 }
 
 /** The end of an attempt, as its agent reports it. */
-export interface AttemptOutcome extends AttemptKey {
+export interface AttemptOutcome extends MachineAttempt {
   kind: OutcomeKind;
   output: Buffer | undefined;
   /** For FAILED, LOST and STOPPED. */
@@ -36,7 +36,7 @@ export interface AttemptOutcome extends AttemptKey {
 }
 
 /** One streamed piece of an attempt's output. */
-export interface AttemptChunk extends AttemptKey {
+export interface AttemptChunk extends MachineAttempt {
   /** From 1 within the attempt. */
   number: number;
   output: Buffer;
@@ -103,23 +103,25 @@ export interface AttemptCalls {
   claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]>;
   /**
    * Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. An output that is no JSON makes
-   * the job FAILED. 'stale': nothing changed, somebody was first.
+   * the job FAILED. 'stale': nothing changed, somebody was first, or the attempt is not that machine's.
    */
   recordOutcome(outcome: AttemptOutcome): Promise<'recorded' | 'stale'>;
   /**
-   * Stores a chunk; resolves after the commit. A chunk of an attempt that is not current is dropped silently. 'refused': it is no JSON, and its
-   * job is FAILED now; the attempt is of no use any more.
+   * Stores a chunk; resolves after the commit. One of an attempt that is not current, or not that machine's, is dropped silently. 'refused': it
+   * is no JSON, and its job is FAILED now; the attempt is of no use any more.
    */
   appendChunk(chunk: AttemptChunk): Promise<'stored' | 'refused'>;
   /** Shows a progress value; only the latest counts. Bounded and lossy by design: one that is no JSON is dropped too. */
-  recordProgress(key: AttemptKey, output: Buffer): void;
+  recordProgress(key: MachineAttempt, output: Buffer): void;
   /**
    * Loses all attempts of a machine, or of one of its workers, that are not in `held`; resolves after the commit with their number. For a
    * Hello (held = what the agent lists), for a worker that died, for a machine that left.
    */
   loseAttempts(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number>;
-  /** The input of a current attempt; undefined when it is not current any more. */
-  readInput(key: AttemptKey): Promise<Buffer | undefined>;
+  /** The input of a current attempt of that machine; undefined when it is not current any more. */
+  readInput(key: MachineAttempt): Promise<Buffer | undefined>;
+  /** Whether an attempt is current and of that machine. */
+  isCurrent(key: MachineAttempt): Promise<boolean>;
   /** S3Config message bytes of a claimed job; undefined: none. */
   openS3Config(job: ClaimedJob): Buffer | undefined;
 }

@@ -19,7 +19,9 @@ export class LoseAttempts {
     const keep = new Set(held.map(nameOf));
     const current = await attemptsOf(this.#database.hot, holder.machineId, holder.workerId);
     const lost = current.filter((attempt) => !keep.has(nameOf(attempt)));
-    const verdicts = await Promise.all(lost.map((attempt) => this.#recordOutcome({ ...attempt, kind: 'LOST', output: undefined, error: cause })));
+    const verdicts = await Promise.all(lost.map((attempt) => this.#recordOutcome({
+      ...attempt, machineId: holder.machineId, kind: 'LOST', output: undefined, error: cause,
+    })));
     return verdicts.filter((verdict) => verdict === 'recorded').length;
   }
 }

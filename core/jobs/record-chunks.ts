@@ -10,7 +10,7 @@ import { persist } from '../store/transient.ts';
 import { faultOfChunk } from './check-json.ts';
 import type { JobEvents, JobKey } from './job-events.ts';
 import type { AttemptChunk } from './job-engine.ts';
-import type { AttemptKey } from './slots.ts';
+import type { MachineAttempt } from './slots.ts';
 
 /** What recording chunks needs. */
 export interface RecordChunksOptions {
@@ -63,7 +63,7 @@ export class RecordChunks {
   }
 
   /** Resolves when all chunks of an attempt that were given before are stored or have failed; undefined: there are none. */
-  pending(key: AttemptKey): Promise<void> | undefined {
+  pending(key: MachineAttempt): Promise<void> | undefined {
     return this.#pending.get(nameOf(key))?.catch(() => {});
   }
 
@@ -95,8 +95,8 @@ function bytesOf(chunk: AttemptChunk): number {
   return chunk.output.length + (chunk.metrics?.length ?? 0);
 }
 
-function nameOf(key: AttemptKey): string {
-  return `${key.endpointId}/${key.jobId}/${key.attempt}`;
+function nameOf(key: MachineAttempt): string {
+  return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
 }
 
 function compare(a: string, b: string): number {

@@ -157,13 +157,14 @@ export class RecordOutcomes {
 }
 
 function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
-  const { endpointId, jobId, attempt, kind, output } = outcome;
+  const { endpointId, jobId, attempt, machineId, kind, output } = outcome;
   const reported = kind === 'COMPLETED' || kind === 'FAILED';
   const text = kind === 'LOST' || kind === 'STOPPED' ? lossText(outcome.error, kind) : outcome.error || 'the handler failed without saying why';
   return {
     endpointId,
     jobId,
     attempt,
+    machineId,
     settlement: settle(kind, rules),
     output: reported ? output : undefined,
     error: kind === 'COMPLETED' ? undefined : text.slice(0, ERROR_LENGTH_MAX),

@@ -8,7 +8,7 @@ import { showProgress } from '../store/chunk-store.ts';
 import type { ProgressEntry } from '../store/chunk-store.ts';
 import type { Database } from '../store/database.ts';
 import { isShowable } from './check-json.ts';
-import type { AttemptKey } from './slots.ts';
+import type { MachineAttempt } from './slots.ts';
 
 /** What showing progress needs. */
 export interface RecordProgressOptions {
@@ -41,14 +41,14 @@ export class RecordProgress {
   }
 
   /** Takes the latest value of an attempt. One that is not JSON is dropped. */
-  show(key: AttemptKey, output: Buffer): void {
+  show(key: MachineAttempt, output: Buffer): void {
     this.forget(key);
     const checked = this.#options.checks.run(key.endpointId, output.length, isShowable(output));
     if (checked instanceof Promise) this.#showWhenChecked(key, output, checked);
     else if (checked) this.#show(key, output);
   }
 
-  #showWhenChecked(key: AttemptKey, output: Buffer, checked: Promise<boolean>): void {
+  #showWhenChecked(key: MachineAttempt, output: Buffer, checked: Promise<boolean>): void {
     const name = nameOf(key);
     this.#checking.set(name, output);
     void checked.catch(() => false).then((isSound) => {
@@ -59,10 +59,10 @@ export class RecordProgress {
     });
   }
 
-  #show(key: AttemptKey, output: Buffer): void {
+  #show(key: MachineAttempt, output: Buffer): void {
     if (this.#waiting.size >= WAITING_MAX || this.#bytes + output.length > WAITING_BYTES_MAX) return;
-    const { endpointId, jobId, attempt } = key;
-    this.#waiting.set(nameOf(key), { endpointId, jobId, attempt, output });
+    const { endpointId, jobId, attempt, machineId } = key;
+    this.#waiting.set(nameOf(key), { endpointId, jobId, attempt, machineId, output });
     this.#bytes += output.length;
     if (this.#running) return;
     this.#running = true;
@@ -70,7 +70,7 @@ export class RecordProgress {
   }
 
   /** Drops what waits for an attempt that has ended. */
-  forget(key: AttemptKey): void {
+  forget(key: MachineAttempt): void {
     this.#checking.delete(nameOf(key));
     const earlier = this.#waiting.get(nameOf(key));
     if (!earlier) return;
@@ -90,18 +90,14 @@ export class RecordProgress {
     }
   }
 
-  /** The oldest waiting values, at most one for a job, in order of their jobs. */
+  /** The oldest waiting values in order of their jobs. Of several for one job at most one is of its current attempt and machine. */
   #take(): ProgressEntry[] {
-    const taken = new Map<string, ProgressEntry>();
-    for (const entry of this.#waiting.values()) {
-      if (taken.size >= BATCH_ITEMS_MAX) break;
-      taken.set(`${entry.endpointId}/${entry.jobId}`, entry);
-      this.forget(entry);
-    }
-    return [...taken.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+    const taken = [...this.#waiting.entries()].slice(0, BATCH_ITEMS_MAX);
+    for (const [, entry] of taken) this.forget(entry);
+    return taken.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
   }
 }
 
-function nameOf(key: AttemptKey): string {
-  return `${key.endpointId}/${key.jobId}/${key.attempt}`;
+function nameOf(key: MachineAttempt): string {
+  return `${key.endpointId}/${key.jobId}/${key.attempt}/${key.machineId}`;
 }

@@ -14,10 +14,14 @@ export interface AttemptKey {
   attempt: number;
 }
 
-/** A job whose claim is committed. */
-export interface ClaimedJob extends AttemptKey {
-  workerId: string;
+/** An attempt with the machine that it was given to. The word of any other machine about it counts for nothing. */
+export interface MachineAttempt extends AttemptKey {
   machineId: string;
+}
+
+/** A job whose claim is committed. */
+export interface ClaimedJob extends MachineAttempt {
+  workerId: string;
   /** The input when it is small enough for the session stream, else undefined and the agent fetches it. */
   input: Buffer | undefined;
   inputSize: number;

@@ -5,45 +5,67 @@ import type {
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
 import type { Access } from '../access/access.ts';
+import { bindKey } from '../access/bind-key.ts';
 import { keyFromRef } from '../dispatch/agent-messages.ts';
 import { Session } from '../dispatch/session.ts';
 import type { SessionContext, SessionStream } from '../dispatch/session.ts';
 import { unauthorized } from '../domain/access.ts';
+import type { Caller } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { ApiKeyStore } from '../store/api-key-store.ts';
 import { receiveOutcome } from './receive-outcome.ts';
 import { keyOf, statusOf } from './unary.ts';
 
+/** What the handlers need. */
+export interface AgentHandlersOptions {
+  access: Access;
+  keys: ApiKeyStore;
+  /** A key has become that of a machine: tells all replicas. */
+  onBound(keyId: string): void;
+  context: SessionContext;
+  logger: Logger;
+}
+
 /** Handlers of the service. */
-export function agentHandlers(access: Access, context: SessionContext, logger: Logger): AgentServiceServer {
+export function agentHandlers({ access, keys, onBound, context, logger }: AgentHandlersOptions): AgentServiceServer {
   return {
     session: (call) => {
-      const permitted = (): Promise<void> => permitAgent(access, keyOf(call.metadata));
+      const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
+      const bind = async (machineId: string): Promise<void> => bindKey(keys, await check(), machineId, onBound);
       const stream = sessionStream(call, logger);
       // The stream is not read until the key is known to work.
-      permitted().then(() => {
+      check().then(() => {
         if (context.table.closed) throw new DomainError('UNAVAILABLE', 'This replica is shutting down; connect again.');
-        attach(call, new Session(stream, permitted, context));
+        attach(call, new Session(stream, { check, bind }, context));
       }).catch((error: unknown) => stream.end(error));
     },
     fetchInput: (call) => {
-      permitAgent(access, keyOf(call.metadata))
-        .then(() => sendInput(call, context))
+      machineOf(access, keyOf(call.metadata))
+        .then((machineId) => sendInput(call, machineId, context))
         .catch((error: unknown) => { call.emit('error', statusOf(error, call.getPath(), logger)); });
     },
     reportOutcome: (call, done) => {
-      permitAgent(access, keyOf(call.metadata))
-        .then(() => receiveOutcome(call, context))
+      machineOf(access, keyOf(call.metadata))
+        .then((machineId) => receiveOutcome(call, machineId, context))
         .then(() => done(null, {}), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
     },
   };
 }
 
-/** UNAUTHORIZED unless the key may join machines. */
-async function permitAgent(access: Access, apiKey: string): Promise<void> {
+/** The holder of a key of a machine. UNAUTHORIZED: another kind of key; not even the operator's speaks for a machine. */
+async function agentOf(access: Access, apiKey: string): Promise<Caller> {
   const caller = await access.caller(apiKey);
-  if (caller.scope !== 'AGENT' && caller.scope !== 'ROOT') throw unauthorized();
+  if (caller.scope !== 'AGENT') throw unauthorized();
+  return caller;
+}
+
+/** The machine that a key belongs to: it answers for the attempts of that machine and for no others. */
+async function machineOf(access: Access, apiKey: string): Promise<string> {
+  const { machineId } = await agentOf(access, apiKey);
+  if (machineId === undefined) throw new DomainError('UNAUTHORIZED', 'No machine has joined with this key yet: open a Session first.');
+  return machineId;
 }
 
 function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, session: Session): void {
@@ -67,8 +89,10 @@ function sessionStream(call: ServerDuplexStream<SessionRequest, SessionResponse>
   };
 }
 
-async function sendInput(call: ServerWritableStream<FetchInputRequest, FetchInputResponse>, context: SessionContext): Promise<void> {
-  const key = keyFromRef(call.request.ref);
+async function sendInput(
+  call: ServerWritableStream<FetchInputRequest, FetchInputResponse>, machineId: string, context: SessionContext,
+): Promise<void> {
+  const key = keyFromRef(call.request.ref, machineId);
   if (!key) throw invalid('ref must name an attempt');
   const input = await context.attempts.readInput(key);
   if (!input) throw new DomainError('NOT_FOUND', 'The attempt is not current any more.');

@@ -44,14 +44,15 @@ function keyToMessage(key: ApiKey): Key {
   return {
     id: key.id, name: key.name, scope: KeyScope[key.scope], endpointIds: key.endpointIds, createTime: key.createdAt,
     revokeTime: key.revokedAt ?? undefined,
+    machineId: key.machineId ?? '',
     permissions: key.scope === 'RESTRICTED' ? { management: toMessage(key.permissions.MANAGEMENT), jobs: toMessage(key.permissions.JOBS) } : undefined,
   };
 }
 
-/** Whose keys: the caller's own account, or the one that the operator names; and the endpoints that they may be about, empty = all. */
+/** Whose keys: the caller's own account's; for the operator those of the account that he names, or of machines. And for which endpoints, empty = all. */
 async function listOf(access: Access, apiKey: string, named: string): Promise<{ accountId: string; only: readonly string[] }> {
   const { scope, endpointIds: only } = await access.caller(apiKey);
-  if (scope === 'ROOT' && named !== '') return { accountId: named, only };
+  if (scope === 'ROOT') return { accountId: named, only };
   const { accountId } = await ownAccount(access, apiKey, false);
   if (named !== '' && named !== accountId) throw unauthorized();
   return { accountId, only };

@@ -2,7 +2,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { GetWorkerLogRequest, GetWorkerLogResponse, MachineServiceServer } from '../../proto/gen/slipway/v1/machine_service.ts';
 import type { Access } from '../access/access.ts';
-import { isUnlimited, unauthorized } from '../domain/access.ts';
+import { unauthorized } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { WorkerLogs } from '../dispatch/worker-logs.ts';
 import type { EndpointContext } from '../endpoints/context.ts';
@@ -26,8 +26,9 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
   const { access, context, logger } = options;
   return {
     listMachines: unary(logger, async (_request, apiKey) => {
-      const caller = await access.caller(apiKey);
-      if (!isUnlimited(caller)) throw unauthorized();
+      const { scope } = await access.caller(apiKey);
+      // Machines are shared by all accounts: they are the operator's business.
+      if (scope !== 'ROOT') throw unauthorized();
       return { machines: (await context.machines.list()).map(machineToMessage) };
     }),
     listWorkers: unary(logger, async ({ endpointId }, apiKey) => {

@@ -1,4 +1,7 @@
-/** Receives a large outcome piece by piece. Its attempt keeps its slot until all of it has arrived. */
+/**
+ * Receives a large outcome piece by piece. Its attempt keeps its slot until all of it has arrived. One of an attempt that is not current, or
+ * not the machine's, is read to its end and forgotten.
+ */
 import type { ServerReadableStream } from '@grpc/grpc-js';
 import type {
   AttemptOutcome as OutcomeMessage, ReportOutcomeRequest, ReportOutcomeResponse,
@@ -18,18 +21,17 @@ let bytesArriving = 0;
 type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>;
 
 /** Resolves after the commit. INVALID_REQUEST: the first message carries no outcome. RATE_LIMITED: too much is arriving. */
-export async function receiveOutcome(call: IncomingStream, context: SessionContext): Promise<void> {
+export async function receiveOutcome(call: IncomingStream, machineId: string, context: SessionContext): Promise<void> {
   const { attempts, pool, arriving, table } = context;
-  const { message, pieces, bytes } = await receivePieces(call, arriving);
+  const received = await receivePieces(call, machineId, context);
+  if (!received) return;
+  const { outcome, workerId, pieces, bytes } = received;
   try {
-    const outcome = outcomeFromMessage(message);
-    if (!outcome) throw invalid('outcome must name an attempt and its end');
-    const workerId = message.ref!.workerId;
-    if (pool.release(outcome)) table.all().find((session) => session.workerIds().includes(workerId))?.proven(workerId);
+    if (pool.release(outcome)) table.get(machineId)?.proven(workerId);
     await attempts.recordOutcome(withOutput(outcome, pieces, bytes));
   } finally {
     bytesArriving -= bytes;
-    if (message.ref) arriving.delete(attemptId(message.ref));
+    arriving.delete(attemptId(outcome));
   }
 }
 
@@ -40,32 +42,51 @@ function withOutput(outcome: AttemptOutcome, pieces: readonly Buffer[], bytes: n
 }
 
 interface Received {
-  message: OutcomeMessage;
+  outcome: AttemptOutcome;
+  workerId: string;
   pieces: Buffer[];
   /** Size of the whole output, also of what was too much to keep. */
   bytes: number;
 }
 
-function receivePieces(call: IncomingStream, arriving: Set<string>): Promise<Received> {
+/** Undefined: nobody waits for it. */
+function receivePieces(call: IncomingStream, machineId: string, { attempts, pool, arriving }: SessionContext): Promise<Received | undefined> {
   return new Promise((resolve, reject) => {
-    let message: OutcomeMessage | undefined;
+    let first: Omit<Received, 'pieces' | 'bytes'> | undefined;
     const pieces: Buffer[] = [];
     let bytes = 0;
+    let isKept = true;
     // A call may be cancelled after its last piece, or after it was refused: what it holds is given back once.
     let over = false;
+    const forget = (): void => {
+      bytesArriving -= bytes;
+      pieces.length = 0;
+      if (first) arriving.delete(attemptId(first.outcome));
+    };
     const fail = (error: unknown): void => {
       if (over) return;
       over = true;
-      bytesArriving -= bytes;
-      if (message?.ref) arriving.delete(attemptId(message.ref));
+      if (isKept) forget();
       call.removeAllListeners('data').removeAllListeners('end').resume();
       reject(error);
     };
+    const begin = (message: OutcomeMessage | undefined): void => {
+      const outcome = message && outcomeFromMessage(message, machineId);
+      if (!outcome) return fail(invalid('the first message must carry outcome, with an attempt and its end'));
+      first = { outcome, workerId: message.ref!.workerId };
+      arriving.add(attemptId(outcome));
+      if (pool.holds(outcome)) return;
+      // Memory is for those only who bring what somebody waits for.
+      call.pause();
+      attempts.isCurrent(outcome).then((isCurrent) => {
+        if (!isCurrent && !over) forget();
+        isKept &&= isCurrent;
+        call.resume();
+      }, fail);
+    };
     call.on('data', (request: ReportOutcomeRequest) => {
-      if (request.outcome && !message) {
-        message = request.outcome;
-        if (message.ref) arriving.add(attemptId(message.ref));
-      }
+      if (!first) begin(request.outcome);
+      if (over || !isKept) return;
       bytes += request.piece.length;
       bytesArriving += request.piece.length;
       if (bytes <= OUTPUT_BYTES_MAX) pieces.push(request.piece);
@@ -75,9 +96,10 @@ function receivePieces(call: IncomingStream, arriving: Set<string>): Promise<Rec
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
     call.on('end', () => {
-      if (!message) return fail(invalid('the first message must carry outcome'));
+      if (!first) return fail(invalid('the first message must carry outcome'));
+      if (over) return;
       over = true;
-      resolve({ message, pieces, bytes });
+      resolve(isKept ? { ...first, pieces, bytes } : undefined);
     });
   });
 }

@@ -1,18 +1,23 @@
 /** API keys. Their text is never here, only its hash. */
-import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull, notExists, sql } from 'drizzle-orm';
+import { alias } from 'drizzle-orm/pg-core';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
 import type { Actor, Caller, Permission, Scope } from '../domain/access.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { isDuplicate } from './transient.ts';
 
 /** A key as its owner sees it. */
 export interface ApiKey {
   id: string;
+  /** Empty for keys of machines. */
   accountId: string;
   name: string;
   scope: Exclude<Scope, 'ROOT'>;
   endpointIds: string[];
   permissions: Caller['permissions'];
+  /** Of a key for machines: the one that uses it. Null: none yet. */
+  machineId: string | null;
   createdAt: Date;
   revokedAt: Date | null;
 }
@@ -26,13 +31,13 @@ export class ApiKeyStore {
   }
 
   /** Stores a key under the hash of its text. `madeBy` is the key that was used. */
-  async create(key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, secretHash: Buffer, madeBy: string): Promise<ApiKey> {
-    const { permissions, ...settings } = key;
+  async create(key: Omit<ApiKey, 'machineId' | 'createdAt' | 'revokedAt'>, secretHash: Buffer, madeBy: string): Promise<ApiKey> {
+    const { permissions, accountId, ...settings } = key;
     const { MANAGEMENT: management, JOBS: jobs } = permissions;
     const fields = ['name', 'scope', ...(key.endpointIds.length > 0 ? ['endpoint_ids'] : []), ...(key.scope === 'RESTRICTED' ? ['permissions'] : [])];
     return this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.insert(apiKey).values({ ...settings, management, jobs, secretHash }).returning();
-      await recordChange(tx, { accountId: key.accountId, keyId: madeBy, action: 'CreateKey', subjectId: key.id, fields });
+      const [row] = await tx.insert(apiKey).values({ ...settings, accountId: accountId || null, management, jobs, secretHash }).returning();
+      await recordChange(tx, { accountId, keyId: madeBy, action: 'CreateKey', subjectId: key.id, fields });
       return keyFromRow(row!);
     });
   }
@@ -43,14 +48,36 @@ export class ApiKeyStore {
       .where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
     return new Map(rows.map((row) => [
       row.secretHash.toString('hex'),
-      { accountId: row.accountId, keyId: row.id, scope: row.scope as Scope, endpointIds: row.endpointIds, permissions: permissionsOf(row) },
+      {
+        accountId: row.accountId ?? '', keyId: row.id, scope: row.scope as Scope, endpointIds: row.endpointIds, permissions: permissionsOf(row),
+        machineId: row.machineId ?? undefined,
+      },
     ]));
   }
 
-  /** Keys of an account, revoked ones included, oldest first. */
+  /**
+   * Makes a key that was not used yet the one of a machine, unless the machine has another that works. Answers the machine that the key
+   * belongs to afterwards; undefined: to none, or it was revoked.
+   */
+  async bind(id: string, machineId: string): Promise<string | undefined> {
+    const { db } = this.#database;
+    const other = alias(apiKey, 'other');
+    const taken = db.select().from(other).where(and(eq(other.machineId, machineId), isNull(other.revokedAt)));
+    try {
+      await db.update(apiKey).set({ machineId })
+        .where(and(eq(apiKey.id, id), isNull(apiKey.machineId), isNull(apiKey.revokedAt), notExists(taken)));
+    } catch (error) {
+      // Two new keys were used for one machine at once.
+      if (!isDuplicate(error)) throw error;
+    }
+    const [row] = await db.select({ machineId: apiKey.machineId }).from(apiKey).where(and(eq(apiKey.id, id), isNull(apiKey.revokedAt)));
+    return row?.machineId ?? undefined;
+  }
+
+  /** Keys of an account, or of machines when it is empty; revoked ones included, oldest first. */
   async list(accountId: string): Promise<ApiKey[]> {
     const rows = await this.#database.db.select().from(apiKey)
-      .where(eq(apiKey.accountId, accountId)).orderBy(asc(apiKey.createdAt), asc(apiKey.id));
+      .where(accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId)).orderBy(asc(apiKey.createdAt), asc(apiKey.id));
     return rows.map(keyFromRow);
   }
 
@@ -61,15 +88,15 @@ export class ApiKeyStore {
       const [current] = await tx.select().from(apiKey).where(own).for('update');
       if (!current || current.revokedAt) return current !== undefined;
       await tx.update(apiKey).set({ revokedAt: sql`now()` }).where(eq(apiKey.id, id));
-      await recordChange(tx, { accountId: current.accountId, keyId, action: 'RevokeKey', subjectId: id, fields: [] });
+      await recordChange(tx, { accountId: current.accountId ?? '', keyId, action: 'RevokeKey', subjectId: id, fields: [] });
       return true;
     });
   }
 }
 
 function keyFromRow(row: typeof apiKey.$inferSelect): ApiKey {
-  const { secretHash: _, scope, management: _management, jobs: _jobs, ...rest } = row;
-  return { ...rest, scope: scope as ApiKey['scope'], permissions: permissionsOf(row) };
+  const { secretHash: _, scope, management: _management, jobs: _jobs, accountId, ...rest } = row;
+  return { ...rest, accountId: accountId ?? '', scope: scope as ApiKey['scope'], permissions: permissionsOf(row) };
 }
 
 function permissionsOf({ management, jobs }: typeof apiKey.$inferSelect): Caller['permissions'] {

@@ -10,12 +10,21 @@ export interface AttemptName {
   attempt: number;
 }
 
-/** The input of a current attempt. Undefined: it is not current. */
-export async function readAttemptInput(sql: Sql, key: AttemptName): Promise<Buffer | undefined> {
+/** The input of a current attempt of a machine. Undefined: it is not current, or not that machine's. */
+export async function readAttemptInput(sql: Sql, key: AttemptName & { machineId: string }): Promise<Buffer | undefined> {
   const [row] = await sql<{ input: Buffer }[]>`
     SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
-    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt} AND ${isRunning(sql)} AND ${isLive(sql)}`;
+    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
+      AND j.machine_id = ${key.machineId} AND ${isRunning(sql)} AND ${isLive(sql)}`;
   return row?.input;
+}
+
+/** Whether an attempt is current and of that machine. */
+export async function isCurrentAttempt(sql: Sql, key: AttemptName & { machineId: string }): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM job j WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
+      AND j.machine_id = ${key.machineId} AND ${isRunning(sql)} AND ${isLive(sql)}`;
+  return rows.length > 0;
 }
 
 /** All attempts of a machine, or of one of its workers. */
@@ -27,11 +36,11 @@ export async function attemptsOf(sql: Sql, machineId: string, workerId: string |
 }
 
 /** Up to `limit` attempts whose machine stopped extending its lease, or is gone, with the machine's name. */
-export async function expiredLeases(sql: Sql, limit: number): Promise<{ attempt: AttemptName; machineName: string }[]> {
-  const rows = await sql<(AttemptRow & { name: string })[]>`
-    SELECT j.endpoint_id, j.id, j.attempt, coalesce(m.name, j.machine_id) AS name FROM job j LEFT JOIN machine m ON m.id = j.machine_id
+export async function expiredLeases(sql: Sql, limit: number): Promise<{ attempt: AttemptName & { machineId: string }; machineName: string }[]> {
+  const rows = await sql<(AttemptRow & { machine_id: string; name: string })[]>`
+    SELECT j.endpoint_id, j.id, j.attempt, j.machine_id, coalesce(m.name, j.machine_id) AS name FROM job j LEFT JOIN machine m ON m.id = j.machine_id
     WHERE j.state = 'IN_PROGRESS' AND (m.id IS NULL OR m.lease_expires_at < now()) LIMIT ${limit}::int`;
-  return rows.map((row) => ({ attempt: attemptName(row), machineName: row.name }));
+  return rows.map((row) => ({ attempt: { ...attemptName(row), machineId: row.machine_id }, machineName: row.name }));
 }
 
 function attemptName(row: AttemptRow): AttemptName {

@@ -4,7 +4,7 @@ import { auditEvent } from '../../drizzle/schema/audit-event.ts';
 import type { Actor } from '../domain/access.ts';
 import type { Database } from './database.ts';
 
-/** A change, and who made it. */
+/** A change, and who made it. An empty account: it is about the installation. */
 export interface Change extends Actor {
   /** Name of the rpc. */
   action: string;
@@ -19,7 +19,7 @@ export type AuditEvent = typeof auditEvent.$inferSelect;
 /** Records a change; `tx` is the transaction that makes it. */
 export async function recordChange(tx: Pick<Database['db'], 'insert'>, change: Change): Promise<void> {
   const { accountId, keyId, action, subjectId, fields } = change;
-  await tx.insert(auditEvent).values({ accountId, keyId, action, subjectId, fields: [...fields] });
+  await tx.insert(auditEvent).values({ accountId: accountId || null, keyId, action, subjectId, fields: [...fields] });
 }
 
 /** See the file's first line. */

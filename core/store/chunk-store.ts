@@ -12,6 +12,8 @@ export interface ChunkEntry {
   endpointId: string;
   jobId: string;
   attempt: number;
+  /** The machine whose agent sent it. */
+  machineId: string;
   number: number;
   output: Buffer;
   metrics: Buffer | undefined;
@@ -22,6 +24,8 @@ export interface ProgressEntry {
   endpointId: string;
   jobId: string;
   attempt: number;
+  /** The machine whose agent sent it. */
+  machineId: string;
   output: Buffer;
 }
 
@@ -41,7 +45,10 @@ export interface ChunkRead {
   more: boolean;
 }
 
-/** Stores chunks of current attempts and drops the others. Entries must be in order of (endpointId, jobId). Storing one twice changes nothing. */
+/**
+ * Stores chunks of attempts that are current and of that machine, and drops the others. Entries must be in order of (endpointId, jobId).
+ * Storing one twice changes nothing.
+ */
 export async function appendChunks(sql: Sql, entries: readonly ChunkEntry[]): Promise<void> {
   const output = packBytes(entries.map((entry) => entry.output));
   const metrics = packBytes(entries.map((entry) => entry.metrics));
@@ -50,9 +57,11 @@ export async function appendChunks(sql: Sql, entries: readonly ChunkEntry[]): Pr
       SELECT g.* FROM unnest(
         ${textArray(entries.map((entry) => entry.endpointId))}::text[], ${textArray(entries.map((entry) => entry.jobId))}::text[],
         ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${numberArray(entries.map((entry) => entry.number))}::int[],
-        ${output.starts}::int[], ${output.lengths}::int[], ${metrics.starts}::int[], ${metrics.lengths}::int[]
-      ) AS g(endpoint_id, id, attempt, number, output_start, output_length, metrics_start, metrics_length)
-      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND ${isLive(sql)}
+        ${output.starts}::int[], ${output.lengths}::int[], ${metrics.starts}::int[], ${metrics.lengths}::int[],
+        ${textArray(entries.map((entry) => entry.machineId))}::text[]
+      ) AS g(endpoint_id, id, attempt, number, output_start, output_length, metrics_start, metrics_length, machine_id)
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+        AND ${isRunning(sql)} AND ${isLive(sql)}
       FOR SHARE OF j
     )
     INSERT INTO job_chunk (endpoint_id, job_id, attempt, number, output, metrics)
@@ -61,16 +70,18 @@ export async function appendChunks(sql: Sql, entries: readonly ChunkEntry[]): Pr
     FROM current ON CONFLICT DO NOTHING`;
 }
 
-/** Shows progress of current attempts. Entries must be in order of (endpointId, jobId), one for a job. */
+/** Shows progress of attempts that are current and of that machine. Entries must be in order of (endpointId, jobId), one for an attempt and machine. */
 export async function showProgress(sql: Sql, entries: readonly ProgressEntry[]): Promise<void> {
   const output = packBytes(entries.map((entry) => entry.output));
   await sql`
     WITH current AS (
       SELECT g.* FROM unnest(
         ${textArray(entries.map((entry) => entry.endpointId))}::text[], ${textArray(entries.map((entry) => entry.jobId))}::text[],
-        ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${output.starts}::int[], ${output.lengths}::int[]
-      ) AS g(endpoint_id, id, attempt, output_start, output_length)
-      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND ${isLive(sql)}
+        ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${output.starts}::int[], ${output.lengths}::int[],
+        ${textArray(entries.map((entry) => entry.machineId))}::text[]
+      ) AS g(endpoint_id, id, attempt, output_start, output_length, machine_id)
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+        AND ${isRunning(sql)} AND ${isLive(sql)}
       FOR SHARE OF j
     )
     INSERT INTO job_output (endpoint_id, job_id, output)

@@ -12,6 +12,8 @@ export interface OutcomeEntry {
   endpointId: string;
   jobId: string;
   attempt: number;
+  /** The machine that the attempt was given to. */
+  machineId: string;
   settlement: Settlement;
   output: Buffer | undefined;
   /** Undefined for a completed job. */
@@ -37,8 +39,8 @@ interface SettledRow extends JobRow {
 }
 
 /**
- * Records outcomes; those that changed something are returned. An outcome of an attempt that is not current, or of a job that is not
- * IN_PROGRESS or has expired, changes nothing. Entries must be in order of (endpointId, jobId), so that two statements never lock each other out.
+ * Records outcomes; those that changed something are returned. An outcome of an attempt that is not current or not that machine's, or of a job
+ * that is not IN_PROGRESS or has expired, changes nothing. Entries must be in order of (endpointId, jobId), so that two statements never lock each other out.
  */
 export async function recordOutcomes(sql: Sql, entries: readonly OutcomeEntry[]): Promise<Settled[]> {
   const output = packBytes(entries.map((entry) => entry.output));
@@ -59,9 +61,11 @@ export async function recordOutcomes(sql: Sql, entries: readonly OutcomeEntry[])
         ${numberArray(entries.map((entry) => entry.settlement.requeueBelow))}::int[],
         ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
         ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
-        ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[]
-      ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error)
-      WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND ${isRunning(sql)} AND ${isLive(sql)}
+        ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
+        ${textArray(entries.map((entry) => entry.machineId))}::text[]
+      ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id)
+      WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+        AND ${isRunning(sql)} AND ${isLive(sql)}
       RETURNING ${jobColumns(sql)}, j.position, j.has_webhook, g.place, g.counted, g.error,
         substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
     ) ${consequences(sql)}

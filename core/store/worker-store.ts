@@ -179,6 +179,16 @@ export class WorkerStore {
       WHERE machine_id = ANY(${[...machineIds]}) AND state = 'IN_PROGRESS'`;
   }
 
+  /** Which of these workers are the machine's, with their endpoints. */
+  async endpointsOf(machineId: string, workerIds: readonly string[]): Promise<Map<string, string>> {
+    // PostgreSQL would refuse an id with a NUL, and with it the whole hello.
+    const ids = workerIds.filter((id) => !id.includes('\0'));
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.sql<{ id: string; endpointId: string }[]>`
+      SELECT id, endpoint_id AS "endpointId" FROM worker WHERE id = ANY(${ids}) AND machine_id = ${machineId}`;
+    return new Map(rows.map((row) => [row.id, row.endpointId]));
+  }
+
   /** Where a worker runs. Undefined: there is no such worker. */
   async find(workerId: string): Promise<{ endpointId: string; machineId: string } | undefined> {
     const [row] = await this.#database.sql<{ endpointId: string; machineId: string }[]>`

@@ -44,6 +44,7 @@ export function connectCore(address: string, clock: Clock) {
     createAccount: unary(access.createAccount.bind(access)),
     checkAccess: unary(access.checkAccess.bind(access)),
     createKey: unary(keys.createKey.bind(keys)),
+    listKeys: unary(keys.listKeys.bind(keys)),
     createTemplate: unary(templates.createTemplate.bind(templates)),
     updateTemplate: unary(templates.updateTemplate.bind(templates)),
     listTemplates: unary(templates.listTemplates.bind(templates)),

@@ -113,9 +113,9 @@ export class Launcher {
     const coreAddress = await this.#startCore(databaseUrl, data, secrets);
     const core = connectCore(coreAddress, systemClock);
     this.#core = core;
-    if (await ensureKeys(core, secrets)) saveSecrets(data, secrets);
+    if (await ensureKeys(core, secrets, data.agentDir)) saveSecrets(data, secrets);
     const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
-    const gpus = await this.#gpusFor(core, secrets.apiKey!);
+    const gpus = await this.#gpusFor(core, secrets.rootKey);
     const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, gpus);
     const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.exampleInput };
     await this.#waitForWorker(core, facts, handler);

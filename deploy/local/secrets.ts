@@ -15,8 +15,10 @@ export interface Secrets {
   databasePassword: string;
   /** Key of the local account. Absent until it was created. */
   apiKey?: string;
-  /** Key with which agents join. Absent until it was created. */
+  /** Key of this machine's agent. Absent until it was created. */
   agentKey?: string;
+  /** The id of that key; absent in files of earlier releases. */
+  agentKeyId?: string;
 }
 
 /** Reads the secrets, or makes new ones in an empty data folder. */

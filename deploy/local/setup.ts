@@ -2,7 +2,8 @@
  * What a user needs before the first job: an account, keys, a template and an endpoint. Every step looks first and makes only what is
  * missing, so a start that was interrupted anywhere is finished by the next one.
  */
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
@@ -20,15 +21,40 @@ const TEMPLATE_README = 'Made by `npm start`; its command is kept up to date by 
 const WORKERS_MAX = 3;
 const IDLE_TIMEOUT_SECONDS = 60;
 
-/** Makes the account and its keys unless the stored ones work. Answers true when `secrets` has changed and must be saved. */
-export async function ensureKeys(core: CoreClient, secrets: Secrets): Promise<boolean> {
-  if (secrets.apiKey && secrets.agentKey && await keyWorks(core, secrets.apiKey)) return false;
-  const { accountId } = await core.createAccount({ name: ACCOUNT_NAME }, secrets.rootKey);
-  const createKey = async (name: string, scope: KeyScope): Promise<string> =>
-    (await core.createKey({ name, scope, endpointIds: [], accountId, permissions: undefined }, secrets.rootKey)).secret;
-  secrets.apiKey = await createKey('npm start', KeyScope.ALL);
-  secrets.agentKey = await createKey('agent of npm start', KeyScope.AGENT);
+/**
+ * Makes the account, its key and the key of this machine's agent unless the stored ones work. Answers true when `secrets` has changed and must
+ * be saved.
+ */
+export async function ensureKeys(core: CoreClient, secrets: Secrets, agentDir: string): Promise<boolean> {
+  const hasAccountKey = secrets.apiKey !== undefined && await keyWorks(core, secrets.apiKey);
+  const hasAgentKey = secrets.agentKey !== undefined && await agentKeyWorks(core, secrets, agentDir);
+  if (hasAccountKey && hasAgentKey) return false;
+  const createKey = (name: string, scope: KeyScope, accountId: string) =>
+    core.createKey({ name, scope, endpointIds: [], accountId, permissions: undefined }, secrets.rootKey);
+  if (!hasAccountKey) {
+    const { accountId } = await core.createAccount({ name: ACCOUNT_NAME }, secrets.rootKey);
+    secrets.apiKey = (await createKey('npm start', KeyScope.ALL, accountId)).secret;
+  }
+  if (!hasAgentKey) {
+    const { key, secret } = await createKey('agent of npm start', KeyScope.AGENT, '');
+    Object.assign(secrets, { agentKey: secret, agentKeyId: key!.id });
+  }
   return true;
+}
+
+/** Not when it was revoked, nor when it became that of another machine: of one that joined with it, or of a data folder that was deleted. */
+async function agentKeyWorks(core: CoreClient, { rootKey, agentKeyId }: Secrets, agentDir: string): Promise<boolean> {
+  const { keys } = await core.listKeys({ accountId: '' }, rootKey);
+  const key = keys.find(({ id }) => id === agentKeyId);
+  return key !== undefined && key.revokeTime === undefined && (key.machineId === '' || key.machineId === readMachineId(agentDir));
+}
+
+function readMachineId(agentDir: string): string | undefined {
+  try {
+    return readFileSync(join(agentDir, 'machine-id'), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }
 
 async function keyWorks(core: CoreClient, key: string): Promise<boolean> {
@@ -42,7 +68,7 @@ async function keyWorks(core: CoreClient, key: string): Promise<boolean> {
   }
 }
 
-/** Names of the GPUs of the machines that are connected. */
+/** Names of the GPUs of the machines that are connected. `key`: the operator's. */
 export async function gpuNames(core: CoreClient, key: string): Promise<string[]> {
   const { machines } = await core.listMachines({}, key);
   const gpus = machines.filter((machine) => machine.connected).flatMap((machine) => machine.machine?.gpus ?? []);

@@ -20,7 +20,7 @@ function summary(system: LocalSystem, seconds: string): string {
   const { url, apiKey, endpointId, exampleInput, handler, data } = system;
   const headers = `-H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json'`;
   const curl = `curl -s ${url}/v2/${endpointId}/runsync ${headers} -d ${shellQuote(exampleInput)}`;
-  const join = `${runsAsRoot() ? 'SLIPWAY_WORKER_USER=per-account ' : ''}SLIPWAY_AGENT_KEY=… npx slipway agent --join ${system.coreAddress}`;
+  const join = `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} --key-file agent.key`;
   const slipway = shown(data.localEnvFile) === LOCAL_ENV ? 'npx slipway' : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
   return `
 Slipway is ready after ${seconds} s.
@@ -32,7 +32,8 @@ Slipway is ready after ${seconds} s.
   gRPC       ${system.coreAddress}
   for shells ${shown(data.localEnvFile)}   logs ${shown(data.logDir)}
 ${system.agent ? '' : `
-No agent runs here, so jobs wait. Start one with the agentKey of ${shown(data.secretsFile)}:
+No agent runs here, so jobs wait. Make a key for a machine, and start an agent on it:
+  ${slipway} keys create NAME --scope agent --save agent.key
   ${join}
 `}
 ${system.agent ? 'Try it' : 'A job'}:

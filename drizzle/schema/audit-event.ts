@@ -6,7 +6,8 @@ import { instant } from './columns.ts';
 
 export const auditEvent = pgTable('audit_event', {
   id: bigserial('id', { mode: 'number' }).primaryKey(),
-  accountId: text('account_id').notNull().references(() => account.id, { onDelete: 'cascade' }),
+  /** Whose things were changed. Null: they belong to the installation. */
+  accountId: text('account_id').references(() => account.id, { onDelete: 'cascade' }),
   at: instant('at').notNull().defaultNow(),
   /** The key that was used; `root` for the operator's. */
   keyId: text('key_id').notNull(),

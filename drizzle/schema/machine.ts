@@ -28,6 +28,10 @@ export const machine = pgTable('machine', {
   cpuThreadsPerCore: integer('cpu_threads_per_core').notNull().default(0),
   /** The session that may speak for the machine; a newer session replaces it. Null after the session ended in order. */
   sessionId: text('session_id'),
+  /** The run of the agent that the session is of; empty = an agent that does not say. */
+  instance: text('instance').notNull().default(''),
+  /** Since when that run has been the machine's. */
+  instanceSince: instant('instance_since').notNull().defaultNow(),
   /** The core replica that holds the session, and where other replicas reach it. */
   replicaAddress: text('replica_address').notNull().default(''),
   /** Until when the machine's attempts are its own. */

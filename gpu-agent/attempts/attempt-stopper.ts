@@ -1,19 +1,27 @@
-/** Ends attempts because core said so: alone over the worker's stop channel, else with its worker (compat.md 2.9). */
+/**
+ * Ends attempts because core said so: alone over the worker's stop channel, else with its worker (compat.md 2.9). A worker that does not stop
+ * an attempt gets nothing new: an SDK that takes jobs ahead would hold a new one back until the stopped one is over, and keep itself from being
+ * killed by it.
+ */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Outbox } from '../session/outbox.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
+import type { WorkerReporter } from '../workers/worker-reporter.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import { attemptKey } from './attempt.ts';
+import type { StopRequest } from './attempt.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 import { decideStop } from './stop-policy.ts';
 import type { StopPolicy } from './stop-policy.ts';
 
 /** After this long a worker is asked what it still holds, in milliseconds: the SDK needs a moment to cancel a task. */
 const PROBE_AFTER_MS = 500;
+/** How long a worker that can hear a stop may go on getting jobs before it has ended the attempt, in milliseconds. */
+const OBEY_MS_MAX = 2_000;
 
 /** See the file's first line. */
 export class AttemptStopper {
@@ -21,6 +29,7 @@ export class AttemptStopper {
   readonly #pool: WorkerPool;
   readonly #reporter: OutcomeReporter;
   readonly #outbox: Outbox;
+  readonly #workers: WorkerReporter;
   readonly #clock: Clock;
   readonly #policy: StopPolicy;
   readonly #graceMs: number;
@@ -30,6 +39,7 @@ export class AttemptStopper {
     pool: WorkerPool;
     reporter: OutcomeReporter;
     outbox: Outbox;
+    workers: WorkerReporter;
     clock: Clock;
     policy: StopPolicy;
     graceMs: number;
@@ -38,6 +48,7 @@ export class AttemptStopper {
     this.#pool = options.pool;
     this.#reporter = options.reporter;
     this.#outbox = options.outbox;
+    this.#workers = options.workers;
     this.#clock = options.clock;
     this.#policy = options.policy;
     this.#graceMs = options.graceMs;
@@ -53,9 +64,12 @@ export class AttemptStopper {
         if (!this.#reporter.has(attemptKey(ref))) this.#outbox.addOutcome({ ref, kind: OutcomeKind.STOPPED, output: undefined, error: '' });
       } else if (attempt.phase !== 'handed') void this.#table.end(attempt, OutcomeKind.STOPPED);
       else if (!attempt.stop) {
-        attempt.stop = { atMs: this.#clock.monotonicMs(), probed: false };
         const worker = this.#pool.get(ref.workerId);
-        if (worker) this.signal(worker, ref.jobId);
+        attempt.stop = { atMs: this.#clock.monotonicMs(), probed: false, blocks: false };
+        if (!worker) continue;
+        worker.stopping.add(attempt);
+        if (!worker.traits.stopChannel) this.#block(worker, attempt.stop);
+        this.signal(worker, ref.jobId);
       }
     }
   }
@@ -79,6 +93,14 @@ export class AttemptStopper {
     }, () => {});
   }
 
+  /** What waits for the worker goes back at once: another one may be free. */
+  #block(worker: Worker, stop: StopRequest): void {
+    stop.blocks = true;
+    // Before the outcomes: core must not give the worker the same jobs again.
+    this.#workers.capacityChanged(worker);
+    this.#table.returnWaiting(worker, `The worker ${worker.id} takes no more jobs until one that was stopped has ended.`);
+  }
+
   /** Looks after attempts that should have ended. Called often. */
   pass(): void {
     const now = this.#clock.monotonicMs();
@@ -87,6 +109,7 @@ export class AttemptStopper {
       const worker = this.#pool.get(attempt.ref.workerId);
       if (!worker || worker.hasEnded) continue;
       const askedMs = now - attempt.stop.atMs;
+      if (!attempt.stop.blocks && askedMs > OBEY_MS_MAX) this.#block(worker, attempt.stop);
       if (!attempt.stop.probed && askedMs > PROBE_AFTER_MS) {
         attempt.stop.probed = true;
         // Its next take says what it holds by then.

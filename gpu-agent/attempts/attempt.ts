@@ -14,6 +14,8 @@ export interface StopRequest {
   atMs: number;
   /** The worker's open take was sent away once, so that it shows what it still holds. */
   probed: boolean;
+  /** The worker cannot hear of it, or does not obey: until it has ended the worker gets nothing new. */
+  blocks: boolean;
 }
 
 /** See the file's first line. */

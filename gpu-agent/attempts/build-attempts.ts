@@ -72,7 +72,7 @@ export function buildAttempts(options: {
   const intake = new Intake({ table, handOver, reporter: outcomeReporter, workerOf, fetchInput: (ref) => large.fetchInput(ref), clock });
   const evidence = new Evidence({ table, clock });
   const stopper = new AttemptStopper({
-    table, pool, reporter: outcomeReporter, outbox, clock, policy: config.stopPolicy, graceMs: config.stopGraceMs,
+    table, pool, reporter: outcomeReporter, outbox, workers: reporter, clock, policy: config.stopPolicy, graceMs: config.stopGraceMs,
   });
   const watch = new AttemptWatch({ table, workerOf, clock });
   const lease = new Lease({ clock, onExpired: () => endAll(table, pool, logger) });

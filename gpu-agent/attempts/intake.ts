@@ -45,7 +45,7 @@ export class Intake {
       const attempt = new Attempt({ ref, input, s3Config, nowMs });
       this.#table.add(attempt);
       const worker = this.#workerOf(ref.workerId);
-      if (!worker || worker.isLeaving) {
+      if (!worker || worker.isLeaving || worker.isBlocked) {
         void this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${ref.workerId} takes no more jobs.` });
       } else if (attempt.phase === 'fetching') void this.#fetch(attempt, worker);
       else {

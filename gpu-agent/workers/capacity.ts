@@ -7,6 +7,8 @@ export interface CapacityFacts {
   asked: boolean;
   /** It gets no more work. */
   leaving: boolean;
+  /** It gets no more work until an attempt that should stop has ended: it would take a job and begin it only when that one is over. */
+  blocked: boolean;
   /** Attempts handed to it that have not ended, those that should stop included: core counts them too. */
   held: number;
   /** Slots that its open takes ask for; 0 when no take is open. */
@@ -24,7 +26,7 @@ export interface CapacityFacts {
  */
 export function capacity(facts: CapacityFacts): number {
   if (!facts.asked) return 0;
-  if (facts.leaving) return facts.held;
+  if (facts.leaving || facts.blocked) return facts.held;
   if (facts.declared !== undefined) return Math.max(facts.declared, facts.held);
   if (facts.requested === 0) return facts.held;
   if (facts.traits.tellsFreeSlots) return facts.held + facts.requested;
@@ -33,7 +35,7 @@ export function capacity(facts: CapacityFacts): number {
 
 /** How many jobs may be answered to one take that asks for `requested`. Old SDKs ask for more than they can run, so they are capped. */
 export function takeLimit(facts: CapacityFacts, requested: number): number {
-  if (facts.leaving) return 0;
+  if (facts.leaving || facts.blocked) return 0;
   if (facts.traits.tellsFreeSlots) return requested;
   return Math.max(0, Math.min(requested, facts.configured - facts.held));
 }

@@ -62,6 +62,8 @@ export class Worker {
   readonly stopPolls = new Set<ParkedPoll>();
   /** Jobs to stop that no stop poll has carried yet. Each is about the worker's current attempt of the job, or its last. */
   readonly jobsToStop = new Set<string>();
+  /** Attempts that should stop, some of which may have ended. */
+  readonly stopping = new Set<Attempt>();
   /** As core last heard it. */
   reportedCapacity = -1;
   /** A report of its end was made for core. */
@@ -85,6 +87,15 @@ export class Worker {
     return this.state !== WorkerState.INITIALIZING && this.state !== WorkerState.READY;
   }
 
+  /** It gets nothing new until an attempt that should stop has ended. */
+  get isBlocked(): boolean {
+    for (const attempt of this.stopping) {
+      if (attempt.phase === 'ended') this.stopping.delete(attempt);
+      else if (attempt.stop?.blocks) return true;
+    }
+    return false;
+  }
+
   /** Remembers the SDK version; true when that is news. */
   learnVersion(version: string): boolean {
     if (version === '' || version === this.sdkVersion) return false;
@@ -100,6 +111,7 @@ export class Worker {
     return {
       asked: this.asked,
       leaving: this.isLeaving,
+      blocked: this.isBlocked,
       held: this.held.size,
       requested,
       declared: this.declared,

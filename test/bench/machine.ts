@@ -38,7 +38,7 @@ export async function startMachine(stack: Stack, kind: MachineKind, endpointId: 
 async function startSessionWorker(stack: Stack): Promise<Machine> {
   const child = await Child.start('test/bench/session-worker.ts');
   const { workers, capacity } = SHAPES.session;
-  const options: SessionWorkerOptions = { address: stack.coreAddress, agentKey: stack.agentKey, cpuSlots: workers, capacity };
+  const options: SessionWorkerOptions = { address: stack.coreAddress, agentKey: await stack.newAgentKey(), cpuSlots: workers, capacity };
   await child.ask('join', options);
   return { pid: child.pid, stop: () => child.stop() };
 }
@@ -46,7 +46,7 @@ async function startSessionWorker(stack: Stack): Promise<Machine> {
 async function startAgent(stack: Stack, endpointId: string): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
   const child = await Child.start('gpu-agent/main.ts', {
-    SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: stack.agentKey, SLIPWAY_AGENT_DATA_DIR: folder,
+    SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder,
     SLIPWAY_CPU_SLOTS: String(SHAPES.agent.workers), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same',
   }, stack.flags('agent'));
   await waitFor('workers of the agent', async () => {

@@ -19,7 +19,8 @@ export interface Stack {
   url: string;
   coreAddress: string;
   key: string;
-  agentKey: string;
+  /** One for each machine. */
+  newAgentKey(): Promise<string>;
   /** Process ids, for CPU and memory. */
   processes: { core: number; facade: number; postgres: number };
   clients: GrpcClients;
@@ -59,8 +60,12 @@ export async function startStack(bench: Bench): Promise<Stack> {
     const sql = postgres(databaseUrl, { max: 1 });
     stops.push(() => sql.end());
     const { accountId } = await call(clients.access, 'createAccount', { name: 'bench' }, rootKey);
-    const newKey = async (scope: KeyScope): Promise<string> =>
-      (await call(clients.keys, 'createKey', { name: 'bench', scope, endpointIds: [], accountId, permissions: undefined }, rootKey)).secret;
+    const newKey = async (scope: KeyScope): Promise<string> => {
+      // Keys of machines belong to no account.
+      const owner = scope === KeyScope.AGENT ? '' : accountId;
+      const wish = { name: 'bench', scope, endpointIds: [], accountId: owner, permissions: undefined };
+      return (await call(clients.keys, 'createKey', wish, rootKey)).secret;
+    };
     const key = await newKey(KeyScope.ALL);
     const createEndpoint = async (workers: number, command: string[]): Promise<string> => {
       const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, imageName: 'bench', startCommand: command, serverless: true });
@@ -69,7 +74,7 @@ export async function startStack(bench: Bench): Promise<Stack> {
       return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key)).endpoint!.id;
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
-    return { url: facade.ready.url!, coreAddress, key, agentKey: await newKey(KeyScope.AGENT), processes, clients, sql, flags, createEndpoint, stop };
+    return { url: facade.ready.url!, coreAddress, key, newAgentKey: () => newKey(KeyScope.AGENT), processes, clients, sql, flags, createEndpoint, stop };
   } catch (error) {
     await stop();
     throw error;

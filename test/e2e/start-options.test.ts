@@ -1,5 +1,5 @@
 /** `npm start` on somebody's own PostgreSQL and without an agent, which joins afterwards with the line that is printed. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -44,10 +44,13 @@ t.test('--database-url and --no-agent', async (t) => {
   t.match((await guest.call('POST', '/run', { input: {}, webhook })).json, { code: 'invalid_webhook' });
   t.ok(await jobs.run(input, { webhook }), 'the account of npm start may have this machine called');
 
-  const [, address] = /SLIPWAY_AGENT_KEY=… npx slipway agent --join (\S+)$/m.exec(launcher.text)!;
-  const { agentKey } = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { agentKey: string };
-  const agent = spawn(process.execPath, [CLI, 'agent', '--join', address!, '--data-dir', join(folder, 'joined'), '--worker-user', 'per-account'], {
-    env: { ...process.env, SLIPWAY_AGENT_KEY: agentKey }, stdio: ['ignore', 'pipe', 'pipe'],
+  const [, address] = /npx slipway agent --join (\S+) --key-file agent\.key$/m.exec(launcher.text)!;
+  const keyFile = join(folder, 'agent.key');
+  execFileSync(process.execPath, [CLI, '--local-env', join(folder, 'local.env'), 'keys', 'create', 'rack', '--scope', 'agent', '--save', keyFile]);
+  const agent = spawn(process.execPath, [
+    CLI, 'agent', '--join', address!, '--key-file', keyFile, '--data-dir', join(folder, 'joined'), '--worker-user', 'per-account',
+  ], {
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said: string[] = [];
   for (const stream of [agent.stdout, agent.stderr]) stream.on('data', (part: Buffer) => said.push(part.toString()));

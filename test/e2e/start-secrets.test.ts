@@ -21,7 +21,7 @@ t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
   const launcher = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--handler', handler);
   await launcher.ready();
   const secrets = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as Record<string, string>;
-  t.same(Object.keys(secrets).sort(), ['agentKey', 'apiKey', 'databasePassword', 'rootKey', 'sealKey'], 'those that are looked for');
+  t.same(Object.keys(secrets).sort(), ['agentKey', 'agentKeyId', 'apiKey', 'databasePassword', 'rootKey', 'sealKey'], 'those that are looked for');
 
   await t.test('neither environment nor command line of any process holds one', async (t) => {
     const processes = launcher.processes();

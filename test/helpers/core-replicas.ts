@@ -51,17 +51,25 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   const clients = grpcClients(replicas[0]!.address);
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
   const createKey = (scope: KeyScope, endpointIds: string[] = [], account = accountId) =>
-    call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account, permissions: undefined }, rootKey);
+    call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: scope === KeyScope.AGENT ? '' : account, permissions: undefined }, rootKey);
   const newKey = async (scope: KeyScope = KeyScope.ALL, endpointIds: string[] = [], account = accountId): Promise<string> =>
     (await createKey(scope, endpointIds, account)).secret;
   const key = await newKey();
+  /** A key that no machine uses until the test gives it to one. */
   const agentKey = await newKey(KeyScope.AGENT);
+  const machineKeys = new Map<string, Promise<string>>();
+  /** The key of a machine that joined with `joinAgent`. */
+  const keyOf = (machineId: string): Promise<string> => {
+    const known = machineKeys.get(machineId) ?? newKey(KeyScope.AGENT);
+    machineKeys.set(machineId, known);
+    return known;
+  };
 
   /** An agent with a machine of its own, connected to a replica. */
   const joinAgent = async (options: Partial<ScriptedAgentOptions> = {}, replica = replicas[0]!): Promise<ScriptedAgent> => {
     machines += 1;
     const machineId = options.machineId ?? `machine${String(machines).padStart(5, '0')}`;
-    const agent = new ScriptedAgent({ address: replica.address, agentKey, ...options, machineId });
+    const agent = new ScriptedAgent({ address: replica.address, agentKey: options.agentKey ?? await keyOf(machineId), ...options, machineId });
     agents.push(agent);
     await agent.connect();
     return agent;
@@ -115,7 +123,7 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   });
 
   return {
-    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, createTemplate,
-    createVolume, createEndpoint, updateEndpoint, submit, wait, get, ready,
+    url, sql, rootKey, accountId, key, agentKey, replicas, clients, newKey, createKey, newAccount, startReplica, joinAgent, keyOf,
+    createTemplate, createVolume, createEndpoint, updateEndpoint, submit, wait, get, ready,
   };
 }

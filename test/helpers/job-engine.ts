@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { buildJobEngine } from '../../core/build-job-engine.ts';
 import { JobEvents } from '../../core/jobs/job-events.ts';
 import type { AttemptOutcome, JobEngine, Submission } from '../../core/jobs/job-engine.ts';
-import type { ClaimedJob, Slot, SlotSource } from '../../core/jobs/slots.ts';
+import type { ClaimedJob, MachineAttempt, Slot, SlotSource } from '../../core/jobs/slots.ts';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { Sealer } from '../../core/runtime/seal.ts';
@@ -124,9 +124,9 @@ export function submission(endpointId: string, more: Partial<Submission> = {}): 
 }
 
 /** An outcome of a claimed job; `more` replaces fields. */
-export function outcome(job: { endpointId: string; jobId: string; attempt: number }, more: Partial<AttemptOutcome> = {}): AttemptOutcome {
-  const { endpointId, jobId, attempt } = job;
-  return { endpointId, jobId, attempt, kind: 'COMPLETED', output: Buffer.from('{"b":2}'), error: '', ...more };
+export function outcome(job: MachineAttempt, more: Partial<AttemptOutcome> = {}): AttemptOutcome {
+  const { endpointId, jobId, attempt, machineId } = job;
+  return { endpointId, jobId, attempt, machineId, kind: 'COMPLETED', output: Buffer.from('{"b":2}'), error: '', ...more };
 }
 
 /** A signal that never aborts. */

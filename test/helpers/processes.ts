@@ -69,9 +69,13 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const clients = grpcClients(addresses[0]!);
   t.teardown(() => clients.close());
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
-  const newKey = async (scope: KeyScope): Promise<string> =>
-    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds: [], accountId, permissions: undefined }, rootKey)).secret;
-  const [key, agentKey] = [await newKey(KeyScope.ALL), await newKey(KeyScope.AGENT)];
+  const newKey = async (scope: KeyScope): Promise<string> => {
+    // Keys of machines belong to no account.
+    const owner = scope === KeyScope.AGENT ? '' : accountId;
+    const wish = { name: 'test', scope, endpointIds: [], accountId: owner, permissions: undefined };
+    return (await call(clients.keys, 'createKey', wish, rootKey)).secret;
+  };
+  const key = await newKey(KeyScope.ALL);
 
   let url = '';
   const everyCore = addresses.join(',');
@@ -83,6 +87,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   for (let i = 0; i < (options.agents ?? 1); i += 1) {
     const dataDir = join(folder, `agent-${i + 1}`);
     await mkdir(dataDir);
+    const agentKey = await newKey(KeyScope.AGENT);
     const { child } = await run(`agent-${i + 1}`, 'gpu-agent/main.ts', () => ({
       SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
       SLIPWAY_CPU_SLOTS: '4', SLIPWAY_WORKER_USER: 'same',

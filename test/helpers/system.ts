@@ -61,9 +61,14 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   const clients = grpcClients(cores[0]!.address);
   stops.push(async () => clients.close());
   const { accountId } = await call(clients.access, 'createAccount', { name: 'test' }, rootKey);
-  const newKey = async (scope: KeyScope = KeyScope.ALL, account = accountId, endpointIds: string[] = []): Promise<string> =>
-    (await call(clients.keys, 'createKey', { name: 'test', scope, endpointIds, accountId: account, permissions: undefined }, rootKey)).secret;
+  const newKey = async (scope: KeyScope = KeyScope.ALL, account = accountId, endpointIds: string[] = []): Promise<string> => {
+    // Keys of machines belong to no account.
+    const owner = scope === KeyScope.AGENT ? '' : account;
+    const wish = { name: 'test', scope, endpointIds, accountId: owner, permissions: undefined };
+    return (await call(clients.keys, 'createKey', wish, rootKey)).secret;
+  };
   const key = await newKey();
+  /** A key that no machine uses until the test gives it to one. */
   const agentKey = await newKey(KeyScope.AGENT);
 
   const facade = buildFacade(readFacadeConfig({
@@ -75,7 +80,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   const startAgent = async (coreAddress = cores[0]!.address, env: Record<string, string> = {}) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
     const agent = buildAgent(readAgentConfig({
-      SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_CPU_SLOTS: '16',
+      SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT), SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_CPU_SLOTS: '16',
       // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as they are in real life.
       SLIPWAY_WORKER_USER: 'same', ...options.agentEnv, ...env,
     }), { logger });

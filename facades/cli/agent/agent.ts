@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { agentEnv } from '../config.ts';
+import type { CliConfig } from '../config.ts';
 import { RefusedError, UsageError } from '../failures.ts';
 import { collect, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
@@ -27,7 +28,9 @@ const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 export function addAgent(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'agent',
-    description: 'Join this machine and run workers on it until Ctrl-C. The key must have scope agent: slipway keys create --scope agent.',
+    description: 'Join this machine and run workers on it until Ctrl-C. Each machine has a key of its own, which the operator makes: '
+      + 'slipway keys create NAME --scope agent --save FILE. The first machine that uses a key keeps it; one that has lost its data folder '
+      + 'needs another key, and a machine gets another key when its old one was revoked.',
     examples: [
       'agent --join core.example:50051 --key-file rack-1.key',
       'agent --join core.example:50051 --key-file rack-1.key --name rack-1 --location eu-1 --cpu-slots 4',
@@ -36,7 +39,7 @@ export function addAgent(program: Command, cli: Cli): void {
     ],
   })
     .option('--join <host:port>', 'address of core; several with commas. Default: as --core')
-    .option('--key-file <file>', 'file with the key it joins with; default: the key of SLIPWAY_AGENT_KEY')
+    .option('--key-file <file>', 'file that holds the machine\'s key; or set SLIPWAY_AGENT_KEY')
     .option('--name <name>', 'name of the machine for people; default: the host\'s')
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
     .option('--virtual-gpus <gpus>', 'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once', collect)
@@ -49,28 +52,41 @@ export function addAgent(program: Command, cli: Cli): void {
 async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const { config, output, target, targetOptions } = cli;
   // Never the key of local.env: it belongs to a user, and core would refuse it again and again.
-  const keyFile = targetOptions.key === undefined ? options.keyFile ?? config.agentKeyFile : undefined;
-  const key = keyFile === undefined ? targetOptions.key ?? config.agentKey : undefined;
-  if (key === undefined && keyFile === undefined) {
-    throw new UsageError('A machine joins with a key of scope agent: give it with --key-file or SLIPWAY_AGENT_KEY.\n'
-      + 'That of "npm start" is the agentKey in .slipway/secrets.json; others are made with: slipway keys create NAME --scope agent');
-  }
+  const key = chooseKey(config, targetOptions.key, options.keyFile);
+  if (targetOptions.key !== undefined) output.note('Everybody on this machine can read a key in --key (ps shows it): --key-file is better.');
   if (config.asRoot && !(options.workerUser ?? config.workerUser)) {
     throw new UsageError('An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account gets a user number '
       + 'of its own), a NAME or UID for all accounts, or same (root: every worker can read all secrets of this machine).');
   }
   const address = options.join ?? target.address;
   const dataDir = resolve(config.workingDir, options.dataDir ?? config.agentDataDir ?? DATA_DIR_DEFAULT);
-  const env = agentEnv({ ...options, join: address, key, keyFile: keyFile && resolve(config.workingDir, keyFile), dataDir });
+  const env = agentEnv({ ...options, ...key, join: address, dataDir });
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
   let joined = false;
-  let refused = false;
+  let refused: string | undefined;
   const onLine = (line: string): boolean => {
     joined ||= line.includes('"session opened"');
     // A key that is refused at the first try will be refused for ever; later it may have been revoked while jobs run.
-    refused ||= !joined && line.includes('UNAUTHENTICATED');
-    return refused;
+    if (!joined && line.includes('UNAUTHENTICATED')) refused ??= reasonOf(line);
+    return refused !== undefined;
   };
   await runPart(cli, { file: 'gpu-agent/main.ts', env, onLine });
-  if (refused) throw new RefusedError(`Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.`);
+  if (refused !== undefined) throw new RefusedError(`Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.\n${refused}`);
+}
+
+/** --key-file, --key, SLIPWAY_AGENT_KEY, SLIPWAY_AGENT_KEY_FILE, in this order; UsageError: none. */
+function chooseKey(config: CliConfig, given: string | undefined, file: string | undefined): { key: string | undefined; keyFile: string | undefined } {
+  const key = file === undefined ? given ?? config.agentKey : undefined;
+  const keyFile = file ?? (key === undefined ? config.agentKeyFile : undefined);
+  if (key === undefined && keyFile === undefined) {
+    throw new UsageError('A machine joins with a key of scope agent: give it with --key-file or SLIPWAY_AGENT_KEY.\n'
+      + 'The operator makes one for each machine: slipway keys create NAME --scope agent --save FILE');
+  }
+  return { key, keyFile: keyFile && resolve(config.workingDir, keyFile) };
+}
+
+/** What core said, from a line of the agent's log. */
+function reasonOf(line: string): string {
+  const { reason } = JSON.parse(line) as { reason?: unknown };
+  return typeof reason === 'string' ? reason.replace(/^(16 )?UNAUTHENTICATED: /, '') : '';
 }

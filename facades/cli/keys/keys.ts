@@ -103,7 +103,8 @@ async function listKeys(cli: Cli, options: ListOptions): Promise<void> {
     { title: 'ID', text: (key) => key.id },
     { title: 'NAME', text: (key) => key.name },
     { title: 'MAY', text: allowed },
-    { title: 'ENDPOINTS', text: (key) => key.endpointIds.join(', ') || 'all' },
+    { title: 'ENDPOINTS', text: (key) => key.endpointIds.join(', ') || (key.scope === KeyScope.AGENT ? '' : 'all') },
+    ...(keys.some(({ scope }) => scope === KeyScope.AGENT) ? [{ title: 'MACHINE', text: ({ machineId }: Key) => machineId || 'not used yet' }] : []),
     { title: 'CREATED', text: (key) => ago(key.createTime, output.nowMs()) },
     { title: 'REVOKED', text: (key) => ago(key.revokeTime, output.nowMs()) },
   ], keys, 'There are no keys.'));
@@ -128,6 +129,7 @@ function presentKey(key: Key) {
     name: key.name,
     scope: nameOf(KeyScope, key.scope),
     endpointIds: key.endpointIds,
+    ...(key.scope === KeyScope.AGENT && { machineId: key.machineId }),
     ...(key.permissions && { permissions: { management: permissionName(management), jobs: permissionName(jobs) } }),
     createdAt: key.createTime?.toISOString(),
     ...(key.revokeTime && { revokedAt: key.revokeTime.toISOString() }),

@@ -30,6 +30,7 @@ t.test('who may do what', async (t) => {
     none: '',
     long: 'x'.repeat(10_000),
   };
+  const rack = await core.createKey(KeyScope.AGENT);
   const check = (endpointId: string, write: boolean) => (key: string) => call(clients.access, 'checkAccess', { endpointId, write, api: Api.JOBS }, key);
   const change = { endpoint: Endpoint.fromPartial({ id: mine, name: 'n' }), updateMask: ['name'] };
   const createKey = (wish: { scope?: KeyScope; endpointIds?: string[]; accountId?: string }) => (key: string) =>
@@ -49,11 +50,14 @@ t.test('who may do what', async (t) => {
       { all: OK, reads: NO, one: OK, stranger: GONE, agent: NO }],
     ['delete it', (key) => call(clients.endpoints, 'deleteEndpoint', { id: mine }, key), { reads: NO, stranger: GONE, agent: NO, wrong: NO }],
     ['list workers', (key) => call(clients.machines, 'listWorkers', { endpointId: mine }, key), { all: OK, reads: OK, stranger: GONE, agent: NO }],
-    ['list machines', (key) => call(clients.machines, 'listMachines', {}, key), { all: OK, reads: NO, one: NO, agent: NO, root: OK }],
-    ['list keys', (key) => call(clients.keys, 'listKeys', { accountId: '' }, key), { all: OK, agent: NO, wrong: NO }],
+    ['list machines', (key) => call(clients.machines, 'listMachines', {}, key), { all: NO, reads: NO, one: NO, agent: NO, root: OK }],
+    ['list keys', (key) => call(clients.keys, 'listKeys', { accountId: '' }, key), { all: OK, agent: NO, wrong: NO, root: OK }],
+    ['revoke a key of a machine', (key) => call(clients.keys, 'revokeKey', { id: rack.key!.id }, key),
+      { all: 'NOT_FOUND', stranger: 'NOT_FOUND', agent: NO, reads: NO, root: OK }],
     ['create an account', (key) => call(clients.access, 'createAccount', { name: 'test' }, key), { all: NO, agent: NO, root: OK, none: NO }],
     ['create a key', createKey({}), { all: OK, reads: NO, one: NO, agent: NO, root: 'INVALID_REQUEST' }],
-    ['create an agent key', createKey({ scope: KeyScope.AGENT, accountId: core.accountId }), { all: NO, stranger: NO, root: OK }],
+    ['create an agent key', createKey({ scope: KeyScope.AGENT }), { all: NO, stranger: NO, root: OK }],
+    ['create one of an account', createKey({ scope: KeyScope.AGENT, accountId: core.accountId }), { all: NO, root: 'INVALID_REQUEST' }],
     ['create a key for another account', createKey({ accountId: strangerId }), { all: NO, root: OK }],
     ['create a key for a foreign endpoint', createKey({ endpointIds: [mine] }), { all: OK, stranger: GONE }],
     ['submit', (key) => call(clients.jobs, 'purgeQueue', { endpointId: mine }, key), { all: OK, reads: NO, stranger: GONE, agent: NO }],
@@ -107,7 +111,9 @@ t.test('keys are shown once and stored hashed; account names are unique', async 
   const stored = JSON.stringify(await core.sql`SELECT *, secret_hash::text AS hash FROM api_key`);
   t.notMatch(stored, core.key.slice(4));
   const { keys } = await call(core.clients.keys, 'listKeys', { accountId: '' }, core.key);
-  t.same(keys.map((key) => [key.name, key.scope]), [['test', KeyScope.ALL], ['test', KeyScope.AGENT]]);
+  t.same(keys.map((key) => [key.name, key.scope]), [['test', KeyScope.ALL]], 'keys of machines are not the account\'s');
+  const machines = (await call(core.clients.keys, 'listKeys', { accountId: '' }, core.rootKey)).keys;
+  t.match(machines, [{ name: 'test', scope: KeyScope.AGENT, machineId: '' }], 'but the operator\'s');
 });
 
 t.test('a revoked key stops on both replicas, at once where the notice arrives, within 5 s without it', async (t) => {

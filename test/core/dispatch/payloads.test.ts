@@ -10,6 +10,7 @@ import type { CoreReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { CHANNEL_OPTIONS, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
 
@@ -19,11 +20,12 @@ await createDatabase(t);
 
 const silent = { onAssignment: () => undefined };
 
-function sideClient(t: Test, core: CoreReplicas) {
+async function sideClient(t: Test, core: CoreReplicas, { machineId }: ScriptedAgent) {
+  const agentKey = await core.keyOf(machineId);
   const client = new AgentServiceClient(core.replicas[0]!.address, credentials.createInsecure(), CHANNEL_OPTIONS);
   t.teardown(() => client.close());
   const metadata = new Metadata();
-  metadata.set('authorization', `Bearer ${core.agentKey}`);
+  metadata.set('authorization', `Bearer ${agentKey}`);
   const fetchInput = (ref: AttemptRef): Promise<{ pieces: number[]; input: Buffer }> => new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     client.fetchInput({ ref }, metadata)
@@ -45,7 +47,7 @@ t.test('a large input is fetched, a large output is sent, both piece by piece', 
   const agent = await core.joinAgent(silent);
   const endpointId = await core.createEndpoint();
   await core.ready(endpointId);
-  const side = sideClient(t, core);
+  const side = await sideClient(t, core, agent);
   const input = { text: 'x'.repeat(600_000) };
   const { id } = await core.submit(endpointId, input);
   const assignment = await waitFor('it to run', () => agent.assignments[0]);

@@ -20,7 +20,7 @@ function setup() {
   const lost: (readonly object[])[] = [];
   const clock = new ManualClock();
   const sink: AssignmentSink = { assign: () => {} };
-  const workers = new SessionWorkers(sink, {
+  const workers = new SessionWorkers(sink, new Map([['w', 'e']]), {
     machineId: 'm', sessionId: 's', pool, arriving, clock, onRefresh: () => {}, logger: createLogger('test', 'silent'),
     reports: { changed: () => {}, capacityChanged: () => {} } as unknown as WorkerReports,
     attempts: { loseAttempts: async (_holder, kept) => lost.push(kept) },

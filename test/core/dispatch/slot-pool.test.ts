@@ -42,9 +42,9 @@ t.test('a slot comes back by giving, or by the end of its attempt', async (t) =>
   pool.assign([job('j1', 'a')]);
   t.same(sent, ['j1']);
   t.same(pool.take('e', 1), [], 'held');
-  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 2 }), false, 'another attempt frees nothing');
-  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1 }), true);
-  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1 }), false, 'once');
+  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 2, machineId: 'm' }), false, 'another attempt frees nothing');
+  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' }), true);
+  t.equal(pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' }), false, 'once');
   t.equal(pool.take('e', 2).length, 1);
 });
 
@@ -87,7 +87,7 @@ t.test('a reconnect neither forgets slots that are out nor attempts that are hel
   pool.assign([job('j1', 'a')]);
   t.same([sent, orphans], [['j1'], []], 'the claim of the first session goes to the second');
   t.same(pool.heldBy('a').map((held) => held.jobId), ['j0', 'j1']);
-  t.equal(pool.workerOf({ endpointId: 'e', jobId: 'j0', attempt: 1 }), 'a');
+  t.equal(pool.workerOf({ endpointId: 'e', jobId: 'j0', attempt: 1, machineId: 'm' }), 'a');
 });
 
 t.test('a lowered capacity takes nothing away and gives nothing new', async (t) => {
@@ -97,9 +97,9 @@ t.test('a lowered capacity takes nothing away and gives nothing new', async (t) 
   pool.take('e', 2);
   pool.assign([job('j1', 'a'), job('j2', 'a')]);
   pool.update('a', { capacity: 1, open: true });
-  pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1 });
+  pool.release({ endpointId: 'e', jobId: 'j1', attempt: 1, machineId: 'm' });
   t.same(pool.take('e', 1), []);
-  pool.release({ endpointId: 'e', jobId: 'j2', attempt: 1 });
+  pool.release({ endpointId: 'e', jobId: 'j2', attempt: 1, machineId: 'm' });
   t.equal(pool.take('e', 2).length, 1);
 });
 

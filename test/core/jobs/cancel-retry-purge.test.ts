@@ -37,7 +37,7 @@ t.test('cancel from every state', async (t) => {
     t.equal(await state(job), expected);
     t.equal(stops.length, from === 'IN_PROGRESS' ? 1 : 0, 'only a running attempt is stopped');
     if (from === 'IN_PROGRESS') t.match(stops[0], { machineId: 'machine00001', attempt: 1 });
-    t.equal(await attempts.recordOutcome(outcome({ ...job, attempt: 1 })), 'stale', 'an outcome comes too late');
+    t.equal(await attempts.recordOutcome(outcome({ ...job, attempt: 1, machineId: 'machine00001' })), 'stale', 'an outcome comes too late');
     t.same(await attempts.claim(job.endpointId, slotsOn(job.endpointId, 1)), [], 'nothing is left to claim');
   }
 });

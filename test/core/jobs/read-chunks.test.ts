@@ -8,7 +8,7 @@ const { engine, sql, replicas } = engines;
 const { calls, attempts } = engine;
 type Claimed = Awaited<ReturnType<typeof runningJob>>;
 const chunk = (job: Claimed, number: number, text = `"c${number}"`) => (
-  { endpointId: job.endpointId, jobId: job.jobId, attempt: job.attempt, number, output: Buffer.from(text), metrics: undefined });
+  { endpointId: job.endpointId, jobId: job.jobId, attempt: job.attempt, machineId: job.machineId, number, output: Buffer.from(text), metrics: undefined });
 const append = (job: Claimed, from: number, to: number): Promise<unknown> => (
   Promise.all(Array.from({ length: to - from + 1 }, (_, i) => attempts.appendChunk(chunk(job, from + i)))));
 const drain = { cursor: undefined, waitMs: 0, limit: 0 };

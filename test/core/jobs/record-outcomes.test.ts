@@ -89,16 +89,19 @@ t.test('a lost attempt goes back to the front, up to the limit, then FAILED with
   const job = await runningJob(engines, endpointId);
   await attempts.appendChunk({ ...job, number: 1, output: Buffer.from('1'), metrics: undefined });
   await calls.submit(submission(endpointId));
+  let held = job;
   for (const attempt of [1, 2]) {
-    t.equal(await attempts.recordOutcome(outcome({ ...job, attempt }, { kind: 'LOST', error: `cause ${attempt}` })), 'recorded');
+    t.equal(await attempts.recordOutcome(outcome(held, { kind: 'LOST', error: `cause ${attempt}` })), 'recorded');
     t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'IN_QUEUE', retries: attempt, delayMs: undefined, error: undefined });
     const [row] = await sql`SELECT count(*) AS n FROM job_chunk WHERE job_id = ${job.jobId}`;
     t.equal(row!['n'], 0, 'chunks of a lost attempt are discarded');
     const [next] = await attempts.claim(endpointId, [{ endpointId, workerId: 'w2', machineId: 'machine00002' }]);
     t.match(next, { jobId: job.jobId, attempt: attempt + 1 }, 'it is first, before the job that came later');
+    held = next!;
   }
-  t.equal(await attempts.recordOutcome(outcome({ ...job, attempt: 2 })), 'stale', 'the lost attempt cannot complete the job any more');
-  t.equal(await attempts.recordOutcome(outcome({ ...job, attempt: 3 }, { kind: 'LOST', error: 'the worker exited with code 137' })), 'recorded');
+  t.equal(await attempts.recordOutcome(outcome({ ...held, attempt: 2 })), 'stale', 'the lost attempt cannot complete the job any more');
+  t.equal(await attempts.recordOutcome(outcome({ ...held, machineId: 'machine00001' })), 'stale', 'nor can another machine');
+  t.equal(await attempts.recordOutcome(outcome(held, { kind: 'LOST', error: 'the worker exited with code 137' })), 'recorded');
   t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', retries: 2, attempt: 3, error: 'the worker exited with code 137' });
   t.match((await calls.health(endpointId)).jobs, { failed: 1, retried: 2, inQueue: 1 });
 });

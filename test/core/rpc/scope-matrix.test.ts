@@ -61,7 +61,7 @@ const KEYS: [name: string, key: string | ((endpointId: string) => Promise<string
   ['RESTRICTED to jobs', await restricted(NONE, READ_WRITE)],
   ['ALL for this endpoint', (endpointId) => core.newKey(KeyScope.ALL, [endpointId || served])],
   ['ALL for another endpoint', await core.newKey(KeyScope.ALL, [elsewhere])],
-  ['AGENT', core.agentKey],
+  ['AGENT', await core.keyOf(agent.machineId)],
   ['root', core.rootKey],
   ['another account\'s', await core.newKey(KeyScope.ALL, [], strangerId)],
 ];
@@ -86,12 +86,11 @@ const RULES = {
   'account: change':     [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, OK],
   'everybody: read':     [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
   'owner':               [OK, NO, NO, NO, NO, NO, NO, NO, NO, NO, OK],
-  'owner or operator':   [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, OK],
   'keys: read':          [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, NO],
   'keys: make':          [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
   'keys: revoke':        [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
   'operator':            [NO, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
-  'agents':              [NO, NO, NO, NO, NO, NO, NO, NO, OK, OK, NO],
+  'agents':              [NO, NO, NO, NO, NO, NO, NO, NO, OK, NO, NO],
 } satisfies Record<string, string[]>;
 
 /** A call: its request, and the endpoint it is about if it is about one. `callKey` is the key of calls that carry it themselves. */
@@ -118,7 +117,7 @@ const onJob = (more: object = {}): Ask => async () => about(served, { endpointId
 const submission = (endpointId: string): SubmitJobRequest => SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
 const onPipeline = (pipelined: (jobId: string) => object): Ask => async (apiKey) =>
   about(served, { calls: [{ callId: 1, apiKey, call: pipelined(await failedJob()) }] });
-const machine = () => Machine.fromPartial({ id: randomBytes(6).toString('hex'), name: 'm' });
+const machine = () => Machine.fromPartial({ id: agent.machineId, name: 'm' });
 
 const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['AccessService/CreateAccount', 'operator', () => ({ request: { name: name() } })],
@@ -190,7 +189,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['CatalogService/ListGpuPools', 'everybody: read', plain()],
   ['CatalogService/ListDataCenters', 'everybody: read', plain()],
   ['AuditService/ListAuditEvents', 'owner', plain()],
-  ['MachineService/ListMachines', 'owner or operator', plain()],
+  ['MachineService/ListMachines', 'operator', plain()],
   ['MachineService/ListWorkers', 'endpoint: read', () => about(served, { endpointId: served })],
   ['MachineService/GetWorkerLog', 'endpoint: read', () => about(served, { workerId })],
 
@@ -211,7 +210,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/Pipeline', 'jobs: read', onPipeline((jobId) => ({ $case: 'wait', value: { endpointId: served, jobId, waitMs: 1_000 } }))],
   ['JobService/Pipeline', 'jobs: read', onPipeline((jobId) => ({ $case: 'chunks', value: ReadChunksRequest.fromPartial({ endpointId: served, jobId }) }))],
 
-  ['AgentService/Session', 'agents', () => ({ request: { hello: { machine: machine(), workers: [], attempts: [], pods: [] } } })],
+  ['AgentService/Session', 'agents', () => ({ request: { hello: { machine: machine(), workers: [], attempts: [held], pods: [] } } })],
   ['AgentService/FetchInput', 'agents', plain({ ref: held })],
   ['AgentService/ReportOutcome', 'agents', () => (
     { request: { outcome: { ref: { ...held, attempt: 99 }, kind: OutcomeKind.FAILED, output: undefined, error: 'late' } } }

@@ -1,7 +1,8 @@
 /** `slipway agent`: a machine joins, serves, and leaves without a trace of a process. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { descendants, processTable } from '../../helpers/process-table.ts';
 import { startSystem } from '../../helpers/system.ts';
@@ -9,6 +10,7 @@ import { waitFor } from '../../helpers/wait-for.ts';
 import { commandLine } from './command-line.ts';
 
 interface MachineDocument {
+  id: string;
   name: string;
   connected: boolean;
 }
@@ -26,7 +28,12 @@ t.test('agent', async (t) => {
     const given = [
       ...options('dock-2'), '--location', 'eu-1', '--location', 'DE', '--virtual-gpus', 'NVIDIA L4:24576x2', '--cpu-slots', '3',
     ];
-    const agent = cli.start('agent', '--join', address, '--key', system.agentKey, ...given);
+    const keyFile = join(cli.cwd, 'dock-2.key');
+    t.match(await cli.run('keys', 'create', 'dock-2', '--scope', 'agent', '--save', keyFile), { code: 0, stdout: /key in +\S+dock-2\.key/ });
+    t.equal(statSync(keyFile).mode & 0o777, 0o600);
+    const key = readFileSync(keyFile, 'utf8').trim();
+    t.match(await cli.run('keys', 'create', 'dock-2', '--scope', 'agent', '--save', keyFile), { code: 2, stderr: /exists already/ });
+    const agent = cli.start('agent', '--join', address, '--key-file', keyFile, ...given);
     const seen = await waitFor('the machine to join', async () => {
       const found = await machine('dock-2');
       return found?.connected && found;
@@ -35,7 +42,11 @@ t.test('agent', async (t) => {
     await agent.wrote('stdout', /^\d\d:\d\d:\d\d session opened {2}address=/m);
     const endpointId = await system.createEndpoint({ command: jsHandler('all.js') });
     t.match(await cli.run('jobs', 'run', '-e', endpointId, '--wait', '-i', '{"mode":"value","value":42}'), { code: 0, stdout: '42\n' });
-    t.notMatch(agent.stdout + agent.stderr, system.agentKey, 'the key is not shown');
+    t.notMatch(agent.stdout + agent.stderr, key, 'the key is not shown');
+    const { id } = (await machine('dock-2'))!;
+    t.match(await cli.run('keys', 'list', '--scope', 'agent'), { code: 0, stdout: new RegExp(`dock-2 +agent .*${id}`) }, 'the key is its machine\'s now');
+    const other = await cli.run('agent', '--key-file', keyFile, ...options('dock-9'));
+    t.match(other, { code: 1, stderr: new RegExp(`This key is that of machine ${id}, and this is machine \\w+\\..*keys create NAME --scope agent`) });
     const processes = descendants(agent.child.pid!);
     t.ok(processes.length >= 3, 'the command, the agent and a worker');
     agent.child.kill('SIGTERM');
@@ -50,6 +61,7 @@ t.test('agent', async (t) => {
     const agent = cli.start('agent', '--key', system.agentKey, '--json', '--name', 'dock-3');
     await agent.wrote('stdout', /"msg":"session opened"/);
     t.ok(existsSync(join(cli.cwd, '.slipway', 'joined-agent')), 'its folder is not that of npm start');
+    t.match(agent.stderr, /--key-file is better/);
     const [, child] = descendants(agent.child.pid!);
     agent.child.kill('SIGKILL');
     t.equal((await agent.ended).code, 'SIGKILL');
@@ -73,7 +85,7 @@ t.test('agent', async (t) => {
     const refused = await cli.run('agent', '--key', system.key, ...options('dock-4'));
     t.match(refused, { code: 1, stderr: /error: Core at .* refuses the key\. It must be a key of scope agent/ });
     t.match(
-      await cli.run('agent', '--key', system.agentKey, '--virtual-gpus', 'many', ...options('dock-5')),
+      await cli.run('agent', '--key', await system.newKey(KeyScope.AGENT), '--virtual-gpus', 'many', ...options('dock-5')),
       { code: 2, stderr: /NVIDIA L4:24576x2/ },
     );
   });

@@ -40,10 +40,13 @@ t.test('management', async (t) => {
     t.match(await cli.run('keys', 'create', 'a', '--scope', 'restricted'), { code: 2, stderr: /needs --management or --jobs/ });
     t.match(await cli.run('keys', 'create', 'a', '--scope', 'agent'), { code: 2, stderr: /^error: This command is for the operator/ });
     t.match(
-      await root.json('keys', 'create', 'rack', '--scope', 'agent', '--account', system.accountId),
+      await root.json('keys', 'create', 'rack', '--scope', 'agent'),
       { scope: 'AGENT', secret: /^rpm_/ },
     );
-    t.match(await root.run('keys', 'list', '--account', system.accountId), { code: 0, stdout: /rack +agent/ });
+    t.match(await root.run('keys', 'list', '--scope', 'agent'), { code: 0, stdout: /rack +agent .*not used yet/ });
+    t.match(await root.run('keys', 'list', '--account', system.accountId), { code: 0, stdout: /reader +read-only/ });
+    t.notMatch((await root.run('keys', 'list', '--account', system.accountId)).stdout, 'rack');
+    t.match(await root.run('keys', 'create', 'a', '--scope', 'agent', '--account', system.accountId), { code: 1, stderr: /INVALID_REQUEST: account_id/ });
     t.match(await cli.json('accounts', 'show'), { id: system.accountId, name: 'test' });
     t.match(await root.run('accounts', 'create', 'second'), { code: 0, stdout: /^user_\w{27}\n$/ });
   });

@@ -29,7 +29,10 @@ export const KeyScope = {
   ALL: 1,
   /** READ_ONLY - Reads only: no submit, cancel, retry, purge, create, update or delete. */
   READ_ONLY: 2,
-  /** AGENT - Join machines: AgentService and nothing else. */
+  /**
+   * AGENT - Join one machine, the first that uses it: AgentService and nothing else. Belongs to the installation; made, listed and revoked by the
+   * operator only.
+   */
   AGENT: 3,
   /** RESTRICTED - What `permissions` says and nothing else. */
   RESTRICTED: 4,
@@ -108,7 +111,11 @@ export interface Key {
     | Date
     | undefined;
   /** Of a key with scope RESTRICTED. Absent for the others. */
-  permissions: KeyPermissions | undefined;
+  permissions:
+    | KeyPermissions
+    | undefined;
+  /** Of a key with scope AGENT: the machine that uses it, for good. Empty: none has yet. */
+  machineId: string;
 }
 
 /** The owner of keys, templates, endpoints and their jobs. */
@@ -189,7 +196,7 @@ export interface CreateKeyRequest {
   scope: KeyScope;
   /** Only these endpoints. Empty: all. */
   endpointIds: string[];
-  /** Whose key it is. Only with the root key; otherwise the caller's own account. */
+  /** Whose key it is. Only with the root key; otherwise the caller's own account. INVALID_ARGUMENT with scope AGENT. */
   accountId: string;
   /** Required for scope RESTRICTED, INVALID_ARGUMENT with any other. */
   permissions: KeyPermissions | undefined;
@@ -207,7 +214,7 @@ export interface CreateKeyResponse {
 
 /** Whose keys. */
 export interface ListKeysRequest {
-  /** Which account. Only with the root key; otherwise the caller's own. */
+  /** Which account. Only with the root key; otherwise the caller's own. With the root key, empty: keys of machines (scope AGENT). */
   accountId: string;
 }
 
@@ -303,6 +310,7 @@ function createBaseKey(): Key {
     createTime: undefined,
     revokeTime: undefined,
     permissions: undefined,
+    machineId: "",
   };
 }
 
@@ -328,6 +336,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.permissions !== undefined) {
       KeyPermissions.encode(message.permissions, writer.uint32(58).fork()).join();
+    }
+    if (message.machineId !== "") {
+      writer.uint32(66).string(message.machineId);
     }
     return writer;
   },
@@ -401,6 +412,14 @@ export const Key: MessageFns<Key> = {
             message.permissions = KeyPermissions.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.machineId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -427,6 +446,7 @@ export const Key: MessageFns<Key> = {
     message.permissions = (object.permissions !== undefined && object.permissions !== null)
       ? KeyPermissions.fromPartial(object.permissions)
       : undefined;
+    message.machineId = object.machineId ?? "";
     return message;
   },
 };
@@ -1552,7 +1572,7 @@ export const AccessServiceClient = makeGenericClientConstructor(
 /** API keys of an account. They are shown once and stored hashed. */
 export type KeyServiceService = typeof KeyServiceService;
 export const KeyServiceService = {
-  /** Creates a key. With the operator's root key any account and the AGENT scope can be named. */
+  /** Creates a key. Only with the operator's root key another account or the AGENT scope can be named. */
   createKey: {
     path: "/slipway.v1.KeyService/CreateKey" as const,
     requestStream: false as const,
@@ -1562,7 +1582,10 @@ export const KeyServiceService = {
     responseSerialize: (value: CreateKeyResponse): Buffer => Buffer.from(CreateKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
-  /** Lists the keys of the account, revoked ones included. A key for some endpoints sees those that are for no others. */
+  /**
+   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, or of machines. A key for
+   * some endpoints sees those that are for no others.
+   */
   listKeys: {
     path: "/slipway.v1.KeyService/ListKeys" as const,
     requestStream: false as const,
@@ -1585,16 +1608,19 @@ export const KeyServiceService = {
 } as const;
 
 export interface KeyServiceServer extends UntypedServiceImplementation {
-  /** Creates a key. With the operator's root key any account and the AGENT scope can be named. */
+  /** Creates a key. Only with the operator's root key another account or the AGENT scope can be named. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
-  /** Lists the keys of the account, revoked ones included. A key for some endpoints sees those that are for no others. */
+  /**
+   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, or of machines. A key for
+   * some endpoints sees those that are for no others.
+   */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Revokes a key; it stops working everywhere within 5 s. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
 }
 
 export interface KeyServiceClient extends Client {
-  /** Creates a key. With the operator's root key any account and the AGENT scope can be named. */
+  /** Creates a key. Only with the operator's root key another account or the AGENT scope can be named. */
   createKey(
     request: CreateKeyRequest,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
@@ -1610,7 +1636,10 @@ export interface KeyServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the keys of the account, revoked ones included. A key for some endpoints sees those that are for no others. */
+  /**
+   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, or of machines. A key for
+   * some endpoints sees those that are for no others.
+   */
   listKeys(
     request: ListKeysRequest,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,

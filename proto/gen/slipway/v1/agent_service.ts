@@ -2851,7 +2851,9 @@ export const ReportOutcomeResponse: MessageFns<ReportOutcomeResponse> = {
 };
 
 /**
- * How an agent talks to core. Metadata `authorization: Bearer <key>` with a key of scope AGENT.
+ * How an agent talks to core. Metadata `authorization: Bearer <key>` with a key of scope AGENT. A key is that of the machine that used it
+ * first, and a machine has one key that works; another pair is UNAUTHENTICATED with a text that says what to do. Whatever an agent says
+ * counts for the workers and attempts of its machine only: what names others is accepted and ignored, like an attempt that is not current.
  *
  * One Session stream per agent carries everything that is small: liveness, workers, assignments, chunks and outcomes, many to a
  * message. Payloads over 256 KiB travel on FetchInput and ReportOutcome, so that a 20 MB result never delays a heartbeat.
@@ -2875,7 +2877,10 @@ export const AgentServiceService = {
     responseSerialize: (value: SessionResponse): Buffer => Buffer.from(SessionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SessionResponse => SessionResponse.decode(value),
   },
-  /** The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is no longer current. */
+  /**
+   * The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
+   * current, or not this machine's.
+   */
   fetchInput: {
     path: "/slipway.v1.AgentService/FetchInput" as const,
     requestStream: false as const,
@@ -2907,7 +2912,10 @@ export interface AgentServiceServer extends UntypedServiceImplementation {
    * ends the machine's earlier one. UNAUTHENTICATED: bad key. Core ends the stream normally when it shuts down: reconnect with jitter.
    */
   session: handleBidiStreamingCall<SessionRequest, SessionResponse>;
-  /** The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is no longer current. */
+  /**
+   * The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
+   * current, or not this machine's.
+   */
   fetchInput: handleServerStreamingCall<FetchInputRequest, FetchInputResponse>;
   /**
    * An outcome whose output is over 256 KiB: its first message carries `outcome` without output, the others the output's pieces.
@@ -2924,7 +2932,10 @@ export interface AgentServiceClient extends Client {
   session(): ClientDuplexStream<SessionRequest, SessionResponse>;
   session(options: Partial<CallOptions>): ClientDuplexStream<SessionRequest, SessionResponse>;
   session(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<SessionRequest, SessionResponse>;
-  /** The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is no longer current. */
+  /**
+   * The input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
+   * current, or not this machine's.
+   */
   fetchInput(request: FetchInputRequest, options?: Partial<CallOptions>): ClientReadableStream<FetchInputResponse>;
   fetchInput(
     request: FetchInputRequest,

@@ -483,7 +483,7 @@ export const GetWorkerLogResponse: MessageFns<GetWorkerLogResponse> = {
 /** Machines and workers, for people who want to know what runs where and why something does not. */
 export type MachineServiceService = typeof MachineServiceService;
 export const MachineServiceService = {
-  /** Lists the machines that ever joined. Needs the root key or a key with scope ALL. */
+  /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
   listMachines: {
     path: "/slipway.v1.MachineService/ListMachines" as const,
     requestStream: false as const,
@@ -521,7 +521,7 @@ export const MachineServiceService = {
 } as const;
 
 export interface MachineServiceServer extends UntypedServiceImplementation {
-  /** Lists the machines that ever joined. Needs the root key or a key with scope ALL. */
+  /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
   listMachines: handleUnaryCall<ListMachinesRequest, ListMachinesResponse>;
   /** Lists the workers of an endpoint, with the reasons of those that crashed. */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
@@ -533,7 +533,7 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
 }
 
 export interface MachineServiceClient extends Client {
-  /** Lists the machines that ever joined. Needs the root key or a key with scope ALL. */
+  /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
   listMachines(
     request: ListMachinesRequest,
     callback: (error: ServiceError | null, response: ListMachinesResponse) => void,
