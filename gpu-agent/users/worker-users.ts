@@ -118,6 +118,15 @@ async function namedUser(setting: WorkerUserSetting): Promise<(HostUser & { name
 }
 
 function isOneself(setting: WorkerUserSetting): boolean {
-  const own = userInfo();
-  return (setting.kind === 'numbered' && setting.uid === own.uid) || (setting.kind === 'named' && setting.name === own.username);
+  if (setting.kind === 'numbered') return setting.uid === process.getuid?.();
+  return setting.kind === 'named' && setting.name === ownName();
+}
+
+/** Undefined: this process's user has no entry in /etc/passwd, as is usual in containers. */
+function ownName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,15 @@
+/** Run by a test as another user: whether workers would run as somebody else, and what was said about it. */
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { parseWorkerUser } from '../../../gpu-agent/users/worker-user-setting.ts';
+import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
+
+const said: string[] = [];
+const lines = new Writable({
+  write: (line: Buffer, _encoding, done) => {
+    said.push((JSON.parse(String(line)) as { msg: string }).msg);
+    done();
+  },
+});
+const { differ } = new WorkerUsers(parseWorkerUser(process.argv[2]!)!, '/nowhere', pino(lines));
+process.stdout.write(JSON.stringify({ differ, said }));
