@@ -7,6 +7,7 @@ import type { CoreClient } from './core-client.ts';
 import { coreProcess } from './core-process.ts';
 import { explainFailure, openDataDir } from './data-dir.ts';
 import type { DataDir } from './data-dir.ts';
+import { ensureCoreRole } from './core-role.ts';
 import { checkDatabase } from './external-postgres.ts';
 import { diskWarnings } from './disk-space.ts';
 import { facadeProcess } from './facade-process.ts';
@@ -158,7 +159,7 @@ export class Launcher {
     await createCluster(place, secrets.databasePassword, log);
     const [port] = await this.#run([postgresProcess(place, log, systemClock)]);
     progress.step(`PostgreSQL is up on port ${port}${isNew ? ', with a new database' : ''}`);
-    return postgresUrl(port!, secrets.databasePassword);
+    return ensureCoreRole(postgresUrl(port!, secrets.databasePassword));
   }
 
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {

@@ -1,0 +1,61 @@
+/**
+ * The role that core has in the embedded PostgreSQL: it owns the database with everything in it and is no superuser, so that a fault in a
+ * statement can neither run programs nor read files. A data folder of an earlier release, where core was the superuser, is carried over.
+ */
+import { createHmac } from 'node:crypto';
+import postgres from 'postgres';
+
+const ROLE = 'slipway_core';
+
+/** Made of the superuser's, of which it tells nothing, so that there is one secret to keep. */
+function passwordOf(superuserPassword: string): string {
+  return createHmac('sha256', superuserPassword).update(ROLE).digest('hex');
+}
+
+/**
+ * Whatever stands in our schemas and is not the role's yet becomes so. A table takes its indexes and the sequences of its columns along.
+ * REASSIGN OWNED cannot do this: the superuser that made the cluster owns the system's own objects too.
+ */
+const TAKE_OVER = `DO $$
+  DECLARE given text;
+  BEGIN
+    FOR given IN
+      SELECT format('ALTER SCHEMA %I OWNER TO ${ROLE}', nspname) FROM pg_namespace
+        WHERE nspname IN ('public', 'drizzle') AND nspowner <> '${ROLE}'::regrole
+    LOOP EXECUTE given; END LOOP;
+    FOR given IN
+      SELECT format('ALTER TABLE %s OWNER TO ${ROLE}', c.oid::regclass) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname IN ('public', 'drizzle') AND c.relkind IN ('r', 'p', 'v', 'm') AND c.relowner <> '${ROLE}'::regrole
+    LOOP EXECUTE given; END LOOP;
+    FOR given IN
+      SELECT format('ALTER SEQUENCE %s OWNER TO ${ROLE}', c.oid::regclass) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname IN ('public', 'drizzle') AND c.relkind = 'S' AND c.relowner <> '${ROLE}'::regrole
+    LOOP EXECUTE given; END LOOP;
+    FOR given IN
+      SELECT format('ALTER ROUTINE %s OWNER TO ${ROLE}', p.oid::regprocedure) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        WHERE n.nspname IN ('public', 'drizzle') AND p.proowner <> '${ROLE}'::regrole
+    LOOP EXECUTE given; END LOOP;
+  END $$`;
+
+/** Makes the role the owner of the database and of all that is in it; answers its address for core. The superuser's is given. */
+export async function ensureCoreRole(superuserUrl: string): Promise<string> {
+  const url = new URL(superuserUrl);
+  const password = passwordOf(url.password);
+  // A statement that fails is not logged: this one holds a password.
+  const sql = postgres(superuserUrl, { max: 1, onnotice: () => undefined, connection: { log_min_error_statement: 'panic' } });
+  try {
+    await sql.begin(async (tx) => {
+      const [found] = await tx`SELECT FROM pg_roles WHERE rolname = ${ROLE}`;
+      // No parameters in utility statements; the password is hex digits.
+      const attributes = `LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD '${password}'`;
+      await tx.unsafe(`${found ? 'ALTER' : 'CREATE'} ROLE ${ROLE} ${attributes}`);
+      await tx.unsafe(`ALTER DATABASE ${url.pathname.slice(1)} OWNER TO ${ROLE}`);
+      await tx.unsafe(TAKE_OVER);
+    });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+  url.username = ROLE;
+  url.password = password;
+  return url.href;
+}
