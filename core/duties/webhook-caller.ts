@@ -1,9 +1,11 @@
 /** Makes one webhook call: JSON by POST, signed when the endpoint has a secret, never to a private address unless that is allowed. */
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
-import { Webhook } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { isPrivateAddress, isPrivateHost } from '../domain/webhook-url.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { SlicedWork } from '../runtime/sliced-work.ts';
+import { signWebhook } from './sign-webhook.ts';
 
 /** A call to make. */
 export interface WebhookCall {
@@ -17,6 +19,8 @@ export interface WebhookCall {
   nowMs: number;
   /** It may go to a private address. */
   allowPrivate: boolean;
+  /** Account whose turn it takes while it is signed. */
+  owner: string;
 }
 
 /** Longest try in milliseconds (compat.md 6). */
@@ -32,16 +36,23 @@ export class WebhookCaller {
   readonly #anywhere = openAgent({});
   /** Connections of its own: one that was opened for somebody who may call private addresses must not carry another's call. */
   readonly #publicOnly = openAgent({ lookup: lookupPublic });
+  readonly #signing: SlicedWork;
+
+  constructor(clock: Clock) {
+    // What waits is bounded by the calls and bytes at once.
+    this.#signing = new SlicedWork({ name: 'webhooks', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
+  }
 
   /** Undefined when the receiver answered 2xx, else why the try failed. Redirects are not followed. Aborting counts as a failure. */
   async call(call: WebhookCall, signal: AbortSignal): Promise<string | undefined> {
     if (!call.allowPrivate && isPrivateHost(new URL(call.url).hostname)) return 'the address is private';
     try {
+      const headers = await this.#signed(call);
       const answer = await request(call.url, {
         method: 'POST',
         dispatcher: call.allowPrivate ? this.#anywhere : this.#publicOnly,
         signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS_MAX)]),
-        headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...signature(call) },
+        headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...headers },
         body: call.body,
       });
       await answer.body.dump({ limit: ANSWER_BYTES_MAX });
@@ -49,6 +60,10 @@ export class WebhookCaller {
     } catch (error) {
       return error instanceof Error ? error.message.slice(0, 500) || error.name : 'the call failed';
     }
+  }
+
+  async #signed({ id, body, secret, nowMs, owner }: WebhookCall): Promise<Record<string, string>> {
+    return secret === undefined ? {} : await this.#signing.run(owner, body.length, signWebhook({ id, body, secret, nowMs }));
   }
 
   /** Closes all connections. */
@@ -65,17 +80,6 @@ function openAgent(connect: { lookup?: typeof lookupPublic }): Agent {
     bodyTimeout: TRY_MS_MAX,
     keepAliveTimeout: 4_000,
   });
-}
-
-/** Headers of the Standard Webhooks specification. */
-function signature(call: WebhookCall): Record<string, string> {
-  if (call.secret === undefined) return {};
-  const at = new Date(call.nowMs);
-  return {
-    'webhook-id': call.id,
-    'webhook-timestamp': String(Math.floor(call.nowMs / 1000)),
-    'webhook-signature': new Webhook(call.secret).sign(call.id, at, call.body.toString()),
-  };
 }
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;

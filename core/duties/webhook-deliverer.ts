@@ -60,7 +60,7 @@ export class WebhookDeliverer implements Service {
 
   constructor(options: WebhookDelivererOptions) {
     this.#options = options;
-    this.#caller = new WebhookCaller();
+    this.#caller = new WebhookCaller(options.clock);
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
   }
@@ -183,7 +183,7 @@ export class WebhookDeliverer implements Service {
       const stored = delivery.body ?? await readBody(this.#options.database.hot, delivery);
       if (stored === undefined) return 'the call is no more';
       const body = urlSealed === null ? stored : withWebhook(stored, url);
-      const call = { url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs(), allowPrivate };
+      const call = { url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs(), allowPrivate, owner: delivery.accountId };
       return await this.#caller.call(call, this.#tasks.signal);
     } catch (error) {
       // A secret that does not open or does not sign must not hold the call for ever.

@@ -64,6 +64,13 @@ export function nameAt(text: Buffer, names: readonly string[], start: number, en
   return names.indexOf(JSON.parse(text.toString('utf8', start - 1, end + 1)) as string);
 }
 
+/** The first place from here on that is not blank. */
+export function skipSpace(text: Uint8Array, from: number): number {
+  let at = from;
+  while (at < text.length && isSpace(text[at]!)) at += 1;
+  return at;
+}
+
 /** A blank of JSON. */
 export function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

@@ -8,8 +8,22 @@ export const TOKENS_MAX = 4_000;
 export const DEPTH_MAX = 15;
 /** Most fields and fragments, each counted again with every use of a fragment that holds it: fragments alone can multiply without end. */
 export const FIELDS_MAX = 1_000;
+/** Most lines of a document: for the place of every error all line ends before it are counted. An introspection query has about 100. */
+export const LINES_MAX = 2_000;
+/** Errors that are told of one document. */
+export const ERRORS_MAX = 10;
 /** Most root fields, which is what aliases multiply. */
 export const ROOT_FIELDS_MAX = 20;
+
+/** The document has more lines than may be. */
+export function hasTooManyLines(text: string): boolean {
+  let lines = 1;
+  for (let at = 0; at < text.length && lines <= LINES_MAX; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x0a || code === 0x0d) lines += 1;
+  }
+  return lines > LINES_MAX;
+}
 
 /** Validation rule over the whole document. */
 export function boundsRule(context: ValidationContext): ASTVisitor {

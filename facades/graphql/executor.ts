@@ -6,7 +6,7 @@ import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphq
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
-import { TOKENS_MAX, boundsRule } from './bounds.ts';
+import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
 import { DocumentCache } from './document-cache.ts';
 import resolvers from './resolvers.ts';
 
@@ -123,11 +123,13 @@ function withPlainFields(mesh: MeshInstance): MeshInstance {
 
 /** The document, when it has no fault. Throws InvalidDocument. */
 function valid(query: string, schema: MeshInstance['schema']): DocumentNode {
+  // An error with a place of its own would count all of these lines.
+  if (hasTooManyLines(query)) throw new InvalidDocument([new GraphQLError(`The document has more than ${LINES_MAX} lines.`)]);
   try {
     const document = parse(query, { maxTokens: TOKENS_MAX });
     // First, because the other rules cost more the larger a document is.
     const faults = validate(schema, document, [boundsRule]);
-    const errors = faults.length > 0 ? faults : validate(schema, document, specifiedRules);
+    const errors = faults.length > 0 ? faults : validate(schema, document, specifiedRules, { maxErrors: ERRORS_MAX });
     if (errors.length > 0) throw new InvalidDocument(errors);
     return document;
   } catch (error) {

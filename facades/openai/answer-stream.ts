@@ -27,7 +27,7 @@ const SILENCE = { firstMs: 5_000, everyMs: 15_000 };
 export async function answerStream(job: OpenaiJob, live: LiveResponse, reply: FastifyReply, clock: Clock): Promise<FastifyReply> {
   const speak = live.keepAlive(clock, SILENCE, EVENTS);
   try {
-    const error = await passThrough(job, new StreamText(live, speak));
+    const error = await passThrough(job, new StreamText(job, live, speak));
     if (error !== undefined && !live.started && !live.closed) return sendOpenaiError(reply, error);
     if (error !== undefined) await live.write(errorEvent(error));
   } catch (fault) {
@@ -59,13 +59,15 @@ async function passThrough(job: OpenaiJob, text: StreamText): Promise<OpenaiErro
 
 /** Writes chunks in order and remembers what has been written. */
 class StreamText {
+  readonly #job: OpenaiJob;
   readonly #live: LiveResponse;
   readonly #beforeFirst: () => void;
   #empty = true;
   #done = false;
   #attempt = 0;
 
-  constructor(live: LiveResponse, beforeFirst: () => void) {
+  constructor(job: OpenaiJob, live: LiveResponse, beforeFirst: () => void) {
+    this.#job = job;
     this.#live = live;
     this.#beforeFirst = beforeFirst;
   }
@@ -90,7 +92,7 @@ class StreamText {
   }
 
   async #write(json: Buffer): Promise<OpenaiError | undefined> {
-    const piece = streamPiece(json);
+    const piece = await this.#job.work(json.length, streamPiece(json));
     if (piece.text !== '') await this.#send(piece.text);
     this.#done ||= piece.done;
     return piece.error;

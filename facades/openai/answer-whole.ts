@@ -6,7 +6,7 @@ import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { sendJson } from '../queue/queue-parts.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { unwrapOutput } from './unwrap-output.ts';
-import { jobError, outputError } from './worker-error.ts';
+import { errorMembers, jobError, outputError } from './worker-error.ts';
 import type { OpenaiError } from './worker-error.ts';
 
 const TOO_LARGE: OpenaiError = {
@@ -23,9 +23,9 @@ export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<
   // Nobody is there to read an answer.
   if (final === undefined) return reply.hijack();
   if (final.state !== JobState.COMPLETED) return sendOpenaiError(reply, jobError(final.state, final.error));
-  const output = unwrapOutput(final.output) ?? await streamedOutput(job, final);
+  const output = await job.work(final.output?.length ?? 0, unwrapOutput(final.output)) ?? await streamedOutput(job, final);
   if (output === undefined) return sendOpenaiError(reply, TOO_LARGE);
-  const error = outputError(JSON.parse(output.toString('utf8')));
+  const error = outputError(await job.work(output.length, errorMembers(output)));
   return error ? sendOpenaiError(reply, error) : sendJson(reply, output);
 }
 

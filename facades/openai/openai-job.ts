@@ -1,4 +1,5 @@
 /** The job behind an OpenAI request, from submission to its end. Cancelled when its client goes away, unless the operator says no. */
+import type { Work } from '../../core/runtime/sliced-work.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
@@ -15,6 +16,7 @@ import type { QueueParts } from '../queue/queue-parts.ts';
 /** Where the job goes and who sends it. */
 export interface OpenaiJobOptions {
   apiKey: string;
+  accountId: string;
   endpointId: string;
   input: Buffer;
   live: LiveResponse;
@@ -40,6 +42,11 @@ export class OpenaiJob {
     this.#parts = parts;
     this.#options = options;
     this.#input = input;
+  }
+
+  /** Works on so many bytes of its output in its account's turn. */
+  work<Result>(bytes: number, work: Work<Result>): Promise<Result> {
+    return this.#parts.bodies.run(this.#options.accountId, bytes, work);
   }
 
   /** Stores the job and waits for its end, however long it takes; undefined when the client went away first. Its output has found room. */

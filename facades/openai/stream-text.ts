@@ -1,6 +1,9 @@
 /** Turns streamed chunks into the text of an OpenAI event stream (compat.md 1.10). */
+import { kindAt, skipSpace } from '../../core/runtime/json-bytes.ts';
+import { itemEnds } from '../../core/runtime/json-items.ts';
+import type { Work } from '../../core/runtime/sliced-work.ts';
 import { frameEvent } from '../queue/sse.ts';
-import { outputError } from './worker-error.ts';
+import { errorMembers, outputError } from './worker-error.ts';
 import type { OpenaiError } from './worker-error.ts';
 
 /** The last event of every OpenAI stream. */
@@ -18,16 +21,28 @@ export interface StreamPiece {
   error: OpenaiError | undefined;
 }
 
-/** Strings are event text already and pass unchanged; objects become one event each; lists are taken apart. */
-export function streamPiece(chunk: Buffer): StreamPiece {
-  const value = JSON.parse(chunk.toString('utf8')) as unknown;
-  if (!Array.isArray(value)) return single(value, chunk);
-  const pieces = value.map((item) => single(item, JSON.stringify(item)));
-  return {
-    text: pieces.map((piece) => piece.text).join(''),
-    done: pieces.some((piece) => piece.done),
-    error: pieces.find((piece) => piece.error !== undefined)?.error,
-  };
+/** Strings are event text already and pass unchanged; objects become one event each; lists are taken apart. `chunk` must be JSON. */
+export function* streamPiece(chunk: Buffer): Work<StreamPiece> {
+  const start = skipSpace(chunk, 0);
+  if (kindAt(chunk, start) !== 'array') return yield* single(chunk.subarray(start));
+  const list = chunk.subarray(start);
+  const texts: string[] = [];
+  let done = false;
+  let error: OpenaiError | undefined;
+  let from = 1;
+  for (const end of itemEnds(list)) {
+    yield;
+    if (end === undefined) continue;
+    const itemStart = skipSpace(list, from);
+    if (itemStart < end) {
+      const piece = yield* single(list.subarray(itemStart, end));
+      texts.push(piece.text);
+      done ||= piece.done;
+      error ??= piece.error;
+    }
+    from = end + 1;
+  }
+  return { text: texts.join(''), done, error };
 }
 
 /** An error as the event that OpenAI clients raise. */
@@ -35,9 +50,13 @@ export function errorEvent({ error }: OpenaiError): string {
   return frameEvent({ data: JSON.stringify({ error }) });
 }
 
-function single(value: unknown, json: Buffer | string): StreamPiece {
-  if (value === null) return { text: '', done: false, error: undefined };
-  if (typeof value === 'string') return { text: value, done: DONE_LINE.test(value), error: undefined };
-  const error = outputError(value);
+function* single(json: Buffer): Work<StreamPiece> {
+  const kind = kindAt(json, 0);
+  if (kind === 'string') {
+    const text = JSON.parse(json.toString('utf8')) as string;
+    return { text, done: DONE_LINE.test(text), error: undefined };
+  }
+  if (kind === 'other' && json.toString('latin1', 0, 4) === 'null') return { text: '', done: false, error: undefined };
+  const error = kind === 'object' ? outputError(yield* errorMembers(json)) : undefined;
   return { text: error ? '' : frameEvent({ data: json }), done: false, error };
 }

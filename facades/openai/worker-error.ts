@@ -2,6 +2,10 @@
  * What an OpenAI client gets to see of a job that did not complete. Workers report errors in several shapes; when one of them holds an
  * OpenAI-style object with an HTTP code, that code is the answer's (compat.md 1.10).
  */
+import { kindAt } from '../../core/runtime/json-bytes.ts';
+import { scanJson } from '../../core/runtime/json-scan.ts';
+import { workNow } from '../../core/runtime/sliced-work.ts';
+import type { Work } from '../../core/runtime/sliced-work.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { openaiErrorType } from '../plugins/error-handler.ts';
 import { isPlainObject } from '../plugins/json-body.ts';
@@ -26,6 +30,29 @@ const RAISED_HEAD = 'handler: ';
 const RAISED_TAIL = ' \ntraceback: ';
 /** What the `openai` package for Python writes before the body of a refusal. */
 const CODE_HEAD = /^Error code: \d{3} - /;
+/** The members of an output that decide whether it is an error, and which. */
+const MEMBERS = [
+  'object', 'choices', 'error', 'error_message', 'message', 'detail', 'code', 'status', 'status_code', 'type', 'param',
+];
+/** A longer one is not looked into. */
+const MEMBER_BYTES_MAX = 16 * 1024;
+const LONG_TEXT = 'The worker reported an error that is too long to be shown here.';
+/** An error text with more values is not made into objects. */
+const TEXT_VALUES_MAX = 1_000;
+
+/** What `outputError` needs of an output, however large that is; undefined when it is no object. */
+export function* errorMembers(json: Buffer): Work<Record<string, unknown> | undefined> {
+  const scan = yield* scanJson(json, MEMBERS);
+  if (scan.fault || scan.kind !== 'object') return undefined;
+  const found: Record<string, unknown> = {};
+  for (const name of MEMBERS) {
+    const text = scan.member(name);
+    if (text === undefined) continue;
+    if (text.length <= MEMBER_BYTES_MAX) found[name] = JSON.parse(text.toString('utf8'));
+    else found[name] = kindAt(text, 0) === 'string' ? LONG_TEXT : {};
+  }
+  return found;
+}
 
 /** The error of a job in a final state other than COMPLETED. */
 export function jobError(state: JobState, errorText: string | undefined): OpenaiError {
@@ -81,6 +108,7 @@ function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || value.length > TEXT_LENGTH_MAX) return value;
   const text = value.replace(CODE_HEAD, '').trim();
   if (!text.startsWith('{')) return value;
+  if (text.length > MEMBER_BYTES_MAX && workNow(scanJson(Buffer.from(text))).values > TEXT_VALUES_MAX) return value;
   try {
     return JSON.parse(text) as unknown;
   } catch {

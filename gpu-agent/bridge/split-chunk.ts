@@ -1,11 +1,9 @@
 /** Cuts a yielded value over the chunk limit into several (compat.md 1.7): on the raw JSON text, without decoding it. */
-import {
-  BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, LETTER_U, OPEN_BRACE, OPEN_BRACKET, QUOTE,
-} from '../../core/runtime/json-bytes.ts';
+import { BACKSLASH, LETTER_U, OPEN_BRACKET, QUOTE } from '../../core/runtime/json-bytes.ts';
+import { itemEnds } from '../../core/runtime/json-items.ts';
+import { scanJson } from '../../core/runtime/json-scan.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 
-/** Bytes looked at between two pauses. */
-const STEP_BYTES = 32 * 1024;
 const LETTER_D = 0x64;
 
 /**
@@ -19,21 +17,10 @@ export function* splitChunk(value: Buffer, bytesMax: number): Work<Buffer[] | un
   return undefined;
 }
 
-/** How many elements the outermost array has, counted up to `most`; 0 for what is no array. The text must be valid JSON without blanks around it. */
+/** How many elements the outermost array has, counted up to `most`; 0 for what is no array. The text must be valid JSON. */
 export function* elementCount(value: Buffer, most: number): Work<number> {
-  if (value[0] !== OPEN_BRACKET) return 0;
-  let count = 0;
-  for (const end of elementEnds(value)) {
-    if (end === undefined) {
-      yield;
-      continue;
-    }
-    // An array of blanks, which has no element.
-    if (count === 0 && end === value.length - 1 && value.subarray(1, end).toString('latin1').trim() === '') return 0;
-    count += 1;
-    if (count === most) break;
-  }
-  return count;
+  const { kind, items } = yield* scanJson(value);
+  return kind === 'array' ? Math.min(items, most) : 0;
 }
 
 /** The first piece of a JSON text that is a string, of at most `bytesMax` bytes. */
@@ -97,7 +84,7 @@ function* splitArray(value: Buffer, bytesMax: number): Work<Buffer[] | undefined
   const pieces: Buffer[] = [];
   let start = 1;
   let end = 1;
-  for (const elementEnd of elementEnds(value)) {
+  for (const elementEnd of itemEnds(value)) {
     if (elementEnd === undefined) {
       yield;
       continue;
@@ -116,27 +103,4 @@ function* splitArray(value: Buffer, bytesMax: number): Work<Buffer[] | undefined
 
 function wrap(value: Buffer, start: number, end: number): Buffer {
   return Buffer.concat([Buffer.from('['), value.subarray(start, end), Buffer.from(']')]);
-}
-
-/** Where each element of the outermost array ends; undefined is a pause. */
-function* elementEnds(value: Buffer): Generator<number | undefined> {
-  let depth = 0;
-  let inText = false;
-  let pauseAt = STEP_BYTES;
-  for (let i = 0; i < value.length; i += 1) {
-    if (i >= pauseAt) {
-      pauseAt = i + STEP_BYTES;
-      yield undefined;
-    }
-    const byte = value[i]!;
-    if (inText) {
-      if (byte === BACKSLASH) i += 1;
-      else if (byte === QUOTE) inText = false;
-    } else if (byte === QUOTE) inText = true;
-    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) depth += 1;
-    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
-      depth -= 1;
-      if (depth === 0) yield i;
-    } else if (byte === COMMA && depth === 1) yield i;
-  }
 }

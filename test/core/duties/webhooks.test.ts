@@ -205,11 +205,11 @@ t.test('what is left of an endpoint with a secret is not sent unsigned; of one w
 t.test('a private target is refused at the call too, however it is written', async (t) => {
   const { url, received } = await receiver(t, 200);
   const { port } = new URL(url);
-  const caller = new WebhookCaller();
+  const caller = new WebhookCaller(systemClock);
   t.teardown(() => caller.close());
   // A name that passes every look at its text and resolves to this machine only when it is asked for.
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '10.0.0.1', '169.254.169.254', hostname()]) {
-    const call = { url: `http://${host}:${port}/`, body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0, allowPrivate: false };
+    const call = { url: `http://${host}:${port}/`, body: Buffer.from('{}'), id: 'x', secret: undefined, nowMs: 0, allowPrivate: false, owner: '' };
     const failure = await caller.call(call, never);
     t.match(failure, /private|ENOTFOUND|EAI_AGAIN/, host);
   }

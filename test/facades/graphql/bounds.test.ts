@@ -1,7 +1,7 @@
 /** What a document may cost is known before it costs anything: counting it must be cheap for every document that the parser takes. */
 import { buildSchema, parse, validate } from 'graphql';
 import t from 'tap';
-import { FIELDS_MAX, TOKENS_MAX, boundsRule } from '../../../facades/graphql/bounds.ts';
+import { FIELDS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from '../../../facades/graphql/bounds.ts';
 
 const schema = buildSchema('type Query { id: ID, own: Query }');
 
@@ -30,4 +30,11 @@ t.test('as many fields as may be', async (t) => {
   const fields = (count: number): string => `{ ${Array.from({ length: 10 }, (_, n) => `a${n}: own { ${'id '.repeat(count)} }`).join(' ')} }`;
   t.same(faults(fields(99)), []);
   t.same(faults(fields(100)), [`The document has more than ${FIELDS_MAX} fields and fragments.`]);
+});
+
+t.test('lines, however they end', async (t) => {
+  for (const end of ['\n', '\r']) {
+    t.notOk(hasTooManyLines(`{ id }${end.repeat(LINES_MAX - 1)}`));
+    t.ok(hasTooManyLines(`{ id }${end.repeat(LINES_MAX)}`));
+  }
 });

@@ -1,8 +1,9 @@
 /** Chunks as OpenAI event text. */
 import t from 'tap';
+import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { errorEvent, streamPiece } from '../../../facades/openai/stream-text.ts';
 
-const piece = (value: unknown) => streamPiece(Buffer.from(JSON.stringify(value)));
+const piece = (value: unknown) => workNow(streamPiece(Buffer.from(JSON.stringify(value))));
 
 t.test('strings are event text already and pass unchanged', async (t) => {
   const text = 'data: {"a":"\u00e9"}\n\ndata: [DONE]\n\n';
@@ -14,9 +15,11 @@ t.test('strings are event text already and pass unchanged', async (t) => {
 });
 
 t.test('objects become one event each', async (t) => {
-  t.equal(streamPiece(Buffer.from('{"n": 1.00}')).text, 'data: {"n": 1.00}\n\n');
+  t.equal(workNow(streamPiece(Buffer.from('{"n": 1.00}'))).text, 'data: {"n": 1.00}\n\n');
   t.equal(piece([{ a: 1 }, 'data: x\n\n']).text, 'data: {"a":1}\n\ndata: x\n\n');
   t.equal(piece(null).text, '');
+  t.equal(piece([]).text, '');
+  t.equal(workNow(streamPiece(Buffer.from(' [ 1 ,\n"x" , {"a":\n[1,"]"]} ] '))).text, 'data: 1 \n\nxdata: {"a": [1,"]"]} \n\n');
 });
 
 t.test('an error is not written', async (t) => {

@@ -1,8 +1,9 @@
 /** The one answer inside a job's output. */
 import t from 'tap';
+import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { unwrapOutput } from '../../../facades/openai/unwrap-output.ts';
 
-const unwrap = (text: string): string | undefined => unwrapOutput(Buffer.from(text))?.toString();
+const unwrap = (text: string): string | undefined => workNow(unwrapOutput(Buffer.from(text)))?.toString();
 
 t.test('a list of one is opened, byte for byte', async (t) => {
   t.equal(unwrap('[{"a": 1.00}]'), '{"a": 1.00}');
@@ -15,5 +16,5 @@ t.test('anything else stays as it is', async (t) => {
 
 t.test('nothing in it', async (t) => {
   for (const text of ['', 'null', '[]']) t.equal(unwrap(text), undefined, text);
-  t.equal(unwrapOutput(undefined), undefined);
+  t.equal(workNow(unwrapOutput(undefined)), undefined);
 });

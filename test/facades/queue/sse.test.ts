@@ -13,6 +13,10 @@ t.test('several lines cannot end the event', async (t) => {
   t.equal(frameEvent({ data: 'a\n\nb' }), 'data: a\ndata: \ndata: b\n\n');
 });
 
+t.test('JSON is one line, and the same JSON', async (t) => {
+  t.equal(frameEvent({ data: Buffer.from('{\n"a":\r\n"\\n"}') }), 'data: { "a":  "\\n"}\n\n');
+});
+
 t.test('a heartbeat is a comment', async (t) => {
   t.match(HEARTBEAT, /^:.*\n\n$/);
 });

@@ -1,0 +1,18 @@
+/** Our signatures are those of the specification's own package. */
+import t from 'tap';
+import { Webhook } from 'standardwebhooks';
+import { signWebhook } from '../../../core/duties/sign-webhook.ts';
+import { workNow } from '../../../core/runtime/sliced-work.ts';
+
+const secret = `whsec_${Buffer.from('a secret of some length, 32 bytes').toString('base64')}`;
+const nowMs = 1_700_000_000_999;
+
+t.test('signatures', async (t) => {
+  for (const text of ['', '{}', '{"a":"ü🦊"}', JSON.stringify('x'.repeat(300_000))]) {
+    const body = Buffer.from(text);
+    const headers = workNow(signWebhook({ id: 'job.1', body, secret, nowMs }));
+    const signature = new Webhook(secret).sign('job.1', new Date(nowMs), text);
+    t.same(headers, { 'webhook-id': 'job.1', 'webhook-timestamp': '1700000000', 'webhook-signature': signature }, `${body.length} bytes`);
+  }
+  t.throws(() => workNow(signWebhook({ id: 'x', body: Buffer.alloc(0), secret: 'whsec_', nowMs })), /empty/);
+});
