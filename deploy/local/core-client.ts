@@ -4,6 +4,7 @@ import type { CallOptions, ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
@@ -30,6 +31,7 @@ export function connectCore(address: string, clock: Clock) {
   const templates = new TemplateServiceClient(address, plain, CHANNEL_OPTIONS);
   const endpoints = new EndpointServiceClient(address, plain, CHANNEL_OPTIONS);
   const machines = new MachineServiceClient(address, plain, CHANNEL_OPTIONS);
+  const jobs = new JobServiceClient(address, plain, CHANNEL_OPTIONS);
   const unary = <Request, Response>(method: Method<Request, Response>): Call<Request, Response> => (request, key) => {
     const metadata = new Metadata({ waitForReady: true });
     metadata.set('authorization', `Bearer ${key}`);
@@ -54,6 +56,8 @@ export function connectCore(address: string, clock: Clock) {
     listEndpoints: unary(endpoints.listEndpoints.bind(endpoints)),
     listMachines: unary(machines.listMachines.bind(machines)),
     listWorkers: unary(machines.listWorkers.bind(machines)),
-    close: () => { for (const client of [access, keys, templates, endpoints, machines]) client.close(); },
+    listJobs: unary(jobs.listJobs.bind(jobs)),
+    getHealth: unary(jobs.getHealth.bind(jobs)),
+    close: () => { for (const client of [access, keys, templates, endpoints, machines, jobs]) client.close(); },
   };
 }

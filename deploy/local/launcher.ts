@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { showActivity } from './activity.ts';
 import { connectCore } from './core-client.ts';
 import type { CoreClient } from './core-client.ts';
 import { coreProcess } from './core-process.ts';
@@ -30,11 +31,13 @@ import { ProcessLog } from './process-log.ts';
 import type { Progress } from './progress.ts';
 import { waitForWorker } from './readiness.ts';
 import { secretFiles } from './secret-files.ts';
+import { Repeats } from './repeats.ts';
 import { loadSecrets, saveSecrets } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
 import { ACCOUNT_NAME, ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
+import { WorkerCrashes } from './worker-crashes.ts';
 import { chooseWorkerUser } from './worker-user.ts';
 
 const LAUNCHER_FILE = 'deploy/local/start.ts';
@@ -73,9 +76,13 @@ export class Launcher {
   #core: CoreClient | undefined;
   #starting: Promise<unknown> = Promise.resolve();
   #watching: Promise<unknown> = Promise.resolve();
+  #activity: Promise<unknown> = Promise.resolve();
+  readonly #crashes: WorkerCrashes;
+  readonly #ends = new Repeats();
 
   constructor(given: LauncherOptions) {
     this.#given = given;
+    this.#crashes = new WorkerCrashes(given.progress);
   }
 
   /** Starts everything; resolves when a worker can take a job. Throws UsageError for what the user can mend. */
@@ -93,7 +100,7 @@ export class Launcher {
     this.#core?.close();
     for (const group of this.#started.toReversed()) await Promise.all(group.map((process) => process.stop()));
     await this.#starting;
-    await this.#watching;
+    await Promise.all([this.#watching, this.#activity]);
     this.#claim?.release();
   }
 
@@ -123,6 +130,7 @@ export class Launcher {
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
     for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
     writeLocalEnv(data.localEnvFile, facts);
+    if (!options.quiet) this.#activity = showActivity({ core, ...facts, crashes: this.#crashes, ...seams, step: seams.report });
     if (options.handlerFile !== undefined) {
       this.#watch({
         core, ...facts, file: options.handlerFile, report: seams.report,
@@ -223,8 +231,14 @@ export class Launcher {
     progress.step(`waiting for a worker of ${handler.name}`);
     await waitForWorker({
       ...facts, core, clock: systemClock, signal: this.#stopping.signal,
-      onCrash: (reason) => progress.problem(`A worker of ${handler.name} did not come up and will be started again:\n${reason}`),
+      onWorkers: (workers) => this.#crashes.look(handler.name, workers),
     });
+  }
+
+  #tellEnd(name: string, how: string): void {
+    const times = this.#ends.count(`${name} ${how}`);
+    const again = times === 1 ? '' : ` again, ${times} times in all`;
+    if (times !== undefined) this.#given.progress.step(`${name} ended${again} (${how}); starting it again`);
   }
 
   #watch(served: ServedHandler): void {
@@ -240,7 +254,7 @@ export class Launcher {
     const group = plans.map((plan) => new SupervisedProcess(plan, {
       clock: systemClock, random: systemRandom,
       onSpawned: (name, pid) => this.#claim?.note(name, pid),
-      onEnded: (name, how) => progress.step(`${name} ended (${how}); starting it again`),
+      onEnded: (name, how) => this.#tellEnd(name, how),
       onRestarted: (name) => progress.step(`${name} is up again`),
     }));
     this.#started.push(group);

@@ -15,6 +15,8 @@ export interface LocalOptions {
   agent: boolean;
   /** Webhooks of all accounts may go to private addresses; else only those of npm start's own. Default false. */
   webhooksToPrivate: boolean;
+  /** Say nothing of jobs and crashes of workers once everything is ready. Default false. */
+  quiet: boolean;
   /** The user's handler; absent: the example. */
   handlerFile: string | undefined;
 }
@@ -39,6 +41,7 @@ Runs all of Slipway on this machine: PostgreSQL, core, the HTTP facade and an ag
   --no-agent            run no agent here; join machines yourself
   --webhooks-to-private
                         webhooks of all accounts may go to private addresses, not only those of the account that is made here
+  --quiet               show no lines of jobs that ended and workers that crashed
   --help                this text
 `;
 
@@ -60,6 +63,7 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
     dataDir: given === undefined ? join(root, '.slipway') : resolve(callerDir, given),
     databaseUrl: readDatabaseUrl(values['database-url']) ?? readDatabaseUrlFile(values['database-url-file'], callerDir),
     agent: !values['no-agent'],
+    quiet: values.quiet === true,
     webhooksToPrivate: values['webhooks-to-private'] === true,
     handlerFile: values.handler === undefined ? undefined : readHandlerFile(resolve(callerDir, values.handler)),
   };
@@ -71,7 +75,8 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' }, 'database-url-file': { type: 'string' },
-        'no-agent': { type: 'boolean' }, 'webhooks-to-private': { type: 'boolean' }, handler: { type: 'string' }, help: { type: 'boolean', short: 'h' },
+        'no-agent': { type: 'boolean' }, 'webhooks-to-private': { type: 'boolean' }, handler: { type: 'string' }, quiet: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
       },
     }).values;
   } catch (error) {

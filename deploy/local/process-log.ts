@@ -5,6 +5,7 @@ import { closeSync, existsSync, openSync, readSync, renameSync, statSync } from 
 const ROTATE_BYTES = 16 * 1024 * 1024;
 const TAIL_BYTES = 16_384;
 const TAIL_LINES = 15;
+const LINE_LENGTH_MAX = 300;
 
 /** One process's log file. */
 export class ProcessLog {
@@ -25,14 +26,25 @@ export class ProcessLog {
 
   /** The last lines since `open`, for an error message. */
   tail(): string {
+    return this.#lines().slice(-TAIL_LINES).map(shorten).join('\n');
+  }
+
+  /** The last line since `open` that speaks of an error, else the last of all; empty when there is none. */
+  lastError(): string {
+    const lines = this.#lines();
+    const line = lines.findLast(speaksOfError) ?? lines.at(-1) ?? '';
+    return shorten(line).split('\n')[0]!.slice(0, LINE_LENGTH_MAX);
+  }
+
+  #lines(): string[] {
     const size = existsSync(this.file) ? statSync(this.file).size : 0;
     const from = Math.max(this.#startBytes, size - TAIL_BYTES);
-    if (size <= from) return '';
+    if (size <= from) return [];
     const buffer = Buffer.alloc(size - from);
     const descriptor = openSync(this.file, 'r');
     readSync(descriptor, buffer, 0, buffer.length, from);
     closeSync(descriptor);
-    return buffer.toString().trim().split('\n').slice(-TAIL_LINES).map(shorten).join('\n');
+    return buffer.toString().trim().split('\n');
   }
 }
 
@@ -43,5 +55,16 @@ function shorten(line: string): string {
     return msg === undefined ? line : [msg, err?.message].filter(Boolean).join(': ');
   } catch {
     return line;
+  }
+}
+
+const LEVEL_ERROR = 50;
+
+function speaksOfError(line: string): boolean {
+  try {
+    const { level } = JSON.parse(line) as { level?: number | string };
+    return level === 'error' || level === 'fatal' || (typeof level === 'number' && level >= LEVEL_ERROR);
+  } catch {
+    return /\b(?:\w*error|fatal|panic)\b/i.test(line);
   }
 }

@@ -1,7 +1,7 @@
 /** Waits until an endpoint's worker can take a job, and says why when it does not come up. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
 import type { CoreClient } from './core-client.ts';
 
 const POLL_MS = 50;
@@ -16,16 +16,15 @@ export interface ReadinessOptions {
   core: CoreClient;
   clock: Clock;
   signal: AbortSignal;
-  /** Called once for every worker that crashed, with the reason its agent gave. */
-  onCrash(reason: string): void;
+  /** Called now and then with the workers as they are, so that crashes can be told. */
+  onWorkers(workers: readonly Worker[]): void;
 }
 
 /** Resolves when a worker is ready by the public health route, which goes through every process. Never rejects on a slow start. */
 export async function waitForWorker(options: ReadinessOptions): Promise<void> {
-  const seen = new Set<string>();
   for (let poll = 1; !options.signal.aborted; poll += 1) {
     if (await readyWorkers(options) > 0) return;
-    if (poll % CRASH_POLLS === 0) await reportCrashes(options, seen);
+    if (poll % CRASH_POLLS === 0) await showWorkers(options);
     await delay(options.clock, POLL_MS, options.signal);
   }
 }
@@ -42,14 +41,9 @@ async function readyWorkers({ url, apiKey, endpointId, signal }: ReadinessOption
   }
 }
 
-async function reportCrashes({ core, apiKey, endpointId, onCrash }: ReadinessOptions, seen: Set<string>): Promise<void> {
+async function showWorkers({ core, apiKey, endpointId, onWorkers }: ReadinessOptions): Promise<void> {
   try {
-    const { workers } = await core.listWorkers({ endpointId }, apiKey);
-    for (const worker of workers) {
-      if (worker.state !== WorkerState.UNHEALTHY || seen.has(worker.id)) continue;
-      seen.add(worker.id);
-      onCrash(worker.reason);
-    }
+    onWorkers((await core.listWorkers({ endpointId }, apiKey)).workers);
   } catch {
     return;
   }

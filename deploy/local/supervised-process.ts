@@ -16,8 +16,15 @@ const HEALTHY_MS = 10_000;
 /** After a request to stop has gone unheard this long, the process is killed. */
 const STOP_MS_MAX = 8_000;
 
-/** A process did not come up; the text says which and ends with its last lines. */
-export class ProcessError extends Error {}
+/** A process did not come up; the text says which and ends with its last lines, `brief` says why in one line. */
+export class ProcessError extends Error {
+  readonly brief: string;
+
+  constructor(message: string, brief = message) {
+    super(message);
+    this.brief = brief;
+  }
+}
 
 /** Which process and how. `Ready` is what it says about itself when it is ready. */
 export interface ProcessPlan<Ready> {
@@ -45,7 +52,7 @@ export interface ProcessPlan<Ready> {
 export interface ProcessEvents {
   /** It was started, for the first time or again; it may not be ready yet. */
   onSpawned?(name: string, pid: number): void;
-  /** It ended by itself and will be started again. */
+  /** It ended by itself and will be started again; `how` is its exit code or signal and the last line that it wrote about it. */
   onEnded(name: string, how: string): void;
   /** It is ready again. */
   onRestarted(name: string): void;
@@ -114,7 +121,8 @@ export class SupervisedProcess<Ready> {
       return await Promise.race([this.#plan.whenReady(child, gone.signal), died, tooSlow]);
     } catch (error) {
       await this.#end();
-      throw new ProcessError(`${name} ${(error as Error).message}. Its last lines (all are in ${log.file}):\n${log.tail()}`);
+      const { message } = error as Error;
+      throw new ProcessError(`${name} ${message}. Its last lines (all are in ${log.file}):\n${log.tail()}`, this.#why(message));
     } finally {
       timer?.cancel();
     }
@@ -127,7 +135,7 @@ export class SupervisedProcess<Ready> {
       const how = await this.#ended;
       if (this.#stopping.signal.aborted) return;
       this.#failures = clock.monotonicMs() - startedAt > HEALTHY_MS ? 1 : this.#failures + 1;
-      onEnded(this.#plan.name, how);
+      onEnded(this.#plan.name, this.#why(how));
       await this.#launchUntilReady(random);
       if (!this.#stopping.signal.aborted) onRestarted(this.#plan.name);
     }
@@ -142,9 +150,15 @@ export class SupervisedProcess<Ready> {
         return;
       } catch (error) {
         this.#failures += 1;
-        if (!this.#stopping.signal.aborted) this.#seams.onEnded(this.#plan.name, (error as Error).message);
+        if (!this.#stopping.signal.aborted) this.#seams.onEnded(this.#plan.name, error instanceof ProcessError ? error.brief : String(error));
       }
     }
+  }
+
+  /** With what it said last, unless somebody killed it: then that has nothing to do with it. */
+  #why(how: string): string {
+    const line = how.includes('SIGKILL') ? '' : this.#plan.log.lastError();
+    return line === '' ? how : `${how}: ${line}`;
   }
 
   async #end(): Promise<void> {

@@ -7,17 +7,19 @@ const root = join(import.meta.dirname, '../..');
 const read = (...args: string[]) => readOptions(args, { root, callerDir: join(root, 'examples') });
 
 t.test('defaults', async (t) => {
-  t.same(read(), { port: 8080, dataDir: join(root, '.slipway'), databaseUrl: undefined, agent: true, webhooksToPrivate: false, handlerFile: undefined });
+  t.same(read(), {
+    port: 8080, dataDir: join(root, '.slipway'), databaseUrl: undefined, agent: true, webhooksToPrivate: false, quiet: false, handlerFile: undefined,
+  });
   t.equal(read('--help'), 'help');
 });
 
 t.test('all of them', async (t) => {
   const given = read(
     '--port', '9000', '--data-dir', 'mine', '--database-url', 'postgres://u:p@db:5432/x', '--no-agent', '--handler', 'tokens/handler.py',
-    '--webhooks-to-private',
+    '--webhooks-to-private', '--quiet',
   );
   t.same(given, {
-    port: 9000, dataDir: join(root, 'examples/mine'), databaseUrl: 'postgres://u:p@db:5432/x', agent: false, webhooksToPrivate: true,
+    port: 9000, dataDir: join(root, 'examples/mine'), databaseUrl: 'postgres://u:p@db:5432/x', agent: false, webhooksToPrivate: true, quiet: true,
     handlerFile: join(root, 'examples/tokens/handler.py'),
   }, 'relative paths start where the user is');
 });

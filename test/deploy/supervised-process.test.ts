@@ -51,6 +51,25 @@ t.test('a killed process is started again', async (t) => {
   t.notOk(children.some((child) => isAlive(child.pid!)), 'after a stop nothing is left');
 });
 
+t.test('an end of its own is told with the last line that speaks of it', async (t) => {
+  const script = `${READY} console.error('Error: disk is full'); console.error('bye'); setTimeout(() => process.exit(3), 50);`;
+  const { supervised, events } = await supervise(t, script);
+  await supervised.start();
+  await waitFor('its return', () => events.length >= 2);
+  t.same(events.slice(0, 2), ['thing ended: code 3: Error: disk is full', 'thing is back']);
+  await supervised.stop();
+  let ready = true;
+  const failing = await supervise(t, '', {
+    spawn: (output) => spawn(process.execPath, ['-e', `${ready ? READY : ''} console.log('one'); console.log('two'); process.exitCode = 4;`], {
+      stdio: ['ignore', output, output, 'ipc'],
+    }),
+  });
+  await failing.supervised.start();
+  ready = false;
+  await waitFor('a start that failed', () => failing.events.some((event) => event.includes('before')));
+  t.ok(failing.events.includes('thing ended: ended with code 4 before it was ready: two'), 'in one line');
+});
+
 t.test('one that never gets ready', async (t) => {
   const { supervised, children } = await supervise(t, 'console.error("no disk"); process.exit(3);');
   await t.rejects(supervised.start(), { message: /thing ended with code 3 before it was ready[\s\S]*no disk/ });

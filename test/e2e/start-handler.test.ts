@@ -88,6 +88,12 @@ t.test('a change of its files replaces its workers after their jobs', async (t) 
   await writeFile(at('words.mjs'), words('good evening'));
   await waitFor('the new code', async () => 'good evening' in ((await jobs.runSync({ name: 'Ada' })).output as object));
   t.equal(lines().length, 2, 'the same text again and a file that it does not import are no change');
+
+  await writeFile(file, "throw new Error('no such model \\u001b[2J');\n");
+  await waitFor('the second crash', () => /worker \w+ of mine crashed again \(2 times\), same error: /.test(launcher.text), 60_000);
+  t.match(launcher.text, /^Worker \w+ of mine crashed; another one will be started in its place:\n[^]*no such model/m);
+  t.equal(launcher.text.split('another one will be started in its place').length, 2, 'the whole reason is told once');
+  t.notMatch(launcher.text, /\u001b/, 'what a handler writes does not steer the terminal');
 });
 
 t.test('a handler that is not there', async (t) => {

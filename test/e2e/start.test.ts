@@ -38,6 +38,10 @@ t.test('npm start', async (t) => {
   const { input } = JSON.parse(facts.SLIPWAY_EXAMPLE_INPUT!) as { input: unknown };
   const id = await jobs.run(input);
   const { output } = await jobs.settled(id);
+  const short = id.slice(0, 8);
+  await waitFor('a line about the job', () => new RegExp(`^ *[\\d.]+ s  job ${short} COMPLETED in \\d+ ms after waiting \\d+ ms$`, 'm').test(first.text));
+  await Promise.all(Array.from({ length: 25 }, () => jobs.run({ image: 'nothing.png' })));
+  await waitFor('sums of many jobs', () => /… \d+ jobs in the last (second|\d+ seconds), \d+ failed$/m.test(first.text), 60_000);
   await t.test('clear errors', (t) => checkErrors(t, port, folder));
   await t.test('kill -9 of each process', (t) => killEach(t, first, jobs, input));
   await t.test('SIGTERM', (t) => stop(t, first, localEnv));
@@ -95,6 +99,7 @@ async function killEach(t: Test, launcher: Launcher, jobs: EndpointJobs, input: 
     if (!t.ok(victim, `${name} runs`)) continue;
     process.kill(victim!.pid, 'SIGKILL');
     const atMs = Date.now();
+    await waitFor(`${name} to be missed`, () => launcher.text.includes(`${name} ended (SIGKILL); starting it again`));
     await waitFor(`${name} to be started again`, () =>
       launcher.processes().some((entry) => pattern.test(entry.command) && entry.pid !== victim!.pid));
     await waitFor('a job to be completed', async () => (await jobs.runSync(input, {}, 5_000)).status === 'COMPLETED', RECOVERED_MS_MAX);

@@ -1,0 +1,138 @@
+/**
+ * Tells what happens while npm start runs: a line for every job that ended, sums when there are many, and crashes of workers. It asks core once
+ * a second for numbers that core keeps anyway; jobs are listed only while they are few, so that nothing of this is felt where it is busy.
+ */
+import type { Clock } from '../../core/runtime/clock.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import { JobState } from '../../proto/gen/slipway/v1/job.ts';
+import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import type { CoreClient } from './core-client.ts';
+import { plain } from './repeats.ts';
+import type { WorkerCrashes } from './worker-crashes.ts';
+
+const PERIOD_MS = 1_000;
+/** The list of endpoints is read again after so many looks. */
+const LOOKS_PER_LIST = 10;
+/** Endpoints that are looked at: the served one and the newest of the others. */
+const ENDPOINTS_MAX = 10;
+/** Most lines of jobs in a second; more jobs become one line. */
+const LINES_MAX = 10;
+/** A listing is followed by a pause of this many times as long as it took: it reads all jobs of its endpoint. */
+const REST_FACTOR = 20;
+const SHOWN_MAX = 500;
+const ERROR_LENGTH_MAX = 120;
+
+/** What it needs. */
+export interface ActivityOptions {
+  core: CoreClient;
+  apiKey: string;
+  /** The served endpoint. */
+  endpointId: string;
+  crashes: WorkerCrashes;
+  clock: Clock;
+  signal: AbortSignal;
+  step(line: string): void;
+}
+
+interface Watched {
+  id: string;
+  name: string;
+  completed: number;
+  failed: number;
+  atMs: number;
+}
+
+/** See the file's first lines. Runs until the signal aborts; never rejects. */
+export async function showActivity(options: ActivityOptions): Promise<void> {
+  const activity = new Activity(options);
+  for (let look = 0; !options.signal.aborted; look += 1) {
+    try {
+      if (look % LOOKS_PER_LIST === 0) await activity.listEndpoints();
+      await activity.look();
+    } catch {
+      // Core is being started again; what ended meanwhile is told afterwards.
+    }
+    await delay(options.clock, PERIOD_MS, options.signal);
+  }
+}
+
+class Activity {
+  readonly #options: ActivityOptions;
+  readonly #watched = new Map<string, Watched>();
+  readonly #shown = new Set<string>();
+  #endpoints: { id: string; name: string }[] = [];
+  #restUntilMs = 0;
+
+  constructor(options: ActivityOptions) {
+    this.#options = options;
+  }
+
+  async listEndpoints(): Promise<void> {
+    const { core, apiKey, endpointId } = this.#options;
+    const { endpoints } = await core.listEndpoints({}, apiKey);
+    const own = endpoints.filter(({ id }) => id === endpointId);
+    this.#endpoints = [...own, ...endpoints.filter(({ id }) => id !== endpointId).toReversed()].slice(0, ENDPOINTS_MAX);
+  }
+
+  async look(): Promise<void> {
+    const { core, apiKey, crashes } = this.#options;
+    for (const { id, name } of this.#endpoints) {
+      await this.#jobs(id, name);
+      crashes.look(name, (await core.listWorkers({ endpointId: id }, apiKey)).workers);
+    }
+  }
+
+  async #jobs(id: string, name: string): Promise<void> {
+    const { core, apiKey, clock } = this.#options;
+    const { jobs } = await core.getHealth({ endpointId: id }, apiKey);
+    const now = { id, name, completed: jobs!.completed, failed: jobs!.failed, atMs: clock.monotonicMs() };
+    const before = this.#watched.get(id);
+    const completed = now.completed - (before?.completed ?? now.completed);
+    const failed = now.failed - (before?.failed ?? now.failed);
+    if (before && completed + failed > 0) await this.#tell(before, now, { completed, failed });
+    this.#watched.set(id, now);
+  }
+
+  async #tell(before: Watched, { id, name, atMs }: Watched, ended: { completed: number; failed: number }): Promise<void> {
+    const { step } = this.#options;
+    const count = ended.completed + ended.failed;
+    const few = count <= LINES_MAX && atMs >= this.#restUntilMs;
+    const found = few ? await this.#list(id, ended) : [];
+    for (const job of found) step(jobLine(job, this.#placeOf(id, name)));
+    const left = count - found.length;
+    if (left === 0) return;
+    const seconds = Math.max(1, Math.round((atMs - before.atMs) / 1_000));
+    const failures = found.length === 0 && ended.failed > 0 ? `, ${ended.failed} failed` : '';
+    step(`… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#placeOf(id, name)} in the last `
+      + `${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`);
+  }
+
+  /** Those that ended since the last look, as far as they are found; in the order in which they ended. */
+  async #list(endpointId: string, ended: { completed: number; failed: number }): Promise<Job[]> {
+    const { core, apiKey, clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const states = [...(ended.completed > 0 ? [JobState.COMPLETED] : []), ...(ended.failed > 0 ? [JobState.FAILED, JobState.TIMED_OUT] : [])];
+    const jobs: Job[] = [];
+    for (const state of states) jobs.push(...(await core.listJobs({ endpointId, state, offset: 0, limit: 2 * LINES_MAX }, apiKey)).jobs);
+    const endedMs = clock.monotonicMs();
+    this.#restUntilMs = endedMs + (endedMs - startedMs) * REST_FACTOR;
+    const newest = jobs.filter(({ id }) => !this.#shown.has(id)).sort((a, b) => msOf(b) - msOf(a)).slice(0, ended.completed + ended.failed).toReversed();
+    for (const { id } of newest) this.#shown.add(id);
+    for (const id of this.#shown) if (this.#shown.size > SHOWN_MAX) this.#shown.delete(id);
+    return newest;
+  }
+
+  #placeOf(id: string, name: string): string {
+    return id === this.#options.endpointId ? '' : ` of ${name}`;
+  }
+}
+
+const msOf = ({ finishTime }: Job): number => finishTime?.getTime() ?? 0;
+
+function jobLine({ id, state, delayMs, executionMs, error }: Job, place: string): string {
+  const short = /^(?:sync-)?[^-]+/.exec(id)?.[0] ?? id;
+  const times = executionMs === undefined ? '' : ` in ${executionMs} ms after waiting ${delayMs ?? 0} ms`;
+  const why = error === undefined ? '' : `: ${plain(error).replace(/\s+/g, ' ').slice(0, ERROR_LENGTH_MAX)}`;
+  const status = Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? 'ended';
+  return `job ${short}${place} ${status}${times}${why}`;
+}
