@@ -2,9 +2,12 @@
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { ProcessExecutor } from '../../../gpu-agent/workers/process-executor.ts';
 
+// The number of the user it runs as, if it is another one.
+const uid = Number(process.argv[2] ?? 0);
+const user = uid === 0 ? undefined : { uid, gid: uid };
 const command = ['sh', '-c', 'trap "" TERM; sleep 1000 & echo $$; wait'];
 const worker = new ProcessExecutor(systemClock).start({
-  workerId: 'w', user: undefined, command, workingDirectory: '/', env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+  workerId: 'w', user, command, workingDirectory: '/', env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
   onOutput: (bytes) => process.stdout.write(bytes),
 });
 await worker.ended;

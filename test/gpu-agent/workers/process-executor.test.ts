@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
@@ -87,12 +87,36 @@ t.test('nothing is left of a worker that ended: neither what it started nor the 
   await waitFor('the group to be empty', () => groupMembers(group).length === 0);
 });
 
-t.test('no worker outlives an agent that was killed with -9', linuxOnly, async (t) => {
-  const parent = spawn(process.execPath, [join(import.meta.dirname, 'guarded-parent.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [first] = await once(parent.stdout, 'data') as [Buffer];
-  const group = Number(String(first).trim());
-  t.ok(groupMembers(group).length >= 3, 'the worker, its child and the guard');
-  parent.kill('SIGKILL');
-  await once(parent, 'exit');
-  await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+for (const uid of process.getuid!() === 0 ? [0, 2_000_000_003] : [0]) {
+  t.test(`no worker outlives an agent that was killed with -9${uid === 0 ? '' : ', nor one of another user'}`, linuxOnly, async (t) => {
+    const parent = spawn(process.execPath, [join(import.meta.dirname, 'guarded-parent.ts'), String(uid)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [first] = await once(parent.stdout, 'data') as [Buffer];
+    const group = Number(String(first).trim());
+    const members = groupMembers(group);
+    t.ok(members.length >= 3, 'the worker, its child and the guard');
+    for (const pid of members) t.equal(statSync(`/proc/${pid}`).uid, uid || process.getuid!(), 'as its user');
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+  });
+}
+
+t.test('as another user: its own exit code, words and end', { skip: process.getuid!() === 0 ? false : 'needs root' }, async (t) => {
+  const user = { uid: 2_000_000_003, gid: 2_000_000_003 };
+  const asUser = (command: string[], workingDirectory = '/') => {
+    let text = '';
+    const worker = executor.start({ workerId: 'w', user, command, workingDirectory, env: { PATH }, onOutput: (bytes) => { text += String(bytes); } });
+    return { worker, output: () => text };
+  };
+  const plain = asUser(['sh', '-c', 'pwd; id -u; exit 3'], '/tmp');
+  t.same(await plain.worker.ended, { code: 3, signal: undefined, failure: undefined });
+  t.equal(plain.output(), `/tmp\n${user.uid}\n`);
+  const nowhere = asUser(['true'], '/nonexistent');
+  t.equal((await nowhere.worker.ended).code, 126);
+  t.match(nowhere.output(), /nonexistent/);
+  const deaf = asUser(['sh', '-c', 'trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done']);
+  await waitFor('ready', () => deaf.output().includes('ready'));
+  deaf.worker.terminate();
+  deaf.worker.kill();
+  t.equal((await deaf.worker.ended).signal, 'SIGKILL');
 });
