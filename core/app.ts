@@ -28,6 +28,7 @@ import { Health } from './rpc/health.ts';
 import { requestInterceptor } from './rpc/interceptors.ts';
 import { createJobHandlers } from './rpc/job-handlers.ts';
 import { keyHandlers } from './rpc/key-handlers.ts';
+import { ListRoom } from './rpc/list-room.ts';
 import { machineHandlers } from './rpc/machine-handlers.ts';
 import { podHandlers } from './rpc/pod-handlers.ts';
 import { addReflection } from './rpc/reflection.ts';
@@ -112,6 +113,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const jobs = createJobHandlers({ calls: engine.calls, access, logger });
   const startedWorkers = new StartedWorkers(stores.workers, seams.clock);
   const onKeyChanged = (keyId: string): void => events.emit('access', [keyId]);
+  const lists = { room: new ListRoom(), logger };
   const server = new RpcServer({
     listen: config.listen,
     clock: seams.clock,
@@ -119,19 +121,19 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
       [JobServiceService, jobs.handlers],
-      [EndpointServiceService, endpointHandlers(access, context, logger)],
-      [TemplateServiceService, templateHandlers(access, context, logger)],
+      [EndpointServiceService, endpointHandlers(access, context, lists)],
+      [TemplateServiceService, templateHandlers(access, context, lists)],
       [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock: seams.clock, logger })],
-      [KeyServiceService, keyHandlers(access, stores, onKeyChanged, logger)],
-      [VolumeServiceService, volumeHandlers(access, { volumes: stores.volumes, random: seams.random }, logger)],
+      [KeyServiceService, keyHandlers(access, stores, onKeyChanged, lists)],
+      [VolumeServiceService, volumeHandlers(access, { volumes: stores.volumes, random: seams.random }, lists)],
       [RegistryAuthServiceService, registryAuthHandlers(access, {
         registryAuths: stores.registryAuths, random: seams.random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
-      }, logger)],
+      }, lists)],
       [AuditServiceService, auditHandlers(access, stores.audit, logger)],
-      [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock: seams.clock, logger })],
+      [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock: seams.clock, ...lists })],
       [CatalogServiceService, catalogHandlers(access, stores, logger)],
       [UsageServiceService, usageHandlers(access, { ...stores, clock: seams.clock }, logger)],
-      [PodServiceService, podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock: seams.clock }, logger)],
+      [PodServiceService, podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock: seams.clock }, lists)],
       [AgentServiceService, agentHandlers({ access, keys: stores.keys, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });

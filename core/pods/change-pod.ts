@@ -25,6 +25,6 @@ export async function changePod(
 
 /** Says why there is no such pod. */
 export async function refusePod({ podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string): Promise<never> {
-  const [worker] = await podViews.workers(accountId, [], id);
+  const worker = await podViews.worker(accountId, [], id);
   throw worker ? podIsWorker(id, worker.endpointId) : podNotFound(id);
 }

@@ -3,11 +3,11 @@ import { podNotFound } from '../domain/pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './context.ts';
 
-/** `only`: the endpoints whose workers a restricted key may see; empty = all. NOT_FOUND: not in this account. */
+/** `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. NOT_FOUND: not in this account. */
 export async function getPod(
   { podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string, only: readonly string[],
 ): Promise<PodView> {
-  const found = (await podViews.pods(accountId, id))[0] ?? (await podViews.workers(accountId, only, id))[0];
+  const found = (only.length === 0 ? await podViews.pod(accountId, id) : undefined) ?? await podViews.worker(accountId, only, id);
   if (!found) throw podNotFound(id);
   return found;
 }

@@ -1,21 +1,27 @@
 /** Lists pods and, if asked for, workers as pods. */
+import { checkTexts, invalid } from '../domain/endpoint.ts';
+import type { Page, PageWish } from '../store/page.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './context.ts';
+
+const ENDPOINTS_MAX = 1_000;
 
 /** Which ones. */
 export interface PodSelection {
   includeWorkers: boolean;
-  /** Only the workers of this endpoint; empty: all pods. */
-  endpointId: string;
+  /** Only the workers of these endpoints; empty: all pods. */
+  endpointIds: readonly string[];
 }
 
-/** Oldest first. `only`: the endpoints whose workers a restricted key may see; empty = all. */
+/** Oldest first. `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. */
 export async function listPods(
-  { podViews }: Pick<PodContext, 'podViews'>, accountId: string, { includeWorkers, endpointId }: PodSelection, only: readonly string[],
-): Promise<PodView[]> {
-  if (endpointId !== '') return podViews.workers(accountId, [endpointId]);
-  const pods = await podViews.pods(accountId);
-  if (!includeWorkers) return pods;
-  const workers = await podViews.workers(accountId, only);
-  return [...pods, ...workers].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  { podViews }: Pick<PodContext, 'podViews'>, accountId: string, { includeWorkers, endpointIds }: PodSelection, only: readonly string[],
+  wish: PageWish,
+): Promise<Page<PodView>> {
+  const named = endpointIds.length > 0;
+  if (endpointIds.length > ENDPOINTS_MAX) throw invalid(`endpoint_ids has ${endpointIds.length} entries, but may have ${ENDPOINTS_MAX}`);
+  checkTexts('endpoint_ids', endpointIds);
+  const workersOf = !named ? only : only.length === 0 ? endpointIds : endpointIds.filter((id) => only.includes(id));
+  if (named && workersOf.length === 0) return { entries: [], next: undefined };
+  return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, wish);
 }

@@ -6,28 +6,35 @@ import type { EndpointContext } from '../endpoints/context.ts';
 import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
 import { getEndpoint } from '../endpoints/get-endpoint.ts';
-import { listEndpoints } from '../endpoints/list-endpoints.ts';
+import { listEndpoints, withTemplatesOf } from '../endpoints/list-endpoints.ts';
 import { restartEndpoint } from '../endpoints/restart-endpoint.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
-import type { Logger } from '../runtime/logger.ts';
 import { changeFromMessage, endpointToMessage, wishFromMessage } from './endpoint-messages.ts';
 import { ownAccount } from './own-account.ts';
+import { listing, pageWishOf, tokenOf } from './paging.ts';
+import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function endpointHandlers(access: Access, context: EndpointContext, logger: Logger): EndpointServiceServer {
+export function endpointHandlers(access: Access, context: EndpointContext, lists: ListParts): EndpointServiceServer {
+  const { logger } = lists;
   return {
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       return { endpoint: endpointToMessage(await createEndpoint(context, actor, wishFromMessage(request))) };
     }),
-    getEndpoint: unary(logger, async ({ id }, apiKey) => {
+    getEndpoint: unary(logger, async ({ id, includeTemplate = false }, apiKey) => {
       const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
-      return { endpoint: endpointToMessage(await getEndpoint(context, accountId, id)) };
+      const found = await getEndpoint(context, accountId, id);
+      const [endpoint] = includeTemplate ? await withTemplatesOf(context, [found]) : [found];
+      return { endpoint: endpointToMessage(endpoint!) };
     }),
-    listEndpoints: unary(logger, async (_request, apiKey) => {
+    listEndpoints: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      return { endpoints: (await listEndpoints(context, accountId, caller.endpointIds)).map(endpointToMessage) };
+      const wish = pageWishOf(request);
+      await enter(accountId);
+      const { entries, next } = await listEndpoints(context, accountId, caller.endpointIds, request.includeTemplate ?? false, wish);
+      return { endpoints: entries.map(endpointToMessage), nextPageToken: tokenOf(next) };
     }),
     updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');

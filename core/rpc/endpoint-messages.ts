@@ -3,9 +3,11 @@ import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { CreateEndpointRequest } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { ENDPOINT_DEFAULTS, invalid } from '../domain/endpoint.ts';
-import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import type { EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointWish } from '../endpoints/create-endpoint.ts';
+import type { EndpointView } from '../endpoints/list-endpoints.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
+import { templateToMessage } from './template-messages.ts';
 import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 
@@ -25,10 +27,11 @@ export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointT
 }
 
 /** An endpoint for its owner, without its webhook secret. */
-export function endpointToMessage(endpoint: Endpoint): EndpointMessage {
-  const { accountId: _accountId, createdAt, type, scalerType, flashBootType, ...rest } = endpoint;
+export function endpointToMessage(endpoint: EndpointView): EndpointMessage {
+  const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
   return {
     ...rest,
+    ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
     scalerType: scalerType === 'REQUEST_COUNT' ? ScalerType.REQUEST_COUNT : ScalerType.QUEUE_DELAY,
     flashBootType: flashBootType === 'FLASHBOOT' ? FlashBootType.FLASHBOOT : FlashBootType.OFF,

@@ -9,9 +9,10 @@ import { revokeKey } from '../access/revoke-key.ts';
 import { unauthorized } from '../domain/access.ts';
 import type { Caller, Permission } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
-import type { Logger } from '../runtime/logger.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
 import { ownAccount } from './own-account.ts';
+import { listing, pageWishOf, tokenOf } from './paging.ts';
+import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
 const SCOPES: Record<KeyScope, KeyWish['scope'] | undefined> = {
@@ -20,7 +21,8 @@ const SCOPES: Record<KeyScope, KeyWish['scope'] | undefined> = {
 };
 
 /** Handlers of the service. `onRevoked` tells all replicas. */
-export function keyHandlers(access: Access, context: KeyContext, onRevoked: (keyId: string) => void, logger: Logger): KeyServiceServer {
+export function keyHandlers(access: Access, context: KeyContext, onRevoked: (keyId: string) => void, lists: ListParts): KeyServiceServer {
+  const { logger } = lists;
   return {
     createKey: unary(logger, async ({ permissions, scope, ...wish }, apiKey) => {
       const caller = await access.caller(apiKey);
@@ -29,9 +31,12 @@ export function keyHandlers(access: Access, context: KeyContext, onRevoked: (key
       const { key, secret } = await createKey(context, caller, { ...wish, scope: known, permissions: permissions && permissionsFromMessage(permissions) });
       return { key: keyToMessage(key), secret };
     }),
-    listKeys: unary(logger, async (request, apiKey) => {
+    listKeys: listing(lists, async (request, apiKey, enter) => {
       const { accountId, only } = await listOf(access, apiKey, request.accountId);
-      return { keys: (await listKeys(context.keys, accountId, only)).map(keyToMessage) };
+      const wish = pageWishOf(request);
+      await enter(accountId);
+      const { entries, next } = await listKeys(context.keys, accountId, only, wish);
+      return { keys: entries.map(keyToMessage), nextPageToken: tokenOf(next) };
     }),
     revokeKey: unary(logger, async ({ id }, apiKey) => {
       await revokeKey(context.keys, await access.caller(apiKey), id, onRevoked);

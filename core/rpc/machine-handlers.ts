@@ -8,7 +8,9 @@ import type { WorkerLogs } from '../dispatch/worker-logs.ts';
 import type { EndpointContext } from '../endpoints/context.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { ListRoom } from './list-room.ts';
 import { machineToMessage, workerToMessage } from './machine-messages.ts';
+import { listing, pageWishOf, tokenOf } from './paging.ts';
 import { readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
 
@@ -18,6 +20,7 @@ export interface MachineHandlersOptions {
   context: EndpointContext;
   logs: WorkerLogs;
   clock: Clock;
+  room: ListRoom;
   logger: Logger;
 }
 
@@ -31,9 +34,13 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       if (scope !== 'ROOT') throw unauthorized();
       return { machines: (await context.machines.list()).map(machineToMessage) };
     }),
-    listWorkers: unary(logger, async ({ endpointId }, apiKey) => {
-      await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-      return { workers: (await context.workers.list(endpointId)).map(workerToMessage) };
+    listWorkers: listing(options, async (request, apiKey, enter) => {
+      const { endpointId } = request;
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      const wish = pageWishOf(request);
+      await enter(accountId);
+      const { entries, next } = await context.workers.list(endpointId, wish);
+      return { workers: entries.map(workerToMessage), nextPageToken: tokenOf(next) };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
   };

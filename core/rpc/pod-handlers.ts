@@ -12,15 +12,17 @@ import { restartPod } from '../pods/restart-pod.ts';
 import { startPod } from '../pods/start-pod.ts';
 import { stopPod } from '../pods/stop-pod.ts';
 import { updatePod } from '../pods/update-pod.ts';
-import type { Logger } from '../runtime/logger.ts';
 import { ownAccount } from './own-account.ts';
+import { listing, pageWishOf, tokenOf } from './paging.ts';
+import type { ListParts } from './paging.ts';
 import { podToMessage, podUpdateFromMessage, podWishFromMessage } from './pod-messages.ts';
 import { readLog, tailBytesOf } from './read-log.ts';
 import type { LogParts } from './read-log.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function podHandlers(access: Access, context: PodContext, logParts: LogParts, logger: Logger): PodServiceServer {
+export function podHandlers(access: Access, context: PodContext, logParts: LogParts, lists: ListParts): PodServiceServer {
+  const { logger } = lists;
   type Verb = typeof startPod;
   /** A call that names a pod and answers it as it is afterwards. */
   const changing = (verb: Verb) => unary(logger, async ({ id }: { id: string }, apiKey) => (
@@ -36,11 +38,15 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
       const { accountId, caller } = await ownAccount(access, apiKey, false);
       return { pod: podToMessage(await getPod(context, accountId, id, caller.endpointIds)) };
     }),
-    listPods: unary(logger, async (selection, apiKey) => {
-      const { endpointId } = selection;
+    listPods: listing(lists, async (request, apiKey, enter) => {
+      const { endpointId } = request;
       const { accountId, caller } = endpointId === ''
         ? await ownAccount(access, apiKey, false) : await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-      return { pods: (await listPods(context, accountId, selection, caller.endpointIds)).map(podToMessage) };
+      const wish = pageWishOf(request);
+      await enter(accountId);
+      const endpointIds = endpointId === '' ? request.endpointIds : [endpointId];
+      const { entries, next } = await listPods(context, accountId, { ...request, endpointIds }, caller.endpointIds, wish);
+      return { pods: entries.map(podToMessage), nextPageToken: tokenOf(next) };
     }),
     updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {
       if (!pod) throw invalid('pod is required');

@@ -1,30 +1,39 @@
 /** RegistryAuthService: decode, call a use case, encode. Nothing of the secrets is ever encoded. */
 import type { RegistryAuth as RegistryAuthMessage, RegistryAuthServiceServer } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
 import type { Access } from '../access/access.ts';
+import { registryAuthNotFound } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
 import type { RegistryContext } from '../registries/context.ts';
 import { createRegistryAuth } from '../registries/create-registry-auth.ts';
 import { deleteRegistryAuth } from '../registries/delete-registry-auth.ts';
 import { getRegistryAuth } from '../registries/get-registry-auth.ts';
 import { updateRegistryAuth } from '../registries/update-registry-auth.ts';
-import type { Logger } from '../runtime/logger.ts';
 import { ownAccount } from './own-account.ts';
+import { listing, pageWishOf, tokenOf } from './paging.ts';
+import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function registryAuthHandlers(access: Access, context: RegistryContext, logger: Logger): RegistryAuthServiceServer {
+export function registryAuthHandlers(access: Access, context: RegistryContext, lists: ListParts): RegistryAuthServiceServer {
+  const { logger } = lists;
   return {
     createRegistryAuth: unary(logger, async ({ name, username, password }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       return { registryAuth: toMessage(await createRegistryAuth(context, actor, name, { username, password })) };
     }),
     getRegistryAuth: unary(logger, async ({ id }, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      if (caller.endpointIds.length > 0) throw registryAuthNotFound(id);
       return { registryAuth: toMessage(await getRegistryAuth(context, accountId, id)) };
     }),
-    listRegistryAuths: unary(logger, async (_request, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
-      return { registryAuths: (await context.registryAuths.list(accountId)).map(toMessage) };
+    listRegistryAuths: listing(lists, async (request, apiKey, enter) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const wish = pageWishOf(request);
+      // A key for some endpoints sees none.
+      if (caller.endpointIds.length > 0) return { registryAuths: [], nextPageToken: '' };
+      await enter(accountId);
+      const { entries, next } = await context.registryAuths.list(accountId, wish);
+      return { registryAuths: entries.map(toMessage), nextPageToken: tokenOf(next) };
     }),
     updateRegistryAuth: unary(logger, async ({ id, username, password }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);

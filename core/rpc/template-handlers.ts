@@ -7,13 +7,15 @@ import { createTemplate } from '../endpoints/create-template.ts';
 import { deleteTemplate } from '../endpoints/delete-template.ts';
 import { getTemplate } from '../endpoints/get-template.ts';
 import { updateTemplate } from '../endpoints/update-template.ts';
-import type { Logger } from '../runtime/logger.ts';
 import { ownAccount } from './own-account.ts';
+import { listing, pageWishOf, tokenOf } from './paging.ts';
+import type { ListParts } from './paging.ts';
 import { templateChangeFromMessage, templateFromMessage, templateToMessage } from './template-messages.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function templateHandlers(access: Access, context: EndpointContext, logger: Logger): TemplateServiceServer {
+export function templateHandlers(access: Access, context: EndpointContext, lists: ListParts): TemplateServiceServer {
+  const { logger } = lists;
   return {
     createTemplate: unary(logger, async ({ template }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
@@ -23,9 +25,12 @@ export function templateHandlers(access: Access, context: EndpointContext, logge
       const { accountId } = await ownAccount(access, apiKey, false);
       return { template: templateToMessage(await getTemplate(context, accountId, id), accountId) };
     }),
-    listTemplates: unary(logger, async ({ includePublic }, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
-      return { templates: (await context.templates.list(accountId, includePublic)).map((template) => templateToMessage(template, accountId)) };
+    listTemplates: listing(lists, async (request, apiKey, enter) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const wish = pageWishOf(request);
+      await enter(accountId);
+      const { entries, next } = await context.templates.list(accountId, request.includePublic, caller.endpointIds, wish);
+      return { templates: entries.map((template) => templateToMessage(template, accountId)), nextPageToken: tokenOf(next) };
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
       if (!template) throw invalid('template is required');

@@ -2,30 +2,35 @@
 import type { VolumeServiceServer } from '../../proto/gen/slipway/v1/volume_service.ts';
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/endpoint.ts';
-import type { Logger } from '../runtime/logger.ts';
 import type { VolumeContext } from '../volumes/context.ts';
 import { createVolume } from '../volumes/create-volume.ts';
 import { deleteVolume } from '../volumes/delete-volume.ts';
 import { getVolume } from '../volumes/get-volume.ts';
 import { updateVolume } from '../volumes/update-volume.ts';
 import { ownAccount } from './own-account.ts';
+import { listing, pageWishOf, tokenOf } from './paging.ts';
+import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 import { volumeChangeFromMessage, volumeFromMessage, volumeToMessage } from './volume-messages.ts';
 
 /** Handlers of the service. */
-export function volumeHandlers(access: Access, context: VolumeContext, logger: Logger): VolumeServiceServer {
+export function volumeHandlers(access: Access, context: VolumeContext, lists: ListParts): VolumeServiceServer {
+  const { logger } = lists;
   return {
     createNetworkVolume: unary(logger, async ({ networkVolume }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       return { networkVolume: volumeToMessage(await createVolume(context, actor, volumeFromMessage(networkVolume))) };
     }),
     getNetworkVolume: unary(logger, async ({ id }, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
-      return { networkVolume: volumeToMessage(await getVolume(context, accountId, id)) };
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      return { networkVolume: volumeToMessage(await getVolume(context, accountId, id, caller.endpointIds)) };
     }),
-    listNetworkVolumes: unary(logger, async (_request, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
-      return { networkVolumes: (await context.volumes.list(accountId)).map(volumeToMessage) };
+    listNetworkVolumes: listing(lists, async (request, apiKey, enter) => {
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const wish = pageWishOf(request);
+      await enter(accountId);
+      const { entries, next } = await context.volumes.list(accountId, caller.endpointIds, wish);
+      return { networkVolumes: entries.map(volumeToMessage), nextPageToken: tokenOf(next) };
     }),
     updateNetworkVolume: unary(logger, async ({ networkVolume, updateMask }, apiKey) => {
       if (!networkVolume) throw invalid('network_volume is required');

@@ -1,6 +1,6 @@
 /**
- * Bounds bytes in memory, in all and of one owner, an account or a worker: bodies that are being received, answers that are not read yet. Who
- * finds no room waits, with its bytes elsewhere. Owners wait apart, so that one with too much keeps no other waiting.
+ * Bounds bytes in memory, in all and of one owner, an account or a worker: bodies that are being received, answers that are not read yet, pages
+ * of lists. Who finds no room waits, with its bytes elsewhere. Owners wait apart, so that one with too much keeps no other waiting.
  */
 
 /** Room for one body or answer, or the wait for it. */

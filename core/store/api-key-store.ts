@@ -1,10 +1,12 @@
 /** API keys. Their text is never here, only its hash. */
-import { and, asc, eq, inArray, isNull, notExists, sql } from 'drizzle-orm';
+import { and, arrayContained, eq, inArray, isNull, notExists, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
 import type { Actor, Caller, Permission, Scope } from '../domain/access.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { readPage } from './page.ts';
+import type { Page, PageWish } from './page.ts';
 import { isDuplicate } from './transient.ts';
 
 /** A key as its owner sees it. */
@@ -74,11 +76,18 @@ export class ApiKeyStore {
     return row?.machineId ?? undefined;
   }
 
-  /** Keys of an account, or of machines when it is empty; revoked ones included, oldest first. */
-  async list(accountId: string): Promise<ApiKey[]> {
-    const rows = await this.#database.db.select().from(apiKey)
-      .where(accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId)).orderBy(asc(apiKey.createdAt), asc(apiKey.id));
-    return rows.map(keyFromRow);
+  /**
+   * A page of the keys of an account, or of machines when it is empty; revoked ones included, oldest first. `only`: those that are for some of
+   * these endpoints; empty = all.
+   */
+  async list(accountId: string, only: readonly string[], wish: PageWish): Promise<Page<ApiKey>> {
+    const some = and(sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only]));
+    const whose = accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId);
+    const where = and(whose, only.length === 0 ? undefined : some);
+    const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;
+    return readPage(this.#database, { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where }, wish, async (ids) => (
+      (await this.#database.db.select().from(apiKey).where(inArray(apiKey.id, ids))).map(keyFromRow)
+    ));
   }
 
   /** Revokes a key of the actor's account, or of any account when he has none. False: there is no such key. A second time changes nothing. */

@@ -1,6 +1,7 @@
 /** Endpoints. */
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { endpoint, endpointCounter } from '../../drizzle/schema/endpoint.ts';
+import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
 import { filledFields } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
@@ -9,8 +10,10 @@ import { checkVolumesOfEndpoint } from '../domain/volume.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
-import { openEnv, sealEnv } from './env-seals.ts';
-import { holdTemplate } from './template-store.ts';
+import { envBytes, openEnv, sealEnv } from './env-seals.ts';
+import { readPage } from './page.ts';
+import type { Page, PageWish } from './page.ts';
+import { TEMPLATE_BYTES, holdTemplate } from './template-store.ts';
 import { holdVolumes } from './volume-store.ts';
 
 /** What a new endpoint needs besides its settings. */
@@ -68,11 +71,14 @@ export class EndpointStore {
     return rows.map((row) => endpointFromRow(this.#sealer, row));
   }
 
-  /** Endpoints of an account, oldest first. */
-  async list(accountId: string): Promise<Endpoint[]> {
-    const rows = await this.#database.db.select().from(endpoint)
-      .where(eq(endpoint.accountId, accountId)).orderBy(asc(endpoint.createdAt), asc(endpoint.id));
-    return rows.map((row) => endpointFromRow(this.#sealer, row));
+  /** A page of the endpoints of an account, oldest first. `only`: of these; empty = all. `withTemplates`: it leaves room for what they run. */
+  async list(accountId: string, only: readonly string[], withTemplates: boolean, wish: PageWish): Promise<Page<Endpoint>> {
+    const where = and(eq(endpoint.accountId, accountId), only.length === 0 ? undefined : inArray(endpoint.id, [...only]));
+    const run = sql`(SELECT ${TEMPLATE_BYTES} FROM ${template} WHERE ${template.id} = ${endpoint.templateId})`;
+    const bytes = sql`1000 + ${envBytes(endpoint)} + ${withTemplates ? run : 0}`;
+    return readPage(this.#database, { from: endpoint, id: endpoint.id, createdAt: endpoint.createdAt, bytes, where }, wish, async (ids) => (
+      (await this.#database.db.select().from(endpoint).where(inArray(endpoint.id, ids))).map((row) => endpointFromRow(this.#sealer, row))
+    ));
   }
 
   /**

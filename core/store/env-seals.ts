@@ -1,4 +1,6 @@
 /** Environments at rest: they hold passwords and keys, so each is sealed for the row that it belongs to (core/domain/sealed-identity.ts). */
+import { sql } from 'drizzle-orm';
+import type { Column, SQL } from 'drizzle-orm';
 import type { Sealer } from '../runtime/seal.ts';
 
 /** The columns of a row that hold its environment. */
@@ -21,4 +23,9 @@ export function sealEnv(sealer: Sealer, env: Readonly<Record<string, string>>, i
 export function openEnv(sealer: Sealer, { env, envSealed }: EnvColumns, identity: string): Record<string, string> {
   if (Object.keys(env).length > 0 || envSealed === null) return env;
   return JSON.parse(sealer.open(envSealed, identity).toString()) as Record<string, string>;
+}
+
+/** Size of the environment of a row. */
+export function envBytes({ env, envSealed }: Record<keyof EnvColumns, Column>): SQL {
+  return sql`octet_length(${env}::text) + coalesce(octet_length(${envSealed}), 0)`;
 }

@@ -1,5 +1,5 @@
 /** Pods and workers as their owners see them: with their machine and what they cost. */
-import { and, asc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { machine } from '../../drizzle/schema/machine.ts';
@@ -11,7 +11,10 @@ import type { Pod, PodState } from '../domain/pod.ts';
 import type { WorkerState } from '../domain/worker.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
+import { envBytes } from './env-seals.ts';
 import type { MachineFacts } from './machine-store.ts';
+import { candidates, cut, inOrder } from './page.ts';
+import type { Page, PageWish } from './page.ts';
 import { podFromRow } from './pod-store.ts';
 
 /** A pod, or a worker shown as one. */
@@ -33,6 +36,19 @@ const AWAY_TEXT = 'Its machine is not connected at the moment.';
 /** The machine's agent has a session and extends its lease. */
 const connected = sql<boolean>`(${machine.sessionId} IS NOT NULL AND ${machine.leaseExpiresAt} > now())`;
 
+/** What a list of pods has. */
+export interface PodListSelection {
+  pods: boolean;
+  workers: boolean;
+  /** Workers of these endpoints only; empty = all. */
+  workersOf: readonly string[];
+}
+
+/** Sizes of a pod and of a worker as one: what it runs, and its machine. */
+const POD_BYTES = sql`4000 + ${envBytes(pod)} + octet_length(${pod.startCommand}::text) + octet_length(${pod.entrypoint}::text)`;
+const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + octet_length(${template.entrypoint}::text)`;
+const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId} JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;
+
 /** See the file's first line. */
 export class PodViewStore {
   readonly #database: Database;
@@ -43,31 +59,45 @@ export class PodViewStore {
     this.#sealer = sealer;
   }
 
-  /** Pods of an account, oldest first; with an id only that one. */
-  async pods(accountId: string, id?: string): Promise<PodView[]> {
+  /** A pod of an account. */
+  async pod(accountId: string, id: string): Promise<PodView | undefined> {
+    return (await this.#pods(and(eq(pod.accountId, accountId), eq(pod.id, id))))[0];
+  }
+
+  /** A worker of an account as a pod; `only`: of these endpoints; empty = all. */
+  async worker(accountId: string, only: readonly string[], id: string): Promise<PodView | undefined> {
+    return (await this.#workers(and(shownWorkers(accountId, only), eq(worker.id, id))))[0];
+  }
+
+  /** A page of pods, workers, or both, oldest first. */
+  async list(accountId: string, selection: PodListSelection, wish: PageWish): Promise<Page<PodView>> {
+    const { pods, workers, workersOf } = selection;
+    const podsListed = { from: pod, id: pod.id, createdAt: pod.createdAt, bytes: POD_BYTES, where: eq(pod.accountId, accountId) };
+    const workersListed = { from: WORKERS, id: worker.id, createdAt: worker.createdAt, bytes: WORKER_BYTES, where: shownWorkers(accountId, workersOf) };
+    const found = (await Promise.all([
+      pods ? candidates(this.#database, podsListed, wish) : [], workers ? candidates(this.#database, workersListed, wish) : [],
+    ])).flat().sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+    const { ids, next } = cut(found, wish.size);
+    const entries = await inOrder(ids, async (some) => [
+      ...(pods ? await this.#pods(inArray(pod.id, some)) : []), ...(workers ? await this.#workers(inArray(worker.id, some)) : []),
+    ]);
+    return { entries, next };
+  }
+
+  async #pods(where: SQL | undefined): Promise<PodView[]> {
     const metered = sql<number | null>`(SELECT u.usd_per_hour FROM usage_span u
       WHERE u.kind = 'POD' AND u.subject_id = ${pod.id} AND u.ended_at IS NULL)`;
     const listed = sql<number>`coalesce((SELECT p.usd_per_hour FROM price p
       WHERE p.item = CASE ${pod.gpuTypeId} WHEN '' THEN 'CPU' ELSE ${pod.gpuTypeId} END), 0) * greatest(${pod.gpuCount}, 1)`;
     const rows = await this.#database.db.select({ pod, machine, connected, cost: sql<number>`coalesce(${metered}, ${listed})` })
-      .from(pod).innerJoin(machine, eq(machine.id, pod.machineId))
-      .where(and(eq(pod.accountId, accountId), id === undefined ? undefined : eq(pod.id, id))).orderBy(asc(pod.createdAt), asc(pod.id));
+      .from(pod).innerJoin(machine, eq(machine.id, pod.machineId)).where(where);
     return rows.map((row) => ({
       ...podFromRow(this.#sealer, row.pod), machine: row.machine, costPerHour: row.cost, endpointId: '', version: 0,
       ...(row.connected || row.pod.statusText !== '' ? {} : { statusText: AWAY_TEXT }),
     }));
   }
 
-  /**
-   * Workers of an account, or of some of its endpoints, oldest first, without those that stopped as they were told to. Their environment,
-   * which may hold secrets of the template, is left out. With an id only that one.
-   */
-  async workers(accountId: string, endpointIds: readonly string[], id?: string): Promise<PodView[]> {
-    const shown = or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY'));
-    const some = endpointIds.length === 0 ? undefined : inArray(worker.endpointId, [...endpointIds]);
-    return this.#workers(and(eq(endpoint.accountId, accountId), shown, some, id === undefined ? undefined : eq(worker.id, id)));
-  }
-
+  /** Their environment, which may hold secrets of the template, is left out. */
   async #workers(where: SQL | undefined): Promise<PodView[]> {
     const cost = sql<number>`coalesce((SELECT u.usd_per_hour FROM usage_span u
       WHERE u.kind = 'WORKER' AND u.subject_id = ${worker.id} AND u.ended_at IS NULL), 0)`;
@@ -76,9 +106,15 @@ export class PodViewStore {
       WHERE v.id = ANY(${endpoint.networkVolumeIds}) AND v.data_center_id = ANY(${machine.locations}) LIMIT 1)`;
     const rows = await this.#database.db.select({ worker, endpoint, template, machine, networkVolumeId, cost })
       .from(worker).innerJoin(endpoint, eq(endpoint.id, worker.endpointId)).innerJoin(template, eq(template.id, endpoint.templateId))
-      .innerJoin(machine, eq(machine.id, worker.machineId)).where(where).orderBy(asc(worker.createdAt), asc(worker.id));
+      .innerJoin(machine, eq(machine.id, worker.machineId)).where(where);
     return rows.map((row) => ({ ...workerAsPod(row), machine: row.machine, costPerHour: row.cost }));
   }
+}
+
+/** Workers of an account, or of some of its endpoints, without those that stopped as they were told to. */
+function shownWorkers(accountId: string, endpointIds: readonly string[]): SQL | undefined {
+  const some = endpointIds.length === 0 ? undefined : inArray(worker.endpointId, [...endpointIds]);
+  return and(eq(endpoint.accountId, accountId), or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY')), some);
 }
 
 /** How a worker looks as a pod. */

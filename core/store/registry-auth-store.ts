@@ -1,5 +1,5 @@
 /** Credentials for container registries. Their secrets come and go sealed. */
-import { and, asc, eq } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { pod } from '../../drizzle/schema/pod.ts';
 import { registryAuth } from '../../drizzle/schema/registry-auth.ts';
 import { template } from '../../drizzle/schema/template.ts';
@@ -8,6 +8,8 @@ import { unknownRegistryAuth } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { readPage } from './page.ts';
+import type { Page, PageWish } from './page.ts';
 
 /** Who uses credentials: ids, at most ten of each. */
 export interface RegistryAuthUsers {
@@ -57,10 +59,11 @@ export class RegistryAuthStore {
     return row;
   }
 
-  /** Credentials of an account without their secrets, oldest first. */
-  async list(accountId: string): Promise<RegistryAuth[]> {
-    return this.#database.db.select(SHOWN).from(registryAuth)
-      .where(eq(registryAuth.accountId, accountId)).orderBy(asc(registryAuth.createdAt), asc(registryAuth.id));
+  /** A page of the credentials of an account without their secrets, oldest first. */
+  async list(accountId: string, wish: PageWish): Promise<Page<RegistryAuth>> {
+    const where = eq(registryAuth.accountId, accountId);
+    const listed = { from: registryAuth, id: registryAuth.id, createdAt: registryAuth.createdAt, bytes: sql`1000`, where };
+    return readPage(this.#database, listed, wish, (ids) => this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)));
   }
 
   /** Replaces the secrets. Undefined: there are none in this account. */

@@ -1,5 +1,5 @@
 /** Templates. */
-import { and, asc, eq, ne, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, or, sql } from 'drizzle-orm';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
@@ -10,7 +10,9 @@ import type { Template, TemplateSettings } from '../domain/template.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
-import { openEnv, sealEnv } from './env-seals.ts';
+import { envBytes, openEnv, sealEnv } from './env-seals.ts';
+import { readPage } from './page.ts';
+import type { Page, PageWish } from './page.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { isDuplicate } from './transient.ts';
 
@@ -21,6 +23,9 @@ const USERS_NAMED_MAX = 10;
 /** What each other account may add to a list of public templates: so many templates and, as text, so many bytes. */
 const SHARED_MAX = 100;
 const SHARED_BYTES_MAX = 1_048_576;
+/** Size of a template. */
+export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${envBytes(template)} + octet_length(${template.startCommand}::text)
+  + octet_length(${template.entrypoint}::text)`;
 
 /**
  * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same transaction, before he
@@ -60,10 +65,10 @@ export class TemplateStore {
   }
 
   /**
-   * Templates of an account, with the public ones of others if wanted, oldest first. Of those each account has a share, which its oldest
-   * ones get: nobody may make the list longer than a message.
+   * A page of the templates of an account, with the public ones of others if wanted, oldest first. Of those each account has a share, which
+   * its oldest ones get: nobody may make the list as long as he likes. `only`: those that these endpoints use; empty = all.
    */
-  async list(accountId: string, includePublic: boolean): Promise<Template[]> {
+  async list(accountId: string, includePublic: boolean, only: readonly string[], wish: PageWish): Promise<Page<Template>> {
     const own = eq(template.accountId, accountId);
     const shared = sql`${template.id} IN (
       SELECT id FROM (
@@ -72,9 +77,19 @@ export class TemplateStore {
           FROM template WHERE public AND account_id <> ${accountId}
         ) t WHERE place <= ${SHARED_MAX}
       ) sized WHERE bytes <= ${SHARED_BYTES_MAX})`;
-    const rows = await this.#database.db.select().from(template)
-      .where(includePublic ? or(own, shared) : own).orderBy(asc(template.createdAt), asc(template.id));
-    return rows.map((row) => this.#fromRow(row));
+    const used = inArray(template.id, this.#database.db.select({ id: endpoint.templateId }).from(endpoint)
+      .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only]))));
+    const where = only.length > 0 ? and(used, includePublic ? undefined : own) : includePublic ? or(own, shared) : own;
+    return readPage(this.#database, { from: template, id: template.id, createdAt: template.createdAt, bytes: TEMPLATE_BYTES, where }, wish, async (ids) => (
+      (await this.#database.db.select().from(template).where(inArray(template.id, ids))).map((row) => this.#fromRow(row))
+    ));
+  }
+
+  /** What these endpoints run, by the endpoint's id. */
+  async ofEndpoints(endpointIds: readonly string[]): Promise<Map<string, Template>> {
+    const rows = await this.#database.db.select({ endpointId: endpoint.id, template }).from(endpoint)
+      .innerJoin(template, eq(template.id, endpoint.templateId)).where(inArray(endpoint.id, [...endpointIds]));
+    return new Map(rows.map((row) => [row.endpointId, this.#fromRow(row.template)]));
   }
 
   /**

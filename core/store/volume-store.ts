@@ -7,6 +7,8 @@ import type { Actor } from '../domain/access.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { readPage } from './page.ts';
+import type { Page, PageWish } from './page.ts';
 
 /** Who uses a volume: ids, at most ten of each. */
 export interface VolumeUsers {
@@ -47,17 +49,26 @@ export class VolumeStore {
     });
   }
 
-  /** Reads a volume. Undefined: there is none in this account. */
-  async get(id: string, accountId: string): Promise<NetworkVolume | undefined> {
+  /** Reads a volume. `only`: one of these endpoints must have it; empty = all. Undefined: there is none in this account. */
+  async get(id: string, accountId: string, only: readonly string[]): Promise<NetworkVolume | undefined> {
     const [row] = await this.#database.db.select().from(networkVolume)
-      .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId)));
+      .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId), this.#attached(accountId, only)));
     return row;
   }
 
-  /** Volumes of an account, oldest first. */
-  async list(accountId: string): Promise<NetworkVolume[]> {
-    return this.#database.db.select().from(networkVolume)
-      .where(eq(networkVolume.accountId, accountId)).orderBy(asc(networkVolume.createdAt), asc(networkVolume.id));
+  /** A page of the volumes of an account, oldest first. `only`: those of these endpoints; empty = all. */
+  async list(accountId: string, only: readonly string[], wish: PageWish): Promise<Page<NetworkVolume>> {
+    const where = and(eq(networkVolume.accountId, accountId), this.#attached(accountId, only));
+    const listed = { from: networkVolume, id: networkVolume.id, createdAt: networkVolume.createdAt, bytes: sql`1000`, where };
+    return readPage(this.#database, listed, wish, (ids) => this.#database.db.select().from(networkVolume).where(inArray(networkVolume.id, ids)));
+  }
+
+  /** Volumes that one of these endpoints has; no endpoints: all. */
+  #attached(accountId: string, only: readonly string[]) {
+    if (only.length === 0) return undefined;
+    const users = this.#database.db.select({ id: sql`unnest(${endpoint.networkVolumeIds})` }).from(endpoint)
+      .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only])));
+    return inArray(networkVolume.id, users);
   }
 
   /** Changes a volume under its lock. `fields` are those that the caller named. Undefined: there is none in this account. */

@@ -1,4 +1,6 @@
 /** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
+import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { worker } from '../../drizzle/schema/worker.ts';
 import { crashPauseSeconds } from '../domain/worker.ts';
 import type { Worker, WorkerState } from '../domain/worker.ts';
 import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
@@ -7,6 +9,8 @@ import type { Sealer } from '../runtime/seal.ts';
 import type { Database, Sql } from './database.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
+import { readPage } from './page.ts';
+import type { Page, PageWish } from './page.ts';
 
 /** One worker as its agent sees it. */
 export interface WorkerFacts {
@@ -196,14 +200,20 @@ export class WorkerStore {
     return row;
   }
 
-  /** Workers of an endpoint, oldest first, those left out that stopped as they were told to. */
-  async list(endpointId: string): Promise<Worker[]> {
+  /** A page of the workers of an endpoint, oldest first, those left out that stopped as they were told to. */
+  async list(endpointId: string, wish: PageWish): Promise<Page<Worker>> {
+    const where = and(eq(worker.endpointId, endpointId), or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY')));
+    const bytes = sql`1000 + octet_length(${worker.reason})`;
+    return readPage(this.#database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, wish, (ids) => this.#read(endpointId, ids));
+  }
+
+  async #read(endpointId: string, ids: string[]): Promise<Worker[]> {
     const rows = await this.#database.sql<(Omit<Worker, 'createdAt' | 'held'> & { createdAtMs: number })[]>`
       SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired, w.state, w.capacity, w.version,
         w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", w.reason, w.exit_code AS "exitCode", w.sdk_version AS "sdkVersion",
         (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-      WHERE w.endpoint_id = ${endpointId} AND (w.ended_at IS NULL OR w.state = 'UNHEALTHY') ORDER BY w.created_at, w.id`;
+      WHERE w.endpoint_id = ${endpointId} AND w.id = ANY(${ids})`;
     const held = await this.#held(endpointId);
     return rows.map(({ createdAtMs, ...row }) => ({ ...row, held: held.get(row.id) ?? 0, createdAt: new Date(createdAtMs) }));
   }

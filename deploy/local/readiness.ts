@@ -2,6 +2,7 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
+import { allPages } from '../../proto/wire/pages.ts';
 import type { CoreClient } from './core-client.ts';
 
 const POLL_MS = 50;
@@ -43,7 +44,7 @@ async function readyWorkers({ url, apiKey, endpointId, signal }: ReadinessOption
 
 async function showWorkers({ core, apiKey, endpointId, onWorkers }: ReadinessOptions): Promise<void> {
   try {
-    onWorkers((await core.listWorkers({ endpointId }, apiKey)).workers);
+    onWorkers(await allPages((page) => core.listWorkers({ endpointId, ...page }, apiKey), (response) => response.workers));
   } catch {
     return;
   }

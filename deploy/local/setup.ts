@@ -9,6 +9,7 @@ import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
+import { allPages } from '../../proto/wire/pages.ts';
 import type { CoreClient } from './core-client.ts';
 import { distinctName } from './handler.ts';
 import type { Handler } from './handler.ts';
@@ -78,7 +79,7 @@ export async function gpuNames(core: CoreClient, key: string): Promise<string[]>
 /** Makes or updates the handler's template and endpoint and keeps one worker of it running. Other handlers' workers go to zero. */
 export async function ensureEndpoint(core: CoreClient, key: string, handler: Handler, gpus: readonly string[]): Promise<string> {
   const template = await ensureTemplate(core, key, handler);
-  const { endpoints } = await core.listEndpoints({}, key);
+  const endpoints = await allPages((page) => core.listEndpoints(page, key), (response) => response.endpoints);
   const existing = endpoints.find((endpoint) => endpoint.templateId === template.id);
   await restOthers(core, key, endpoints, template.id);
   if (existing) {
@@ -94,7 +95,7 @@ export async function ensureEndpoint(core: CoreClient, key: string, handler: Han
 }
 
 async function ensureTemplate(core: CoreClient, key: string, handler: Handler): Promise<Template> {
-  const { templates } = await core.listTemplates({ includePublic: false }, key);
+  const templates = await allPages((page) => core.listTemplates({ includePublic: false, ...page }, key), (response) => response.templates);
   const sameName = templates.find((template) => template.name === handler.name);
   const free = !sameName || (sameName.readme === TEMPLATE_README && sameName.startCommand.at(-1) === handler.file);
   const name = free ? handler.name : distinctName(handler.name, handler.file);
@@ -112,7 +113,7 @@ async function ensureTemplate(core: CoreClient, key: string, handler: Handler): 
 
 /** A handler that is not served in this run keeps its endpoint, but no worker waits for it. */
 async function restOthers(core: CoreClient, key: string, endpoints: readonly Endpoint[], templateId: string): Promise<void> {
-  const { templates } = await core.listTemplates({ includePublic: false }, key);
+  const templates = await allPages((page) => core.listTemplates({ includePublic: false, ...page }, key), (response) => response.templates);
   const ours = new Set(templates.filter((template) => template.readme === TEMPLATE_README).map((template) => template.id));
   for (const endpoint of endpoints) {
     if (endpoint.templateId === templateId || !ours.has(endpoint.templateId) || endpoint.workersMin === 0) continue;

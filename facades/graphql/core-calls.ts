@@ -17,6 +17,8 @@ export interface GraphqlContext {
   nowMs: number;
   /** Lists that this operation has read; see `once`. */
   reads: Map<string, Promise<unknown>>;
+  /** Waits until this operation may hold more than the first page of a list, and tells whether it waited. */
+  enterLarge(): Promise<boolean>;
   Core: Record<'Query' | 'Mutation', Record<string, (options: MeshCall) => Promise<unknown>>>;
 }
 
@@ -54,6 +56,32 @@ export function updateCore<Response>(
 ): Promise<CoreMessage<Response>> {
   if (mask.length === 0) return callCore<Response>(context, service, `Get${thing}`, { id });
   return callCore<Response>(context, service, `Update${thing}`, { [field]: { ...changes, id }, updateMask: { paths: mask } });
+}
+
+/** Pages that an operation may hold, of one list. */
+const PAGES_MAX = 32;
+
+/**
+ * All entries of a list, for instance (['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {}). A list of one page is read at once. Of
+ * longer ones an account reads one at a time, and what it has of the list before its turn is thrown away.
+ */
+export async function listCore<Entry>(
+  context: GraphqlContext, [service, method, field]: readonly [string, string, string], input: object,
+): Promise<CoreMessage<Entry>[]> {
+  const all: CoreMessage<Entry>[] = [];
+  let pageToken = '';
+  for (let pages = 1; ; pages += 1) {
+    const page = await callCore<Record<string, unknown>>(context, service, method, { ...input, pageToken });
+    const next = page['nextPageToken'] as string | undefined;
+    if (next && pages === 1 && await context.enterLarge()) {
+      pages = 0;
+      continue;
+    }
+    all.push(...page[field] as CoreMessage<Entry>[] | undefined ?? []);
+    if (!next) return all;
+    if (pages === PAGES_MAX) throw refused('The list is too long for one answer of this surface; the REST surface under /v1 writes it page by page.');
+    pageToken = next;
+  }
 }
 
 /** Reads something once for all fields of an operation that need it, however many there are. */

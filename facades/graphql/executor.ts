@@ -8,6 +8,7 @@ import type { Service } from '../../core/runtime/service.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
 import { DocumentCache } from './document-cache.ts';
+import { LargeRead, largeReads } from './large-reads.ts';
 import resolvers from './resolvers.ts';
 
 /** A request, already authorized. */
@@ -54,6 +55,7 @@ export class GraphqlExecutor implements Service {
   readonly #addresses: readonly string[];
   readonly #clock: Clock;
   readonly #documents = new DocumentCache<DocumentNode>(DOCUMENTS_MAX, DOCUMENT_CHARACTERS_MAX);
+  readonly #largeReads = largeReads();
   #mesh: Promise<MeshInstance> | undefined;
 
   /** `addresses`: host:port of every core replica. */
@@ -80,8 +82,14 @@ export class GraphqlExecutor implements Service {
     return {
       reads: operationOf(document, operationName) === OperationTypeNode.QUERY,
       run: async (caller) => {
-        const { schema, execute, contextFactory } = mesh.getEnveloped({ ...caller, nowMs: this.#clock.nowMs(), reads: new Map() });
-        return await execute({ schema, document, contextValue: await contextFactory(), variableValues, operationName }) as ExecutionResult;
+        const large = new LargeRead(this.#largeReads, caller.accountId);
+        const context = { ...caller, nowMs: this.#clock.nowMs(), reads: new Map(), enterLarge: () => large.enter() };
+        const { schema, execute, contextFactory } = mesh.getEnveloped(context);
+        try {
+          return await execute({ schema, document, contextValue: await contextFactory(), variableValues, operationName }) as ExecutionResult;
+        } finally {
+          large.leave();
+        }
       },
     };
   }

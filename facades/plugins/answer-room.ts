@@ -31,6 +31,8 @@ export interface Held<Answer> {
   answer: Answer;
   /** Gives the room back before the response ends. Harmless when repeated. */
   release(): void;
+  /** Another piece as large follows: the client gets its time once more. */
+  prolong(): void;
 }
 
 /** Answers up to this size, as most are, are not counted: the sockets' own buffers take them. */
@@ -55,18 +57,18 @@ export class AnswerRoom {
     await found.granted;
     const answer = await (reading.again ?? reading.read)();
     found.watch();
-    return { answer, release: found.release };
+    return { answer, release: found.release, prolong: found.prolong };
   }
 
   /** Apart, so that nothing keeps an answer that was thrown away. */
   async #read<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<Held<Answer> | Hold> {
     const answer = await reading.read();
     const bytes = reading.bytesOf(answer);
-    if (bytes <= UNCOUNTED_BYTES_MAX) return { answer, release: nothing };
+    if (bytes <= UNCOUNTED_BYTES_MAX) return { answer, release: nothing, prolong: nothing };
     const hold = new Hold(this.#options, request.caller.accountId, reply, bytes);
     if (!hold.isGranted) return hold;
     hold.watch();
-    return { answer, release: hold.release };
+    return { answer, release: hold.release, prolong: hold.prolong };
   }
 
   /** Lets every large answer to a caller's GET find room at once, or refuses it with RATE_LIMITED. For answers that are not read from one place. */
@@ -134,11 +136,18 @@ class Hold {
   /** From now on the answer waits for nothing but its client, who must read it. */
   watch(): void {
     if (this.#reply.raw.closed) return;
-    const { idleMs, clock } = this.#options;
+    const { idleMs } = this.#options;
     // Node closes a connection on which nothing moves for that long. The next request on it may be a long wait, so it ends with this answer:
     // before Node's own listener, which gives an idle connection a time of its own.
     this.#reply.raw.setTimeout(idleMs);
     this.#reply.raw.prependOnceListener('finish', this.#rest);
-    this.#slow = clock.after(idleMs + this.#bytes / READ_BYTES_PER_MS_MIN, () => this.#reply.raw.destroy());
+    this.prolong();
   }
+
+  readonly prolong = (): void => {
+    if (this.#reply.raw.closed) return;
+    const { idleMs, clock } = this.#options;
+    this.#slow?.cancel();
+    this.#slow = clock.after(idleMs + this.#bytes / READ_BYTES_PER_MS_MIN, () => this.#reply.raw.destroy());
+  };
 }

@@ -1,5 +1,5 @@
 /** Lets a request through only with a good key, before its body is read; then counts it against its limits. */
-import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AccessCache, AccessQuestion } from './access-cache.ts';
@@ -46,22 +46,28 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
   };
 }
 
-/** The gate of a REST operation: 401. What the key may do with what the path names is core's to say. */
+/** The gate of a REST operation: 401, 429. What the key may do with what the path names is core's to say. */
 export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
-  return async (request) => {
+  return async (request, reply) => {
     request.bodyBytesMax = bodyBytesMax;
     const apiKey = keyOfRestRequest(request.headers.authorization);
-    await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
+    await admitManagement(parts, request, reply, apiKey);
   };
 }
 
-/** The gate of the GraphQL operation: 401. Whether a document changes something is known only once it was read; core checks that. */
+/** The gate of the GraphQL operation: 401, 429. Whether a document changes something is known only once it was read; core checks that. */
 export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
-  return async (request) => {
+  return async (request, reply) => {
     request.bodyBytesMax = bodyBytesMax;
     const apiKey = keyOfQueueRequest(request.headers.authorization, (request.query as Record<string, unknown>)['api_key']);
-    await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
+    await admitManagement(parts, request, reply, apiKey);
   };
+}
+
+async function admitManagement(parts: GateParts, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): Promise<void> {
+  await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
+  const { accountId, workersRunning } = request.caller;
+  await parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
 }
 
 async function admit(access: AccessCache, request: FastifyRequest, question: Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined }): Promise<void> {

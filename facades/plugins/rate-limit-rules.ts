@@ -2,9 +2,9 @@
 
 /** Operations with a limit of their own; status-sync counts as status. */
 export type LimitedOperation =
-  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health';
+  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health' | 'management';
 
-/** Base limits of one operation, per account and endpoint. */
+/** Base limits of one operation, per account and endpoint; of management per account. */
 export interface RateRule {
   /** Requests in a window of 10 s. */
   rate: number;
@@ -27,6 +27,8 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   openai: { rate: 2_000, concurrency: 400 },
   requests: { rate: 10, concurrency: 2 },
   health: { rate: 2_000, concurrency: undefined },
+  // REST and GraphQL together, of an account. Several times what consoles and deployments ask for.
+  management: { rate: 1_000, concurrency: 100 },
 };
 
 /** What every running worker adds. */

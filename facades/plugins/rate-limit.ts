@@ -49,8 +49,9 @@ export class RateLimit {
 }
 
 function refusal(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
+  const what = operation === 'management' ? 'requests under /v1 and to /graphql' : `requests to ${operation}`;
   const text = decision.cause === 'rate'
-    ? `More than ${decision.limit} requests to ${operation} in ${RATE_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
-    : `More than ${decision.limit} requests to ${operation} at a time; try again shortly.`;
+    ? `More than ${decision.limit} ${what} in ${RATE_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
+    : `More than ${decision.limit} ${what} at a time; try again shortly.`;
   return new TooManyRequests(text, decision.retryAfterSeconds);
 }

@@ -11,6 +11,7 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
+import type { AnswerRoom } from '../plugins/answer-room.ts';
 import { isId } from '../plugins/authenticate.ts';
 
 /** An app whose handlers know the types of their schemas. */
@@ -21,6 +22,8 @@ export type RestApp = FastifyInstance<
 /** Parts handed to every REST route. */
 export interface RestParts {
   core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog'>;
+  /** For answers that come in pages. */
+  room: AnswerRoom;
   config: FacadeConfig;
   logger: Logger;
   /** 401 before the body is read. */

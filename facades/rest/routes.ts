@@ -83,6 +83,6 @@ export async function restRoutes(plain: FastifyInstance, { core, answers, bodies
   for (const shape of SHAPES) app.addSchema(shape);
   openapi(app);
   await docsPage(app);
-  const parts: RestParts = { core, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies) };
+  const parts: RestParts = { core, room: answers, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies) };
   for (const add of ROUTES) add(app, parts);
 }

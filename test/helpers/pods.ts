@@ -12,7 +12,7 @@ export function podCalls(clients: Pick<GrpcClients, 'pods'>, owner: string) {
     get,
     create: async (fields: Partial<Pod>, key = owner): Promise<Pod> => (await call(pods, 'createPod', { pod: Pod.fromPartial(fields) }, key)).pod!,
     list: async (request: { includeWorkers?: boolean; endpointId?: string } = {}, key = owner): Promise<Pod[]> =>
-      (await call(pods, 'listPods', { includeWorkers: false, endpointId: '', ...request }, key)).pods,
+      (await call(pods, 'listPods', { includeWorkers: false, endpointId: '', endpointIds: [], ...request }, key)).pods,
     act: async (verb: 'startPod' | 'stopPod' | 'resetPod' | 'restartPod', id: string, key = owner): Promise<Pod> => (await call(pods, verb, { id }, key)).pod!,
     update: async (id: string, fields: Partial<Pod>): Promise<Pod> => (await call(pods, 'updatePod', {
       pod: Pod.fromPartial({ ...fields, id }),

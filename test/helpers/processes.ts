@@ -99,7 +99,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   return {
     /** Ends with the test; its path is free for signs. */
     folder,
-    url, key, clients, sql, database, cores, facade, agents,
+    url, key, rootKey, clients, sql, database, cores, facade, agents,
     request: publicRequest(url, key),
     createEndpoint: (given: EndpointOptions) => createEndpoint(clients, key, given),
   };

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { GetHealthResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
@@ -54,7 +55,7 @@ export function addEndpoints(program: Command, cli: Cli): void {
 }
 
 async function listEndpoints(cli: Cli): Promise<void> {
-  const { endpoints } = await cli.core.endpoints.call((client) => client.listEndpoints, {});
+  const endpoints = await allPages((page) => cli.core.endpoints.call((client) => client.listEndpoints, page), ({ endpoints }) => endpoints);
   const { output } = cli;
   output.result(endpoints.map(presentEndpoint), () => {
     const empty = 'There are no endpoints; "slipway endpoints create --help" shows how to make one.';

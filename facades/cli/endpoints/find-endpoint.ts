@@ -1,5 +1,6 @@
 /** Endpoints and templates by id, or by name, which is easier to remember. */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { RefusedError, UsageError } from '../failures.ts';
 
@@ -13,7 +14,7 @@ export async function endpointIdOf(cli: Cli, named: string | undefined): Promise
     return endpointId;
   }
   if (ENDPOINT_ID.test(named)) return named;
-  const { endpoints } = await cli.core.endpoints.call((client) => client.listEndpoints, {});
+  const endpoints = await allPages((page) => cli.core.endpoints.call((client) => client.listEndpoints, page), ({ endpoints }) => endpoints);
   return onlyOne(endpoints.filter((endpoint) => endpoint.name === named), 'endpoint', named).id;
 }
 

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { KeyPermissions, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import type { Key } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import type { CoreCalls } from '../core-calls.ts';
@@ -96,7 +97,8 @@ function callerOf(cli: Cli, { account, scope }: ListOptions): CoreCalls {
 
 async function listKeys(cli: Cli, options: ListOptions): Promise<void> {
   const { account: accountId = '', scope } = options;
-  const { keys: all } = await callerOf(cli, options).keys.call((client) => client.listKeys, { accountId });
+  const core = callerOf(cli, options);
+  const all = await allPages((page) => core.keys.call((client) => client.listKeys, { accountId, ...page }), (response) => response.keys);
   const keys = all.filter((key) => scope === undefined || key.scope === scope);
   const { output } = cli;
   output.result(keys.map(presentKey), () => output.table<Key>([

@@ -4,6 +4,7 @@ import { delay } from '../../../core/runtime/clock.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { endpointIdOf } from '../endpoints/find-endpoint.ts';
@@ -61,7 +62,7 @@ async function listWorkers(cli: Cli, named: string | undefined): Promise<void> {
   const workers: Worker[] = [];
   // One after the other: hundreds of endpoints must not become hundreds of calls at once.
   for (const { id: endpointId } of endpoints) {
-    workers.push(...(await cli.core.machines.call((client) => client.listWorkers, { endpointId })).workers);
+    workers.push(...await allPages((page) => cli.core.machines.call((client) => client.listWorkers, { endpointId, ...page }), (response) => response.workers));
   }
   const { output } = cli;
   output.result(workers.map(presentWorker), () => {
@@ -86,7 +87,7 @@ async function endpointsOf(cli: Cli, named: string | undefined): Promise<Pick<En
     const id = await endpointIdOf(cli, named);
     return [{ id, name: named }];
   }
-  return (await cli.core.endpoints.call((client) => client.listEndpoints, {})).endpoints;
+  return allPages((page) => cli.core.endpoints.call((client) => client.listEndpoints, page), ({ endpoints }) => endpoints);
 }
 
 function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): void {

@@ -1,6 +1,7 @@
 /** `slipway pods`: long-running processes and containers. */
 import type { Command } from 'commander';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { changesOf } from '../changes.ts';
@@ -91,7 +92,8 @@ function addActions(pods: Command, cli: Cli): void {
 
 async function listPods(cli: Cli, { workers = false, endpoint }: ListOptions): Promise<void> {
   const endpointId = endpoint === undefined ? '' : await endpointIdOf(cli, endpoint);
-  const { pods } = await cli.core.pods.call((client) => client.listPods, { includeWorkers: workers, endpointId });
+  const which = { includeWorkers: workers, endpointId, endpointIds: [] };
+  const pods = await allPages((page) => cli.core.pods.call((client) => client.listPods, { ...which, ...page }), (response) => response.pods);
   const { output } = cli;
   output.result(pods.map(presentPod), () => output.table(podColumns(output.nowMs()), pods, 'There are no pods.'));
 }

@@ -1,6 +1,7 @@
 /** `slipway registry-auths`: credentials for private container registries. */
 import type { Command } from 'commander';
 import type { RegistryAuth } from '../../../proto/gen/slipway/v1/registry_auth_service.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { ago } from '../output/words.ts';
@@ -22,7 +23,10 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
     usage: 'list', description: 'List the credentials, without their secrets.', examples: ['registry-auths list --json'],
   })
     .action(async () => {
-      const { registryAuths } = await cli.core.registryAuths.call((client) => client.listRegistryAuths, {});
+      const registryAuths = await allPages(
+        (page) => cli.core.registryAuths.call((client) => client.listRegistryAuths, page),
+        ({ registryAuths }) => registryAuths,
+      );
       show(cli, registryAuths, registryAuths.map(presentAuth));
     });
   addCommand(auths, {

@@ -1,5 +1,6 @@
 /** Templates by id or by name. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { onlyOne } from '../endpoints/find-endpoint.ts';
 
@@ -8,6 +9,9 @@ const TEMPLATE_ID = /^[a-z0-9]{10}$/;
 /** Id of the template that is named. */
 export async function templateIdOf(cli: Cli, named: string): Promise<string> {
   if (TEMPLATE_ID.test(named)) return named;
-  const { templates } = await cli.core.templates.call((client) => client.listTemplates, { includePublic: false });
+  const templates = await allPages(
+    (page) => cli.core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }),
+    ({ templates }) => templates,
+  );
   return onlyOne<Template>(templates.filter((template) => template.name === named), 'template', named).id;
 }

@@ -1,6 +1,7 @@
 /** `slipway templates`. */
 import type { Command } from 'commander';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -95,7 +96,10 @@ function changes(options: TemplateOptions, command: readonly string[]) {
 }
 
 async function listTemplates(cli: Cli): Promise<void> {
-  const { templates } = await cli.core.templates.call((client) => client.listTemplates, { includePublic: false });
+  const templates = await allPages(
+    (page) => cli.core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }),
+    ({ templates }) => templates,
+  );
   const { output } = cli;
   output.result(templates.map((template) => presentTemplate(template)), () => {
     const empty = 'There are no templates; "slipway templates create --help" shows how to make one.';

@@ -1,6 +1,7 @@
 /** `slipway volumes`: network volumes. */
 import type { Command } from 'commander';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -22,7 +23,10 @@ export function addVolumes(program: Command, cli: Cli): void {
   });
   addCommand(volumes, { usage: 'list', description: 'List the network volumes.', examples: ['volumes list --json'] })
     .action(async () => {
-      const { networkVolumes } = await cli.core.volumes.call((client) => client.listNetworkVolumes, {});
+      const networkVolumes = await allPages(
+        (page) => cli.core.volumes.call((client) => client.listNetworkVolumes, page),
+        ({ networkVolumes }) => networkVolumes,
+      );
       show(cli, networkVolumes, networkVolumes.map(presentVolume));
     });
   addCommand(volumes, {

@@ -7,14 +7,14 @@ import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
 import { presentTemplate } from '../templates/present-template.ts';
-import { readTemplate, templatesById } from '../templates/read-templates.ts';
+import { templatesById } from '../templates/read-templates.ts';
 import { volumesById } from '../volumes/read-volumes.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointInput, EndpointMessage } from './endpoint-fields.ts';
 import { withInlineTemplate } from './inline-template.ts';
 import { presentEndpoint } from './present-endpoint.ts';
 import type { EndpointRecord } from './present-endpoint.ts';
-import { listEndpoints, readEndpoint } from './read-endpoints.ts';
+import { listEndpoints, readEndpoint, readEndpointTemplate } from './read-endpoints.ts';
 
 const SERVICE = 'EndpointService';
 
@@ -81,10 +81,10 @@ export const endpointResolvers = {
     }) satisfies Resolver<{ id: string }>,
   },
   Endpoint: {
-    template: (async ({ templateId, listed }, _args, context) => {
-      // A public template of another account is in no list of this one.
-      const found = listed ? (await templatesById(context)).get(templateId) : undefined;
-      return found ? presentTemplate(found) : orNull(readTemplate(templateId, context).then(presentTemplate));
+    template: (async ({ id, templateId, listed }, _args, context) => {
+      // A public template of another account is in no list of this one, and what is run of it is what the endpoint was given.
+      const run = (listed ? (await templatesById(context)).get(templateId) : undefined) ?? await orNull(readEndpointTemplate(id, context));
+      return run && presentTemplate(run);
     }) satisfies Resolver<unknown, EndpointRecord>,
     pods: (async ({ id, listed }, _args, context) => {
       const workers = listed ? (await workersByEndpoint(context)).get(id) ?? [] : await readWorkers(id, context);

@@ -1,7 +1,8 @@
 /** Calls of EndpointService that several fields share. */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { GetEndpointResponse, ListEndpointsResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
-import { callCore, once } from '../core-calls.ts';
+import type { GetEndpointResponse } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { callCore, listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 
@@ -12,7 +13,15 @@ export function readEndpoint(id: string, context: GraphqlContext): Promise<CoreM
   return once(context, `endpoint ${id}`, async () => (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', { id })).endpoint!);
 }
 
+/** What an endpoint runs; null: its template cannot be shown any more. */
+export function readEndpointTemplate(id: string, context: GraphqlContext): Promise<CoreMessage<Template> | null> {
+  return once(context, `template of endpoint ${id}`, async () => {
+    const request = { id, includeTemplate: true };
+    return (await callCore<GetEndpointResponse>(context, SERVICE, 'GetEndpoint', request)).endpoint?.template ?? null;
+  });
+}
+
 /** All of the account, oldest first, read once for an operation. */
 export function listEndpoints(context: GraphqlContext): Promise<CoreMessage<Endpoint>[]> {
-  return once(context, 'endpoints', async () => (await callCore<ListEndpointsResponse>(context, SERVICE, 'ListEndpoints', {})).endpoints ?? []);
+  return once(context, 'endpoints', () => listCore<Endpoint>(context, [SERVICE, 'ListEndpoints', 'endpoints'], {}));
 }

@@ -1,14 +1,13 @@
 /** Calls of PodService that several fields share. */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
-import { callCore, once } from '../core-calls.ts';
+import { listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 
 type CorePod = CoreMessage<Pod>;
 
-async function list(context: GraphqlContext, request: object): Promise<CorePod[]> {
-  return (await callCore<ListPodsResponse>(context, 'PodService', 'ListPods', request)).pods ?? [];
+function list(context: GraphqlContext, request: object): Promise<CorePod[]> {
+  return listCore<Pod>(context, ['PodService', 'ListPods', 'pods'], request);
 }
 
 /** Pods of the account, oldest first, without the workers of endpoints, read once for an operation. */

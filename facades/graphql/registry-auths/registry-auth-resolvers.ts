@@ -1,6 +1,6 @@
 /** Fields of registry credentials over RegistryAuthService. */
-import type { CreateRegistryAuthResponse, ListRegistryAuthsResponse } from '../../../proto/gen/slipway/v1/registry_auth_service.ts';
-import { callCore, once } from '../core-calls.ts';
+import type { CreateRegistryAuthResponse, RegistryAuth } from '../../../proto/gen/slipway/v1/registry_auth_service.ts';
+import { callCore, listCore, once } from '../core-calls.ts';
 import type { Resolver } from '../core-calls.ts';
 
 const SERVICE = 'RegistryAuthService';
@@ -13,8 +13,8 @@ interface Secrets {
 /** Part of Mesh's `additionalResolvers`. */
 export const registryAuthResolvers = {
   User: {
-    containerRegistryCreds: ((_root, _args, context) => once(context, 'registry auths', async () =>
-      (await callCore<ListRegistryAuthsResponse>(context, SERVICE, 'ListRegistryAuths', {})).registryAuths ?? [])) satisfies Resolver,
+    containerRegistryCreds: ((_root, _args, context) => once(context, 'registry auths', () =>
+      listCore<RegistryAuth>(context, [SERVICE, 'ListRegistryAuths', 'registryAuths'], {}))) satisfies Resolver,
   },
   Mutation: {
     saveRegistryAuth: (async (_root, { input }, context) =>

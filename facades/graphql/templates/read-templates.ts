@@ -1,6 +1,6 @@
 /** Calls of TemplateService that several fields share. */
-import type { GetTemplateResponse, ListTemplatesResponse, Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { callCore, once } from '../core-calls.ts';
+import type { GetTemplateResponse, Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { callCore, listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 
@@ -13,7 +13,7 @@ export function readTemplate(id: string, context: GraphqlContext): Promise<CoreM
 
 /** All of the account, oldest first, read once for an operation. */
 export function listTemplates(context: GraphqlContext): Promise<CoreMessage<Template>[]> {
-  return once(context, 'templates', async () => (await callCore<ListTemplatesResponse>(context, SERVICE, 'ListTemplates', {})).templates ?? []);
+  return once(context, 'templates', () => listCore<Template>(context, [SERVICE, 'ListTemplates', 'templates'], {}));
 }
 
 /** All of the account by their ids, read once for an operation. */

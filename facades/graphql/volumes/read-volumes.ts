@@ -1,6 +1,6 @@
 /** Calls of VolumeService that several fields share, and the public shape of a volume. */
-import type { ListNetworkVolumesResponse, NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { callCore, once } from '../core-calls.ts';
+import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import { listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
 import { numberOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
@@ -21,10 +21,9 @@ export function presentVolume(volume: CoreMessage<NetworkVolume>): VolumeRecord 
 
 /** All of the account, oldest first, read once for an operation. */
 export function listVolumes(context: GraphqlContext): Promise<VolumeRecord[]> {
-  return once(context, 'volumes', async () => {
-    const { networkVolumes = [] } = await callCore<ListNetworkVolumesResponse>(context, 'VolumeService', 'ListNetworkVolumes', {});
-    return networkVolumes.map(presentVolume);
-  });
+  return once(context, 'volumes', async () => (
+    (await listCore<NetworkVolume>(context, ['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {})).map(presentVolume)
+  ));
 }
 
 /** The same by their ids. */

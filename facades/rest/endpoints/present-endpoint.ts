@@ -2,7 +2,6 @@
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { lowestVersion } from '../cuda-versions.ts';
 import { presentPod } from '../pods/present-pod.ts';
@@ -11,7 +10,6 @@ import type { EndpointRecord } from './endpoint-schemas.ts';
 
 /** What is shown with an endpoint when it is asked for. */
 export interface EndpointCompany {
-  template?: Template | undefined;
   workers?: readonly Pod[] | undefined;
 }
 
@@ -20,7 +18,8 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
   if (endpoint === undefined) throw new CoreError('INTERNAL', 'core answered without an endpoint');
   const [networkVolumeId] = endpoint.networkVolumeIds;
   const minCudaVersion = lowestVersion(endpoint.allowedCudaVersions);
-  const { template, workers } = company;
+  const { template } = endpoint;
+  const { workers } = company;
   return {
     id: endpoint.id,
     name: endpoint.name,

@@ -18,7 +18,7 @@ export function getPod(app: RestApp, { core, gate }: RestParts): void {
     const { apiKey, accountId } = request.caller;
     const id = idOf(request.params.podId, 'pod');
     const { pod } = await core.pods.call((client) => client.getPod, { id }, { apiKey, repeatable: true });
-    const companyOf = await podCompany(core, apiKey, request.query);
+    const companyOf = await podCompany(core, apiKey, request.query, pod ? [pod] : []);
     return presentPod(pod, accountId, pod && companyOf(pod));
   });
 }

@@ -6,20 +6,24 @@ import { podCompany } from './pod-company.ts';
 import { fits, PodsQuery } from './pod-query.ts';
 import type { PodRecord } from './pod-record.ts';
 import { presentPod } from './present-pod.ts';
+import { sendList } from '../send-list.ts';
 
 /** Adds the route. */
-export function listPods(app: RestApp, { core, gate }: RestParts): void {
+export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListPods', tags: ['pods'], summary: 'List pods',
     querystring: PodsQuery, response: { 200: answers<PodRecord>('Pod'), ...errors(404) },
   };
-  app.get('/v1/pods', { schema, onRequest: gate, preValidation: readQuery(PodsQuery) }, async (request) => {
+  app.get('/v1/pods', { schema, onRequest: gate, preValidation: readQuery(PodsQuery) }, (request, reply) => {
     const { caller: { apiKey, accountId }, query } = request;
-    const which = { includeWorkers: query.includeWorkers === true, endpointId: query.endpointId ?? '' };
-    const [{ pods }, companyOf] = await Promise.all([
-      core.pods.call((client) => client.listPods, which, { apiKey, repeatable: true }),
-      podCompany(core, apiKey, query),
-    ]);
-    return pods.filter((pod) => fits(pod, query)).map((pod) => presentPod(pod, accountId, companyOf(pod)));
+    const which = { includeWorkers: query.includeWorkers === true, endpointId: query.endpointId ?? '', endpointIds: [] };
+    return sendList(room, request, reply, {
+      read: (page) => core.pods.call((client) => client.listPods, { ...which, ...page }, { apiKey, repeatable: true }),
+      present: async (response) => {
+        const pods = response.pods.filter((pod) => fits(pod, query));
+        const companyOf = await podCompany(core, apiKey, query, pods);
+        return pods.map((pod) => presentPod(pod, accountId, companyOf(pod)));
+      },
+    });
   });
 }

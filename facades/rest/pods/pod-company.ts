@@ -1,23 +1,48 @@
 /** Fetches what a read of pods is asked to add, once for all pods of the answer. */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
 import type { RestParts } from '../rest-parts.ts';
 import type { PodQuery } from './pod-query.ts';
 import type { PodCompany } from './present-pod.ts';
 
-/** Answers what belongs to a pod. */
-export async function podCompany(core: RestParts['core'], apiKey: string, query: PodQuery): Promise<(pod: Pod) => PodCompany> {
+/** Calls at a time. */
+const AT_ONCE = 8;
+
+/** Answers what belongs to each of these pods. */
+export async function podCompany(core: RestParts['core'], apiKey: string, query: PodQuery, pods: readonly Pod[]): Promise<(pod: Pod) => PodCompany> {
   const options = { apiKey, repeatable: true };
-  const [templates, volumes, catalog] = await Promise.all([
-    query.includeTemplate ? core.templates.call((client) => client.listTemplates, { includePublic: true }, options) : undefined,
-    query.includeNetworkVolume ? core.volumes.call((client) => client.listNetworkVolumes, {}, options) : undefined,
+  const [templateById, volumeById, catalog] = await Promise.all([
+    query.includeTemplate
+      ? byId(pods.map((pod) => pod.templateId), async (id) => (await core.templates.call((client) => client.getTemplate, { id }, options)).template)
+      : undefined,
+    query.includeNetworkVolume
+      ? byId(pods.map((pod) => pod.networkVolumeId), async (id) => (
+        (await core.volumes.call((client) => client.getNetworkVolume, { id }, options)).networkVolume
+      )) : undefined,
     query.includeMachine ? core.catalog.call((client) => client.listGpuTypes, {}, options) : undefined,
   ]);
-  const templateById = new Map(templates?.templates.map((template) => [template.id, template]));
-  const volumeById = new Map(volumes?.networkVolumes.map((volume) => [volume.id, volume]));
   return (pod) => ({
     prices: catalog && new Map(catalog.gpuTypes.map((type) => [type.id, type.usdPerHour])),
     savingsPlans: query.includeSavingsPlans === true,
-    template: templateById.get(pod.templateId),
-    networkVolume: volumeById.get(pod.networkVolumeId),
+    template: templateById?.get(pod.templateId),
+    networkVolume: volumeById?.get(pod.networkVolumeId),
   });
+}
+
+/** Reads the things of these ids, each once. One that is gone, or shared no more, is left out. */
+async function byId<Thing>(ids: readonly string[], read: (id: string) => Promise<Thing | undefined>): Promise<Map<string, Thing>> {
+  const waiting = [...new Set(ids)].filter((id) => id !== '');
+  const found = new Map<string, Thing>();
+  const work = async (): Promise<void> => {
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      const thing = await read(id).catch(noneWhenGone);
+      if (thing !== undefined) found.set(id, thing);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+
+function noneWhenGone(error: unknown): undefined {
+  if (!(error instanceof CoreError) || error.httpStatus !== 404) throw error;
 }

@@ -2,17 +2,17 @@
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentRegistryAuth } from './present-registry-auth.ts';
+import { sendList } from '../send-list.ts';
 import type { RegistryAuthRecord } from './registry-auth-schemas.ts';
 
 /** Adds the route. */
-export function listRegistryAuths(app: RestApp, { core, gate }: RestParts): void {
+export function listRegistryAuths(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListContainerRegistryAuths', tags: ['container registry auths'], summary: 'List credentials for container registries',
     response: { 200: answers<RegistryAuthRecord>('ContainerRegistryAuth'), ...errors() },
   };
-  app.get('/v1/containerregistryauth', { schema, onRequest: gate }, async (request) => {
-    const options = { apiKey: request.caller.apiKey, repeatable: true };
-    const { registryAuths } = await core.registryAuths.call((client) => client.listRegistryAuths, {}, options);
-    return registryAuths.map(presentRegistryAuth);
-  });
+  app.get('/v1/containerregistryauth', { schema, onRequest: gate }, (request, reply) => sendList(room, request, reply, {
+    read: (page) => core.registryAuths.call((client) => client.listRegistryAuths, page, { apiKey: request.caller.apiKey, repeatable: true }),
+    present: ({ registryAuths }) => registryAuths.map(presentRegistryAuth),
+  }));
 }

@@ -3,18 +3,21 @@ import { presentTemplate } from './present-template.ts';
 import { readQuery } from '../read-query.ts';
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
+import { sendList } from '../send-list.ts';
 import { TemplateQuery } from './template-schemas.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 
 /** Adds the route. */
-export function listTemplates(app: RestApp, { core, gate }: RestParts): void {
+export function listTemplates(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListTemplates', tags: ['templates'], summary: 'List templates',
     querystring: TemplateQuery, response: { 200: answers<TemplateRecord>('Template'), ...errors() },
   };
-  app.get('/v1/templates', { schema, onRequest: gate, preValidation: readQuery(TemplateQuery) }, async ({ caller: { apiKey }, query }) => {
-    const options = { apiKey, repeatable: true };
-    const { templates } = await core.templates.call((client) => client.listTemplates, { includePublic: query.includePublicTemplates === true }, options);
-    return templates.map(presentTemplate);
+  app.get('/v1/templates', { schema, onRequest: gate, preValidation: readQuery(TemplateQuery) }, (request, reply) => {
+    const { caller: { apiKey }, query: { includePublicTemplates: includePublic = false } } = request;
+    return sendList(room, request, reply, {
+      read: (page) => core.templates.call((client) => client.listTemplates, { includePublic, ...page }, { apiKey, repeatable: true }),
+      present: ({ templates }) => templates.map(presentTemplate),
+    });
   });
 }

@@ -2,17 +2,17 @@
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentVolume } from './present-volume.ts';
+import { sendList } from '../send-list.ts';
 import type { NetworkVolumeRecord } from './volume-schemas.ts';
 
 /** Adds the route. */
-export function listVolumes(app: RestApp, { core, gate }: RestParts): void {
+export function listVolumes(app: RestApp, { core, room, gate }: RestParts): void {
   const schema = {
     operationId: 'ListNetworkVolumes', tags: ['network volumes'], summary: 'List network volumes',
     response: { 200: answers<NetworkVolumeRecord>('NetworkVolume'), ...errors() },
   };
-  app.get('/v1/networkvolumes', { schema, onRequest: gate }, async (request) => {
-    const options = { apiKey: request.caller.apiKey, repeatable: true };
-    const { networkVolumes } = await core.volumes.call((client) => client.listNetworkVolumes, {}, options);
-    return networkVolumes.map(presentVolume);
-  });
+  app.get('/v1/networkvolumes', { schema, onRequest: gate }, (request, reply) => sendList(room, request, reply, {
+    read: (page) => core.volumes.call((client) => client.listNetworkVolumes, page, { apiKey: request.caller.apiKey, repeatable: true }),
+    present: ({ networkVolumes }) => networkVolumes.map(presentVolume),
+  }));
 }

@@ -36,7 +36,7 @@ t.test('workers and pods share a machine out', async (t) => {
   await call(core.clients.pods, 'stopPod', { id: pod.id }, core.key);
   await core.ready(endpointId, 4);
   t.match(await reasonOf(call(core.clients.pods, 'startPod', { id: pod.id }, core.key)), /^NO_CAPACITY/, 'a pod that stands still holds nothing');
-  const { pods } = await call(core.clients.pods, 'listPods', { includeWorkers: true, endpointId }, core.key);
+  const { pods } = await call(core.clients.pods, 'listPods', { includeWorkers: true, endpointIds: [], endpointId }, core.key);
   t.same(pods.map(({ instanceId }) => instanceId).sort(), ['cpu3c-1-2', 'cpu3c-1-2', 'cpu3c-1-2', 'cpu3c-4-8']);
 });
 

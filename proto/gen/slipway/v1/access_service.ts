@@ -216,12 +216,20 @@ export interface CreateKeyResponse {
 export interface ListKeysRequest {
   /** Which account. Only with the root key; otherwise the caller's own. With the root key, empty: keys of machines (scope AGENT). */
   accountId: string;
+  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?: string | undefined;
 }
 
 /** All of the account. */
 export interface ListKeysResponse {
   /** Oldest first. */
   keys: Key[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** A key to revoke. */
@@ -1219,13 +1227,19 @@ export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
 };
 
 function createBaseListKeysRequest(): ListKeysRequest {
-  return { accountId: "" };
+  return { accountId: "", pageSize: undefined, pageToken: undefined };
 }
 
 export const ListKeysRequest: MessageFns<ListKeysRequest> = {
   encode(message: ListKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.accountId !== "") {
       writer.uint32(10).string(message.accountId);
+    }
+    if (message.pageSize !== undefined) {
+      writer.uint32(16).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(26).string(message.pageToken);
     }
     return writer;
   },
@@ -1251,6 +1265,22 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
             message.accountId = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1269,18 +1299,23 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
   fromPartial(object: DeepPartial<ListKeysRequest>): ListKeysRequest {
     const message = createBaseListKeysRequest();
     message.accountId = object.accountId ?? "";
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
     return message;
   },
 };
 
 function createBaseListKeysResponse(): ListKeysResponse {
-  return { keys: [] };
+  return { keys: [], nextPageToken: "" };
 }
 
 export const ListKeysResponse: MessageFns<ListKeysResponse> = {
   encode(message: ListKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.keys) {
       Key.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -1306,6 +1341,14 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
             message.keys.push(Key.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1324,6 +1367,7 @@ export const ListKeysResponse: MessageFns<ListKeysResponse> = {
   fromPartial(object: DeepPartial<ListKeysResponse>): ListKeysResponse {
     const message = createBaseListKeysResponse();
     message.keys = object.keys?.map((e) => Key.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

@@ -7,6 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { Template } from "./template_service.ts";
 
 /** How requests reach the workers. Fixed when the endpoint is created. */
 export const EndpointType = {
@@ -122,6 +123,8 @@ export interface Endpoint {
    * processors and how much memory it has, workers with a size share them out. Empty: no size; a worker takes one of the machine's slots.
    */
   instanceIds: string[];
+  /** What its workers run, when the request asks for it. Output only. */
+  template?: Template | undefined;
 }
 
 export interface Endpoint_EnvEntry {
@@ -156,6 +159,7 @@ function createBaseEndpoint(): Endpoint {
     computeType: "",
     allowedCudaVersions: [],
     instanceIds: [],
+    template: undefined,
   };
 }
 
@@ -235,6 +239,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     for (const v of message.instanceIds) {
       writer.uint32(202).string(v!);
+    }
+    if (message.template !== undefined) {
+      Template.encode(message.template, writer.uint32(210).fork()).join();
     }
     return writer;
   },
@@ -455,6 +462,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.instanceIds.push(reader.string());
             continue;
           }
+          case 26: {
+            if (tag !== 210) {
+              break;
+            }
+
+            message.template = Template.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -505,6 +520,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.computeType = object.computeType ?? "";
     message.allowedCudaVersions = object.allowedCudaVersions?.map((e) => e) || [];
     message.instanceIds = object.instanceIds?.map((e) => e) || [];
+    message.template = (object.template !== undefined && object.template !== null)
+      ? Template.fromPartial(object.template)
+      : undefined;
     return message;
   },
 };

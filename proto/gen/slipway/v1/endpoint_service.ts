@@ -47,6 +47,8 @@ export interface CreateEndpointResponse {
 export interface GetEndpointRequest {
   /** Its id. */
   id: string;
+  /** Fill in `template`. Default false. */
+  includeTemplate?: boolean | undefined;
 }
 
 /** As it is. */
@@ -57,12 +59,24 @@ export interface GetEndpointResponse {
 
 /** All of the account. */
 export interface ListEndpointsRequest {
+  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?:
+    | string
+    | undefined;
+  /** Fill in `template`. Default false. */
+  includeTemplate?: boolean | undefined;
 }
 
 /** All of the account. */
 export interface ListEndpointsResponse {
   /** Oldest first. */
   endpoints: Endpoint[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** What to change. */
@@ -254,13 +268,16 @@ export const CreateEndpointResponse: MessageFns<CreateEndpointResponse> = {
 };
 
 function createBaseGetEndpointRequest(): GetEndpointRequest {
-  return { id: "" };
+  return { id: "", includeTemplate: undefined };
 }
 
 export const GetEndpointRequest: MessageFns<GetEndpointRequest> = {
   encode(message: GetEndpointRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
+    }
+    if (message.includeTemplate !== undefined) {
+      writer.uint32(16).bool(message.includeTemplate);
     }
     return writer;
   },
@@ -286,6 +303,14 @@ export const GetEndpointRequest: MessageFns<GetEndpointRequest> = {
             message.id = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.includeTemplate = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -304,6 +329,7 @@ export const GetEndpointRequest: MessageFns<GetEndpointRequest> = {
   fromPartial(object: DeepPartial<GetEndpointRequest>): GetEndpointRequest {
     const message = createBaseGetEndpointRequest();
     message.id = object.id ?? "";
+    message.includeTemplate = object.includeTemplate ?? undefined;
     return message;
   },
 };
@@ -366,11 +392,20 @@ export const GetEndpointResponse: MessageFns<GetEndpointResponse> = {
 };
 
 function createBaseListEndpointsRequest(): ListEndpointsRequest {
-  return {};
+  return { pageSize: undefined, pageToken: undefined, includeTemplate: undefined };
 }
 
 export const ListEndpointsRequest: MessageFns<ListEndpointsRequest> = {
-  encode(_: ListEndpointsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListEndpointsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== undefined) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(18).string(message.pageToken);
+    }
+    if (message.includeTemplate !== undefined) {
+      writer.uint32(24).bool(message.includeTemplate);
+    }
     return writer;
   },
 
@@ -387,6 +422,30 @@ export const ListEndpointsRequest: MessageFns<ListEndpointsRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.includeTemplate = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -402,20 +461,26 @@ export const ListEndpointsRequest: MessageFns<ListEndpointsRequest> = {
   create(base?: DeepPartial<ListEndpointsRequest>): ListEndpointsRequest {
     return ListEndpointsRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ListEndpointsRequest>): ListEndpointsRequest {
+  fromPartial(object: DeepPartial<ListEndpointsRequest>): ListEndpointsRequest {
     const message = createBaseListEndpointsRequest();
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
+    message.includeTemplate = object.includeTemplate ?? undefined;
     return message;
   },
 };
 
 function createBaseListEndpointsResponse(): ListEndpointsResponse {
-  return { endpoints: [] };
+  return { endpoints: [], nextPageToken: "" };
 }
 
 export const ListEndpointsResponse: MessageFns<ListEndpointsResponse> = {
   encode(message: ListEndpointsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.endpoints) {
       Endpoint.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -441,6 +506,14 @@ export const ListEndpointsResponse: MessageFns<ListEndpointsResponse> = {
             message.endpoints.push(Endpoint.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -459,6 +532,7 @@ export const ListEndpointsResponse: MessageFns<ListEndpointsResponse> = {
   fromPartial(object: DeepPartial<ListEndpointsResponse>): ListEndpointsResponse {
     const message = createBaseListEndpointsResponse();
     message.endpoints = object.endpoints?.map((e) => Endpoint.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

@@ -47,12 +47,20 @@ export interface ListMachinesResponse {
 export interface ListWorkersRequest {
   /** The endpoint. */
   endpointId: string;
+  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?: string | undefined;
 }
 
 /** Its workers. */
 export interface ListWorkersResponse {
   /** Oldest first; workers that were stopped are left out. */
   workers: Worker[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** Which log. */
@@ -249,13 +257,19 @@ export const ListMachinesResponse: MessageFns<ListMachinesResponse> = {
 };
 
 function createBaseListWorkersRequest(): ListWorkersRequest {
-  return { endpointId: "" };
+  return { endpointId: "", pageSize: undefined, pageToken: undefined };
 }
 
 export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
   encode(message: ListWorkersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.endpointId !== "") {
       writer.uint32(10).string(message.endpointId);
+    }
+    if (message.pageSize !== undefined) {
+      writer.uint32(16).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(26).string(message.pageToken);
     }
     return writer;
   },
@@ -281,6 +295,22 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
             message.endpointId = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -299,18 +329,23 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
   fromPartial(object: DeepPartial<ListWorkersRequest>): ListWorkersRequest {
     const message = createBaseListWorkersRequest();
     message.endpointId = object.endpointId ?? "";
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
     return message;
   },
 };
 
 function createBaseListWorkersResponse(): ListWorkersResponse {
-  return { workers: [] };
+  return { workers: [], nextPageToken: "" };
 }
 
 export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
   encode(message: ListWorkersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.workers) {
       Worker.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -336,6 +371,14 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
             message.workers.push(Worker.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -354,6 +397,7 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
   fromPartial(object: DeepPartial<ListWorkersResponse>): ListWorkersResponse {
     const message = createBaseListWorkersResponse();
     message.workers = object.workers?.map((e) => Worker.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

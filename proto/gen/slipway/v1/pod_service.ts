@@ -55,12 +55,24 @@ export interface ListPodsRequest {
   includeWorkers: boolean;
   /** Only the workers of this endpoint; implies include_workers. Empty: all. */
   endpointId: string;
+  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?:
+    | string
+    | undefined;
+  /** Only the workers of these endpoints, at most 1,000; implies include_workers. Those of other accounts have none. Empty: all. */
+  endpointIds: string[];
 }
 
 /** All that fit. */
 export interface ListPodsResponse {
   /** Oldest first. */
   pods: Pod[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** What to change. */
@@ -387,7 +399,7 @@ export const GetPodResponse: MessageFns<GetPodResponse> = {
 };
 
 function createBaseListPodsRequest(): ListPodsRequest {
-  return { includeWorkers: false, endpointId: "" };
+  return { includeWorkers: false, endpointId: "", pageSize: undefined, pageToken: undefined, endpointIds: [] };
 }
 
 export const ListPodsRequest: MessageFns<ListPodsRequest> = {
@@ -397,6 +409,15 @@ export const ListPodsRequest: MessageFns<ListPodsRequest> = {
     }
     if (message.endpointId !== "") {
       writer.uint32(18).string(message.endpointId);
+    }
+    if (message.pageSize !== undefined) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(34).string(message.pageToken);
+    }
+    for (const v of message.endpointIds) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -430,6 +451,30 @@ export const ListPodsRequest: MessageFns<ListPodsRequest> = {
             message.endpointId = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.endpointIds.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -449,18 +494,24 @@ export const ListPodsRequest: MessageFns<ListPodsRequest> = {
     const message = createBaseListPodsRequest();
     message.includeWorkers = object.includeWorkers ?? false;
     message.endpointId = object.endpointId ?? "";
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
+    message.endpointIds = object.endpointIds?.map((e) => e) || [];
     return message;
   },
 };
 
 function createBaseListPodsResponse(): ListPodsResponse {
-  return { pods: [] };
+  return { pods: [], nextPageToken: "" };
 }
 
 export const ListPodsResponse: MessageFns<ListPodsResponse> = {
   encode(message: ListPodsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.pods) {
       Pod.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -486,6 +537,14 @@ export const ListPodsResponse: MessageFns<ListPodsResponse> = {
             message.pods.push(Pod.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -504,6 +563,7 @@ export const ListPodsResponse: MessageFns<ListPodsResponse> = {
   fromPartial(object: DeepPartial<ListPodsResponse>): ListPodsResponse {
     const message = createBaseListPodsResponse();
     message.pods = object.pods?.map((e) => Pod.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

@@ -63,12 +63,20 @@ export interface GetRegistryAuthResponse {
 
 /** All of the account. */
 export interface ListRegistryAuthsRequest {
+  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?: string | undefined;
 }
 
 /** All of the account. */
 export interface ListRegistryAuthsResponse {
   /** Oldest first. */
   registryAuths: RegistryAuth[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** New secrets. */
@@ -425,11 +433,17 @@ export const GetRegistryAuthResponse: MessageFns<GetRegistryAuthResponse> = {
 };
 
 function createBaseListRegistryAuthsRequest(): ListRegistryAuthsRequest {
-  return {};
+  return { pageSize: undefined, pageToken: undefined };
 }
 
 export const ListRegistryAuthsRequest: MessageFns<ListRegistryAuthsRequest> = {
-  encode(_: ListRegistryAuthsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListRegistryAuthsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== undefined) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(18).string(message.pageToken);
+    }
     return writer;
   },
 
@@ -446,6 +460,22 @@ export const ListRegistryAuthsRequest: MessageFns<ListRegistryAuthsRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -461,20 +491,25 @@ export const ListRegistryAuthsRequest: MessageFns<ListRegistryAuthsRequest> = {
   create(base?: DeepPartial<ListRegistryAuthsRequest>): ListRegistryAuthsRequest {
     return ListRegistryAuthsRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ListRegistryAuthsRequest>): ListRegistryAuthsRequest {
+  fromPartial(object: DeepPartial<ListRegistryAuthsRequest>): ListRegistryAuthsRequest {
     const message = createBaseListRegistryAuthsRequest();
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
     return message;
   },
 };
 
 function createBaseListRegistryAuthsResponse(): ListRegistryAuthsResponse {
-  return { registryAuths: [] };
+  return { registryAuths: [], nextPageToken: "" };
 }
 
 export const ListRegistryAuthsResponse: MessageFns<ListRegistryAuthsResponse> = {
   encode(message: ListRegistryAuthsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.registryAuths) {
       RegistryAuth.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -500,6 +535,14 @@ export const ListRegistryAuthsResponse: MessageFns<ListRegistryAuthsResponse> = 
             message.registryAuths.push(RegistryAuth.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -518,6 +561,7 @@ export const ListRegistryAuthsResponse: MessageFns<ListRegistryAuthsResponse> = 
   fromPartial(object: DeepPartial<ListRegistryAuthsResponse>): ListRegistryAuthsResponse {
     const message = createBaseListRegistryAuthsResponse();
     message.registryAuths = object.registryAuths?.map((e) => RegistryAuth.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

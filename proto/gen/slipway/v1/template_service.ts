@@ -92,12 +92,20 @@ export interface GetTemplateResponse {
 export interface ListTemplatesRequest {
   /** Add the public templates of other accounts. Default false. */
   includePublic: boolean;
+  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?: string | undefined;
 }
 
 /** All that fit. */
 export interface ListTemplatesResponse {
   /** Oldest first. */
   templates: Template[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** What to change. */
@@ -696,13 +704,19 @@ export const GetTemplateResponse: MessageFns<GetTemplateResponse> = {
 };
 
 function createBaseListTemplatesRequest(): ListTemplatesRequest {
-  return { includePublic: false };
+  return { includePublic: false, pageSize: undefined, pageToken: undefined };
 }
 
 export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
   encode(message: ListTemplatesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.includePublic !== false) {
       writer.uint32(8).bool(message.includePublic);
+    }
+    if (message.pageSize !== undefined) {
+      writer.uint32(16).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(26).string(message.pageToken);
     }
     return writer;
   },
@@ -728,6 +742,22 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
             message.includePublic = reader.bool();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -746,18 +776,23 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
   fromPartial(object: DeepPartial<ListTemplatesRequest>): ListTemplatesRequest {
     const message = createBaseListTemplatesRequest();
     message.includePublic = object.includePublic ?? false;
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
     return message;
   },
 };
 
 function createBaseListTemplatesResponse(): ListTemplatesResponse {
-  return { templates: [] };
+  return { templates: [], nextPageToken: "" };
 }
 
 export const ListTemplatesResponse: MessageFns<ListTemplatesResponse> = {
   encode(message: ListTemplatesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.templates) {
       Template.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -783,6 +818,14 @@ export const ListTemplatesResponse: MessageFns<ListTemplatesResponse> = {
             message.templates.push(Template.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -801,6 +844,7 @@ export const ListTemplatesResponse: MessageFns<ListTemplatesResponse> = {
   fromPartial(object: DeepPartial<ListTemplatesResponse>): ListTemplatesResponse {
     const message = createBaseListTemplatesResponse();
     message.templates = object.templates?.map((e) => Template.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

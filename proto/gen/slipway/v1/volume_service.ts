@@ -65,12 +65,20 @@ export interface GetNetworkVolumeResponse {
 
 /** All of the account. */
 export interface ListNetworkVolumesRequest {
+  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?: string | undefined;
 }
 
 /** All of the account. */
 export interface ListNetworkVolumesResponse {
   /** Oldest first. */
   networkVolumes: NetworkVolume[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** What to change. */
@@ -429,11 +437,17 @@ export const GetNetworkVolumeResponse: MessageFns<GetNetworkVolumeResponse> = {
 };
 
 function createBaseListNetworkVolumesRequest(): ListNetworkVolumesRequest {
-  return {};
+  return { pageSize: undefined, pageToken: undefined };
 }
 
 export const ListNetworkVolumesRequest: MessageFns<ListNetworkVolumesRequest> = {
-  encode(_: ListNetworkVolumesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListNetworkVolumesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== undefined) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(18).string(message.pageToken);
+    }
     return writer;
   },
 
@@ -450,6 +464,22 @@ export const ListNetworkVolumesRequest: MessageFns<ListNetworkVolumesRequest> = 
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -465,20 +495,25 @@ export const ListNetworkVolumesRequest: MessageFns<ListNetworkVolumesRequest> = 
   create(base?: DeepPartial<ListNetworkVolumesRequest>): ListNetworkVolumesRequest {
     return ListNetworkVolumesRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ListNetworkVolumesRequest>): ListNetworkVolumesRequest {
+  fromPartial(object: DeepPartial<ListNetworkVolumesRequest>): ListNetworkVolumesRequest {
     const message = createBaseListNetworkVolumesRequest();
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
     return message;
   },
 };
 
 function createBaseListNetworkVolumesResponse(): ListNetworkVolumesResponse {
-  return { networkVolumes: [] };
+  return { networkVolumes: [], nextPageToken: "" };
 }
 
 export const ListNetworkVolumesResponse: MessageFns<ListNetworkVolumesResponse> = {
   encode(message: ListNetworkVolumesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.networkVolumes) {
       NetworkVolume.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -504,6 +539,14 @@ export const ListNetworkVolumesResponse: MessageFns<ListNetworkVolumesResponse> 
             message.networkVolumes.push(NetworkVolume.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -522,6 +565,7 @@ export const ListNetworkVolumesResponse: MessageFns<ListNetworkVolumesResponse> 
   fromPartial(object: DeepPartial<ListNetworkVolumesResponse>): ListNetworkVolumesResponse {
     const message = createBaseListNetworkVolumesResponse();
     message.networkVolumes = object.networkVolumes?.map((e) => NetworkVolume.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

@@ -1,0 +1,56 @@
+/**
+ * Bounds the pages of lists that are in memory, in all and of one account: whoever finds no room waits before anything is read, and gives the
+ * room back when the answer has left. So however many ask for however large lists, core holds a few pages.
+ */
+import { DomainError } from '../domain/errors.ts';
+import { OverloadError } from '../runtime/batcher.ts';
+import { MemoryBudget } from '../runtime/memory-budget.ts';
+import { PAGE_BYTES_MAX } from '../store/page.ts';
+
+/** What a page takes up at most while it is rows, then a message, then bytes: its own size several times. */
+const HELD_BYTES = 5 * PAGE_BYTES_MAX;
+/** Pages at a time. */
+const PAGES_MAX = 8;
+const ACCOUNT_PAGES_MAX = 2;
+/** Calls that wait for room. */
+const WAITING_MAX = 2_000;
+const ACCOUNT_WAITING_MAX = 200;
+
+/** See the file's first lines. */
+export class ListRoom {
+  readonly #budget = new MemoryBudget({ bytesMax: PAGES_MAX * HELD_BYTES, ownerBytesMax: ACCOUNT_PAGES_MAX * HELD_BYTES });
+  readonly #waiting = new Map<string, number>();
+  #waitingAll = 0;
+
+  /**
+   * Waits for room for a page, which the caller has until `onGone` calls back. OverloadError: too many wait. UNAVAILABLE: that was before
+   * there was room.
+   */
+  async enter(accountId: string, onGone: (gone: () => void) => void): Promise<void> {
+    const before = this.#waiting.get(accountId) ?? 0;
+    if (before >= ACCOUNT_WAITING_MAX || this.#waitingAll >= WAITING_MAX) throw new OverloadError('lists');
+    this.#count(accountId, 1);
+    try {
+      await this.#wait(accountId, onGone);
+    } finally {
+      this.#count(accountId, -1);
+    }
+  }
+
+  #wait(accountId: string, onGone: (gone: () => void) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const place = this.#budget.acquire(accountId, HELD_BYTES, resolve);
+      onGone(() => {
+        place.release();
+        reject(new DomainError('UNAVAILABLE', 'The caller has gone.'));
+      });
+    });
+  }
+
+  #count(accountId: string, change: number): void {
+    this.#waitingAll += change;
+    const waiting = (this.#waiting.get(accountId) ?? 0) + change;
+    if (waiting > 0) this.#waiting.set(accountId, waiting);
+    else this.#waiting.delete(accountId);
+  }
+}

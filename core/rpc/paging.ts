@@ -1,0 +1,60 @@
+/** Pages between the contract and the stores, and the handler of calls that answer one. */
+import type { handleUnaryCall } from '@grpc/grpc-js';
+import { invalid } from '../domain/endpoint.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { PageKey, PageWish } from '../store/page.ts';
+import type { ListRoom } from './list-room.ts';
+import { keyOf, statusOf } from './unary.ts';
+
+/** Most entries of a page, and how many it has unless it says so. */
+export const PAGE_SIZE_MAX = 1_000;
+
+/** What handlers of lists need. */
+export interface ListParts {
+  room: ListRoom;
+  logger: Logger;
+}
+
+/** How a request names a page. */
+export interface PageRequest {
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+}
+
+/** Which page is meant. INVALID_REQUEST: a bad size, or a token that no page gave. */
+export function pageWishOf({ pageSize = 0, pageToken = '' }: PageRequest): PageWish {
+  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
+  return { size: pageSize || PAGE_SIZE_MAX, after: pageToken === '' ? undefined : keyFromToken(pageToken) };
+}
+
+/** Names the page after an entry; empty: there is none. */
+export function tokenOf(next: PageKey | undefined): string {
+  return next ? Buffer.from(`${next.at} ${next.id}`).toString('base64url') : '';
+}
+
+function keyFromToken(token: string): PageKey {
+  const text = /^[\w-]{1,256}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
+  const [, at, id] = /^(\d{1,16}) ([\w-]{1,128})$/.exec(text) ?? [];
+  if (at === undefined || id === undefined || !Number.isSafeInteger(Number(at))) {
+    throw invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
+  }
+  return { at: Number(at), id };
+}
+
+/**
+ * Makes a handler of a function that answers a page. It calls `enter` with the account before it reads: then it waits for room, which is given
+ * back when the answer has left or the caller has gone.
+ */
+export function listing<Request, Response>(
+  { room, logger }: ListParts, handle: (request: Request, apiKey: string, enter: (accountId: string) => Promise<void>) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  return (call, done) => {
+    // The event comes when the stream closes, however it ends.
+    const enter = (accountId: string): Promise<void> => room.enter(accountId, (gone) => {
+      if (call.cancelled) gone();
+      else call.once('cancelled', gone);
+    });
+    handle(call.request, keyOf(call.metadata), enter)
+      .then((response) => done(null, response), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
+  };
+}

@@ -1,0 +1,28 @@
+/** Reads lists that come in pages. */
+
+/** What asks for a page. */
+export interface PageAsked {
+  /** Empty: the first page. */
+  pageToken: string;
+}
+
+/** The pages of a list, from the one that `first` names; each is asked for when the one before has been used. */
+export async function* eachPage<Response extends { nextPageToken: string }>(
+  read: (page: PageAsked) => Promise<Response>, first = '',
+): AsyncGenerator<Response, void, undefined> {
+  let pageToken = first;
+  do {
+    const response = await read({ pageToken });
+    yield response;
+    pageToken = response.nextPageToken;
+  } while (pageToken !== '');
+}
+
+/** All entries of a list, page by page. For callers that hold one list at a time. */
+export async function allPages<Response extends { nextPageToken: string }, Entry>(
+  read: (page: PageAsked) => Promise<Response>, entriesOf: (response: Response) => Entry[],
+): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for await (const response of eachPage(read)) all.push(...entriesOf(response));
+  return all;
+}
