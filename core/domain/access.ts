@@ -33,6 +33,9 @@ export interface Actor {
   keyId: string;
 }
 
+/** Stands for the key in an event that another account caused: whose it was is not told. */
+export const OTHER_ACCOUNT = 'another-account';
+
 /** What a call wants to do. */
 export interface Wish {
   /** The part of the API it belongs to. */

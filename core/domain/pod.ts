@@ -75,7 +75,7 @@ export function podSettings(wish: PodWish, template: Template | undefined, accou
     imageName: wish.imageName || (template?.imageName ?? ''),
     startCommand: pick(wish.startCommand, template?.startCommand),
     entrypoint: pick(wish.entrypoint, template?.entrypoint),
-    env: { ...template?.env, ...wish.env },
+    env: { ...(template?.accountId === accountId ? template.env : {}), ...wish.env },
     workingDirectory: wish.workingDirectory || (template?.workingDirectory ?? ''),
     containerDiskGb: wish.containerDiskGb || (template?.containerDiskGb ?? POD_DEFAULTS.containerDiskGb),
     volumeGb: wish.volumeGb ?? template?.volumeGb ?? POD_DEFAULTS.volumeGb,
@@ -86,6 +86,11 @@ export function podSettings(wish: PodWish, template: Template | undefined, accou
   };
   checkPod(settings);
   return settings;
+}
+
+/** What another account's public template adds to a pod's environment: it reaches the pod and is shown to nobody. */
+export function unshownEnv(template: Template | undefined, accountId: string): Record<string, string> {
+  return template === undefined || template.accountId === accountId ? {} : template.env;
 }
 
 /** Fails with INVALID_REQUEST, naming the field, at the first fault. */

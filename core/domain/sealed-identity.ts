@@ -30,6 +30,11 @@ export function podEnvIdentity(podId: string): string {
   return `pod/${podId}/env`;
 }
 
+/** What a public template of another account brought into the environment of a pod. */
+export function podTemplateEnvIdentity(podId: string): string {
+  return `pod/${podId}/template_env`;
+}
+
 /** The webhook of a job. */
 export function webhookIdentity(endpointId: string, jobId: string): string {
   return `job/${endpointId}/${jobId}/webhook`;

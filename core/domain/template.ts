@@ -25,6 +25,8 @@ export interface TemplateSettings {
 export interface Template extends TemplateSettings {
   id: string;
   accountId: string;
+  /** Raised by every change of what is run of it, from 1. */
+  version: number;
   createdAt: Date;
 }
 

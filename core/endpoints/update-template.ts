@@ -15,7 +15,7 @@ export async function updateTemplate(
 ): Promise<Template> {
   const updated = await templates.update(id, actor, Object.keys(change).map(snake), (current) => {
     checkFixed<TemplateSettings>(current, change, ['category', 'serverless']);
-    const { id: _id, accountId: _accountId, createdAt: _createdAt, ...settings } = { ...current, ...change };
+    const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, ...settings } = { ...current, ...change };
     checkTemplate(settings);
     return { settings, replacesWorkers: templateReplacesWorkers(current, settings) };
   });

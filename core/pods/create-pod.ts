@@ -1,6 +1,6 @@
 /** Places and starts a pod. */
 import type { Actor } from '../domain/access.ts';
-import { placePod, podSettings } from '../domain/pod.ts';
+import { placePod, podSettings, unshownEnv } from '../domain/pod.ts';
 import type { PodWish } from '../domain/pod.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { PodView } from '../store/pod-view-store.ts';
@@ -19,7 +19,8 @@ export async function createPod(context: PodContext, actor: Actor, wish: PodWish
   const template = wish.templateId === '' ? undefined : await templates.usable(wish.templateId, accountId);
   if (wish.templateId !== '' && !template) throw unknownTemplate(wish.templateId);
   const settings = podSettings(wish, template, accountId);
-  const made = await pods.create(random.id(ID_LENGTH), actor, settings, fields, (machines, places) => placePod(settings, machines, places));
+  const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
+  const made = await pods.create(fresh, actor, settings, fields, (machines, places) => placePod(settings, machines, places));
   onDesired([made.machineId]);
   return getPod(context, accountId, made.id, []);
 }

@@ -6,15 +6,17 @@ import type { Template, TemplateSettings } from '../domain/template.ts';
 import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 
-/** A template for an account; which credentials its images need is its owner's business. */
-export function templateToMessage({ accountId, createdAt, registryAuthId, ...rest }: Template, readerId: string): TemplateMessage {
-  return { ...rest, registryAuthId: accountId === readerId ? registryAuthId ?? '' : '', createTime: createdAt };
+/** A template for an account. Of other accounts' environments only the names are shown, and of their registry credentials nothing. */
+export function templateToMessage({ accountId, createdAt, registryAuthId, env, ...rest }: Template, readerId: string): TemplateMessage {
+  const own = accountId === readerId;
+  const names = (): Record<string, string> => Object.fromEntries(Object.keys(env).map((name) => [name, '']));
+  return { ...rest, env: own ? env : names(), registryAuthId: own ? registryAuthId ?? '' : '', createTime: createdAt };
 }
 
 /** A creation with the defaults written at each field. */
 export function templateFromMessage(template: TemplateMessage | undefined): TemplateSettings {
   if (!template) throw invalid('template is required');
-  const { id: _id, createTime: _createTime, registryAuthId, ...rest } = template;
+  const { id: _id, createTime: _createTime, version: _version, registryAuthId, ...rest } = template;
   return {
     ...rest,
     containerDiskGb: rest.containerDiskGb || TEMPLATE_DEFAULTS.containerDiskGb,

@@ -11,6 +11,7 @@ import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
+import { giveTemplate } from './given-template-store.ts';
 import { readPage } from './page.ts';
 import type { Page, PageWish } from './page.ts';
 import { TEMPLATE_BYTES, holdTemplate } from './template-store.ts';
@@ -52,6 +53,7 @@ export class EndpointStore {
         .onConflictDoNothing({ target }).returning();
       if (!row) return undefined;
       await tx.insert(endpointCounter).values({ endpointId: row.id });
+      await giveTemplate(tx, actor, row.id, settings.templateId);
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
       return endpointFromRow(this.#sealer, row);
@@ -99,7 +101,8 @@ export class EndpointStore {
       if (String(settings.networkVolumeIds) !== String(current.networkVolumeIds)) {
         checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, actor.accountId, settings.networkVolumeIds));
       }
-      const version = current.version + (replacesWorkers ? 1 : 0);
+      const isNewlyGiven = templateId !== undefined && await giveTemplate(tx, actor, id, templateId);
+      const version = current.version + (replacesWorkers || isNewlyGiven ? 1 : 0);
       const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
       const [row] = await tx.update(endpoint).set({ ...settings, ...this.#sealed(id, settings), ...secret, version }).where(eq(endpoint.id, id)).returning();
       await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });

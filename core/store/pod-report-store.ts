@@ -1,6 +1,6 @@
 /** What agents are told about their pods, and what they observe of them. */
 import type { PodDesired, PodState } from '../domain/pod.ts';
-import { podEnvIdentity } from '../domain/sealed-identity.ts';
+import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
 import { openEnv } from './env-seals.ts';
@@ -88,14 +88,21 @@ export class PodReportStore {
 
   /** How to start these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
-    const rows = await this.#database.sql<(PodSpecRow & EnvColumns)[]>`
+    const rows = await this.#database.sql<(PodSpecRow & EnvColumns & { templateEnvSealed: Buffer | null })[]>`
       SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
         p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, p.env_sealed AS "envSealed",
+        p.template_env_sealed AS "templateEnvSealed",
         a.public_key AS "publicKey", a.number AS "accountNumber",
         p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
         p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
       WHERE p.id = ANY(${[...podIds]})`;
-    return rows.map(({ envSealed, ...row }) => ({ ...row, env: openEnv(this.#sealer, { env: row.env, envSealed }, podEnvIdentity(row.id)) }));
+    return rows.map(({ env, envSealed, templateEnvSealed, ...row }) => ({
+      ...row,
+      env: {
+        ...openEnv(this.#sealer, { env: {}, envSealed: templateEnvSealed }, podTemplateEnvIdentity(row.id)),
+        ...openEnv(this.#sealer, { env, envSealed }, podEnvIdentity(row.id)),
+      },
+    }));
   }
 }

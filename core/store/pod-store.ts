@@ -6,7 +6,7 @@ import { invalid } from '../domain/endpoint.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';
-import { podEnvIdentity } from '../domain/sealed-identity.ts';
+import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
@@ -29,6 +29,13 @@ export interface PodChange {
   emptyDisk?: boolean;
 }
 
+/** What a new pod needs besides its settings. */
+export interface NewPod {
+  id: string;
+  /** Environment under its own that is shown to nobody. */
+  templateEnv: Readonly<Record<string, string>>;
+}
+
 type Transaction = Pick<Database['db'], 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
 
 /** See the file's first line. */
@@ -48,7 +55,7 @@ export class PodStore {
    * has one. INVALID_REQUEST: registry credentials or volume are not in the account.
    */
   async create(
-    id: string, actor: Actor, settings: PodSettings, fields: readonly string[],
+    { id, templateEnv }: NewPod, actor: Actor, settings: PodSettings, fields: readonly string[],
     choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[]) => PlacementPlace,
   ): Promise<Pod> {
     return this.#database.db.transaction(async (tx) => {
@@ -57,7 +64,8 @@ export class PodStore {
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await this.#machines.placementView(statementOf(tx), '');
       const placed = placeOf(machines, choose(machines, dataCenterIds));
-      const [row] = await tx.insert(pod).values({ ...settings, ...this.#sealed(id, settings), ...placed, id, accountId }).returning();
+      const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
+      const [row] = await tx.insert(pod).values({ ...settings, ...this.#sealed(id, settings), templateEnvSealed, ...placed, id, accountId }).returning();
       await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
       return podFromRow(this.#sealer, row!);
     });
@@ -112,7 +120,7 @@ export class PodStore {
 }
 
 /** A stored pod. */
-export function podFromRow(sealer: Sealer, { envSealed, ...row }: typeof pod.$inferSelect): Pod {
+export function podFromRow(sealer: Sealer, { envSealed, templateEnvSealed: _unshown, ...row }: typeof pod.$inferSelect): Pod {
   return {
     ...row,
     env: openEnv(sealer, { env: row.env, envSealed }, podEnvIdentity(row.id)),

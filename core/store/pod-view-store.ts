@@ -2,6 +2,7 @@
 import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
+import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { machine } from '../../drizzle/schema/machine.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import { template } from '../../drizzle/schema/template.ts';
@@ -12,6 +13,7 @@ import type { WorkerState } from '../domain/worker.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
 import { envBytes } from './env-seals.ts';
+import { asGiven } from './given-template-store.ts';
 import type { MachineFacts } from './machine-store.ts';
 import { candidates, cut, inOrder } from './page.ts';
 import type { Page, PageWish } from './page.ts';
@@ -104,8 +106,9 @@ export class PodViewStore {
     // Of the endpoint's volumes the one in the data centre of its machine.
     const networkVolumeId = sql<string | null>`(SELECT v.id FROM network_volume v
       WHERE v.id = ANY(${endpoint.networkVolumeIds}) AND v.data_center_id = ANY(${machine.locations}) LIMIT 1)`;
-    const rows = await this.#database.db.select({ worker, endpoint, template, machine, networkVolumeId, cost })
+    const rows = await this.#database.db.select({ worker, endpoint, template, given: givenTemplate, machine, networkVolumeId, cost })
       .from(worker).innerJoin(endpoint, eq(endpoint.id, worker.endpointId)).innerJoin(template, eq(template.id, endpoint.templateId))
+      .leftJoin(givenTemplate, eq(givenTemplate.endpointId, endpoint.id))
       .innerJoin(machine, eq(machine.id, worker.machineId)).where(where);
     return rows.map((row) => ({ ...workerAsPod(row), machine: row.machine, costPerHour: row.cost }));
   }
@@ -120,12 +123,13 @@ function shownWorkers(accountId: string, endpointIds: readonly string[]): SQL | 
 /** How a worker looks as a pod. */
 function workerAsPod(row: {
   worker: typeof worker.$inferSelect; endpoint: typeof endpoint.$inferSelect; template: typeof template.$inferSelect;
+  given: typeof givenTemplate.$inferSelect | null;
   machine: typeof machine.$inferSelect; networkVolumeId: string | null;
 }): Omit<PodView, 'machine' | 'costPerHour'> {
   const { name, gpuIds, locations, allowedCudaVersions, instanceIds, accountId } = row.endpoint;
   const {
     imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-  } = row.template;
+  } = asGiven(row.template, row.given);
   // Which credentials a public template needs is its owner's business.
   const registryAuthId = row.template.accountId === accountId ? row.template.registryAuthId : null;
   const { id, machineId, gpuUuids, instanceId, reason, exitCode, version, createdAt, endedAt } = row.worker;

@@ -1,6 +1,7 @@
 /** Templates. */
 import { and, eq, inArray, ne, or, sql } from 'drizzle-orm';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
+import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
 import { filledFields } from '../domain/endpoint.ts';
@@ -11,6 +12,7 @@ import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
+import { asGiven, tellUsers } from './given-template-store.ts';
 import { readPage } from './page.ts';
 import type { Page, PageWish } from './page.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
@@ -87,14 +89,15 @@ export class TemplateStore {
 
   /** What these endpoints run, by the endpoint's id. */
   async ofEndpoints(endpointIds: readonly string[]): Promise<Map<string, Template>> {
-    const rows = await this.#database.db.select({ endpointId: endpoint.id, template }).from(endpoint)
-      .innerJoin(template, eq(template.id, endpoint.templateId)).where(inArray(endpoint.id, [...endpointIds]));
-    return new Map(rows.map((row) => [row.endpointId, this.#fromRow(row.template)]));
+    const rows = await this.#database.db.select({ endpointId: endpoint.id, template, given: givenTemplate }).from(endpoint)
+      .innerJoin(template, eq(template.id, endpoint.templateId)).leftJoin(givenTemplate, eq(givenTemplate.endpointId, endpoint.id))
+      .where(inArray(endpoint.id, [...endpointIds]));
+    return new Map(rows.map((row) => [row.endpointId, this.#fromRow(asGiven(row.template, row.given))]));
   }
 
   /**
-   * Changes a template under its lock; when `change` says that it replaces workers, the versions of its endpoints rise in the same
-   * transaction. `fields` are those that the caller named. Answers the template and those endpoints; undefined: there is no such template
+   * Changes a template under its lock; when `change` says that it replaces workers, its version rises in the same transaction, and those of
+   * its account's endpoints. `fields` are those that the caller named. Answers the template and those endpoints; undefined: there is no such template
    * in this account. `taken`: the name is. INVALID_REQUEST: its new registry credentials are not in the account.
    */
   async update(
@@ -110,9 +113,12 @@ export class TemplateStore {
       const [other] = await tx.select({ id: template.id }).from(template)
         .where(and(eq(template.accountId, accountId), eq(template.name, settings.name)));
       if (other && other.id !== id) return 'taken';
-      const [row] = await tx.update(template).set({ ...settings, ...this.#sealed(id, settings) }).where(eq(template.id, id)).returning();
+      const version = current.version + (replacesWorkers ? 1 : 0);
+      const [row] = await tx.update(template).set({ ...settings, ...this.#sealed(id, settings), version }).where(eq(template.id, id)).returning();
+      // Endpoints of other accounts go on with what they were given.
       const raised = !replacesWorkers ? [] : await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
-        .where(eq(endpoint.templateId, id)).returning({ id: endpoint.id });
+        .where(and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId))).returning({ id: endpoint.id });
+      if (replacesWorkers) await tellUsers(tx, current, fields);
       await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
       return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };
     }).catch((error: unknown) => {

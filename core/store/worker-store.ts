@@ -157,14 +157,19 @@ export class WorkerStore {
   /** How to start these workers. */
   async specsOf(workerIds: readonly string[]): Promise<WorkerSpecRow[]> {
     const rows = await this.#database.sql<(Omit<WorkerSpecRow, 'env'> & WorkerEnvRow)[]>`
-      SELECT w.id, t.start_command AS "startCommand", t.working_directory AS "workingDirectory", t.image_name AS "imageName", t.entrypoint,
-        t.id AS "templateId", t.env AS "templateEnv", t.env_sealed AS "templateEnvSealed",
+      SELECT w.id, t.id AS "templateId", run.start_command AS "startCommand", run.working_directory AS "workingDirectory",
+        run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
         e.id AS "endpointId", e.env AS "endpointEnv", e.env_sealed AS "endpointEnvSealed",
         w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(e.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id JOIN machine m ON m.id = w.machine_id
+        CROSS JOIN LATERAL (
+          SELECT g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed FROM given_template g WHERE g.endpoint_id = e.id
+          UNION ALL SELECT t.start_command, t.working_directory, t.image_name, t.entrypoint, t.env, t.env_sealed
+          WHERE NOT EXISTS (SELECT FROM given_template g WHERE g.endpoint_id = e.id)
+        ) run
         JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id
       WHERE w.id = ANY(${[...workerIds]})`;
     return rows.map(({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({

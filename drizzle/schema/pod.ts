@@ -19,6 +19,8 @@ export const pod = pgTable('pod', {
   env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
   /** The environment as JSON, sealed. Null: empty. */
   envSealed: bytes('env_sealed'),
+  /** What a public template of another account brought; under `env`, and shown to nobody. Sealed as JSON; null: nothing. */
+  templateEnvSealed: bytes('template_env_sealed'),
   workingDirectory: text('working_directory').notNull().default(''),
   containerDiskGb: integer('container_disk_gb').notNull().default(50),
   volumeGb: integer('volume_gb').notNull().default(20),

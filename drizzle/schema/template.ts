@@ -25,5 +25,7 @@ export const template = pgTable('template', {
   public: boolean('public').notNull().default(false),
   readme: text('readme').notNull().default(''),
   category: text('category').notNull().default('NVIDIA'),
+  /** Raised by every change of what is run of it, from 1. */
+  version: integer('version').notNull().default(1),
   createdAt: instant('created_at').notNull().defaultNow(),
 }, (t) => [unique('template_name_unique').on(t.accountId, t.name)]);

@@ -6,7 +6,7 @@ import { credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredWorker, SessionResponse, Welcome, WorkerLogRequest, WorkerReport,
+  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredPod, DesiredWorker, SessionResponse, Welcome, WorkerLogRequest, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
@@ -57,6 +57,8 @@ export class ScriptedAgent {
   readonly acked: AttemptRef[] = [];
   readonly chunkAcks: ChunkAck[] = [];
   desired: DesiredWorker[] = [];
+  /** What core wants it to have of pods, as of its last message. */
+  desiredPods: DesiredPod[] = [];
   /** Set when the session has ended. */
   ended: Promise<Error | undefined> = Promise.resolve(undefined);
   readonly #options: ScriptedAgentOptions;
@@ -133,7 +135,10 @@ export class ScriptedAgent {
   }
 
   #receive(message: SessionResponse): void {
-    if (message.desired) this.#reconcile(message.desired.workers);
+    if (message.desired) {
+      this.desiredPods = message.desired.pods;
+      this.#reconcile(message.desired.workers);
+    }
     if (this.#options.record !== false) {
       this.stops.push(...message.stops);
       this.acked.push(...message.outcomeAcks);

@@ -28,9 +28,12 @@ export interface AuditEvent {
   time:
     | Date
     | undefined;
-  /** The key that was used; `root` for the operator's. */
+  /**
+   * The key that was used; `root` for the operator's, `another-account` for any of another account: it took a public template of this one
+   * (`UseTemplate`), or changed a public template that endpoints of this one use (`UpdateTemplate`).
+   */
   keyId: string;
-  /** Name of the rpc, for instance `UpdateEndpoint`. */
+  /** Name of the rpc, for instance `UpdateEndpoint`, or `UseTemplate`. */
   action: string;
   /** Id of what was changed. */
   subjectId: string;

@@ -69,7 +69,10 @@ export interface Endpoint {
   id: string;
   /** At most 191 characters. Default: the template's name. */
   name: string;
-  /** The template its workers run. Required, and `serverless`. */
+  /**
+   * The template its workers run. Required, and `serverless`. Of another account's public template the workers run the version that it had when
+   * this field was last set; an update that names it again, with the same value, takes the present version. The account's own is followed.
+   */
   templateId: string;
   /** QB or LB. Fixed after creation. */
   type: EndpointType;
@@ -123,7 +126,7 @@ export interface Endpoint {
    * processors and how much memory it has, workers with a size share them out. Empty: no size; a worker takes one of the machine's slots.
    */
   instanceIds: string[];
-  /** What its workers run, when the request asks for it. Output only. */
+  /** What its workers run, when the request asks for it: of another account's template as it was given, with its `version`. Output only. */
   template?: Template | undefined;
 }
 

@@ -68,7 +68,7 @@ export interface Pod {
   startCommand: string[];
   /** Replaces the image's entry point. Empty: the image's own. */
   entrypoint: string[];
-  /** Environment, over the template's. */
+  /** Environment, over the template's. What another account's public template adds reaches the pod and is not shown here. */
   env: { [key: string]: string };
   /** Working directory of the process executor. Empty: the pod's own directory, which is kept while the pod exists. */
   workingDirectory: string;

@@ -33,7 +33,10 @@ export interface Template {
   startCommand: string[];
   /** Replaces the image's entry point. Empty: the image's own. */
   entrypoint: string[];
-  /** Environment of the workers. */
+  /**
+   * Environment of the workers. Of another account's template the names alone are shown, each with an empty value. The values of a public
+   * template reach the workers and pods of everybody who uses it, and whoever runs code there can read them; they are not listed to them.
+   */
   env: { [key: string]: string };
   /** Working directory of the process executor; every worker gets its own scratch directory in WORKER_DIR. */
   workingDirectory: string;
@@ -49,14 +52,21 @@ export interface Template {
   registryAuthId: string;
   /** Made for endpoints: they take no other template. Default false, for pods only. Fixed after creation. */
   serverless: boolean;
-  /** Visible to all accounts. */
+  /**
+   * Visible to all accounts, who may use it. What an endpoint of another account was given of it stays as it was: changes reach it when its
+   * owner names the template anew.
+   */
   public: boolean;
   /** Markdown for people. */
   readme: string;
   /** NVIDIA, AMD or CPU. */
   category: string;
   /** Output only. */
-  createTime: Date | undefined;
+  createTime:
+    | Date
+    | undefined;
+  /** Raised by every change of what is run of it, from 1. Output only. */
+  version?: number | undefined;
 }
 
 export interface Template_EnvEntry {
@@ -153,6 +163,7 @@ function createBaseTemplate(): Template {
     readme: "",
     category: "",
     createTime: undefined,
+    version: undefined,
   };
 }
 
@@ -208,6 +219,9 @@ export const Template: MessageFns<Template> = {
     }
     if (message.createTime !== undefined) {
       Timestamp.encode(toTimestamp(message.createTime), writer.uint32(138).fork()).join();
+    }
+    if (message.version !== undefined) {
+      writer.uint32(144).int32(message.version);
     }
     return writer;
   },
@@ -364,6 +378,14 @@ export const Template: MessageFns<Template> = {
             message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.version = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -406,6 +428,7 @@ export const Template: MessageFns<Template> = {
     message.readme = object.readme ?? "";
     message.category = object.category ?? "";
     message.createTime = object.createTime ?? undefined;
+    message.version = object.version ?? undefined;
     return message;
   },
 };
@@ -1109,7 +1132,10 @@ export const TemplateServiceService = {
       Buffer.from(ListTemplatesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListTemplatesResponse => ListTemplatesResponse.decode(value),
   },
-  /** Changes the fields named in the mask. A change of what workers run replaces the workers of its endpoints. */
+  /**
+   * Changes the fields named in the mask. A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other
+   * accounts go on with the version that they were given, also when the template is made private; their audit trail names the change.
+   */
   updateTemplate: {
     path: "/slipway.v1.TemplateService/UpdateTemplate" as const,
     requestStream: false as const,
@@ -1142,7 +1168,10 @@ export interface TemplateServiceServer extends UntypedServiceImplementation {
   getTemplate: handleUnaryCall<GetTemplateRequest, GetTemplateResponse>;
   /** Lists all of the account, oldest first. */
   listTemplates: handleUnaryCall<ListTemplatesRequest, ListTemplatesResponse>;
-  /** Changes the fields named in the mask. A change of what workers run replaces the workers of its endpoints. */
+  /**
+   * Changes the fields named in the mask. A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other
+   * accounts go on with the version that they were given, also when the template is made private; their audit trail names the change.
+   */
   updateTemplate: handleUnaryCall<UpdateTemplateRequest, UpdateTemplateResponse>;
   /** Deletes one. FAILED_PRECONDITION while an endpoint uses it. */
   deleteTemplate: handleUnaryCall<DeleteTemplateRequest, DeleteTemplateResponse>;
@@ -1197,7 +1226,10 @@ export interface TemplateServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListTemplatesResponse) => void,
   ): ClientUnaryCall;
-  /** Changes the fields named in the mask. A change of what workers run replaces the workers of its endpoints. */
+  /**
+   * Changes the fields named in the mask. A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other
+   * accounts go on with the version that they were given, also when the template is made private; their audit trail names the change.
+   */
   updateTemplate(
     request: UpdateTemplateRequest,
     callback: (error: ServiceError | null, response: UpdateTemplateResponse) => void,

@@ -1,0 +1,58 @@
+/**
+ * What endpoints run of public templates of other accounts: a copy, taken when the endpoint's owner names the template. Whoever changes his
+ * template changes what his own endpoints run, and nobody else's.
+ */
+import { and, eq, ne, sql } from 'drizzle-orm';
+import { endpoint } from '../../drizzle/schema/endpoint.ts';
+import { givenTemplate } from '../../drizzle/schema/given-template.ts';
+import { template } from '../../drizzle/schema/template.ts';
+import type { Actor } from '../domain/access.ts';
+import { OTHER_ACCOUNT } from '../domain/access.ts';
+import type { Template } from '../domain/template.ts';
+import { recordChange } from './audit-store.ts';
+import type { Database } from './database.ts';
+
+type Transaction = Pick<Database['db'], 'select' | 'insert' | 'delete' | 'selectDistinct'>;
+type TemplateRow = typeof template.$inferSelect;
+type GivenRow = typeof givenTemplate.$inferSelect;
+
+/**
+ * Gives an endpoint a template as it stands: a copy of another account's, which hears of it; of its own none, because it follows that. Call it
+ * in the transaction that names the template, which is held. True: what the endpoint runs changes.
+ */
+export async function giveTemplate(tx: Transaction, actor: Actor, endpointId: string, templateId: string): Promise<boolean> {
+  const [row] = await tx.select().from(template).where(eq(template.id, templateId));
+  if (!row || row.accountId === actor.accountId) {
+    await tx.delete(givenTemplate).where(eq(givenTemplate.endpointId, endpointId));
+    return false;
+  }
+  const [before] = await tx.select({ version: givenTemplate.version, templateId: endpoint.templateId }).from(givenTemplate)
+    .innerJoin(endpoint, eq(endpoint.id, givenTemplate.endpointId)).where(eq(givenTemplate.endpointId, endpointId));
+  if (before?.version === row.version && before.templateId === templateId) return false;
+  const given = { ...programOf(row), version: row.version };
+  await tx.insert(givenTemplate).values({ ...given, endpointId })
+    .onConflictDoUpdate({ target: givenTemplate.endpointId, set: { ...given, givenAt: sql`now()` } });
+  await recordChange(tx, { accountId: row.accountId, keyId: OTHER_ACCOUNT, action: 'UseTemplate', subjectId: templateId, fields: [] });
+  return true;
+}
+
+/** Tells the other accounts that use a template that there is a new version of it. `fields` are those that its owner named. */
+export async function tellUsers(tx: Transaction, { id, accountId }: Pick<TemplateRow, 'id' | 'accountId'>, fields: readonly string[]): Promise<void> {
+  const users = await tx.selectDistinct({ accountId: endpoint.accountId }).from(endpoint)
+    .where(and(eq(endpoint.templateId, id), ne(endpoint.accountId, accountId)));
+  for (const user of users) {
+    await recordChange(tx, { accountId: user.accountId, keyId: OTHER_ACCOUNT, action: 'UpdateTemplate', subjectId: id, fields });
+  }
+}
+
+/** A template as an endpoint runs it. */
+export function asGiven<Row extends TemplateRow | Template>(row: Row, given: GivenRow | null): Row {
+  return given ? { ...row, ...programOf(given), version: given.version } : row;
+}
+
+function programOf(row: TemplateRow | GivenRow) {
+  const {
+    imageName, startCommand, entrypoint, env, envSealed, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
+  } = row;
+  return { imageName, startCommand, entrypoint, env, envSealed, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports };
+}
