@@ -1,12 +1,13 @@
 /** Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of core. */
 import { fastify } from 'fastify';
 import type { FastifyInstance } from 'fastify';
-import type { Socket } from 'node:net';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { CoreError } from '../proto/wire/reason.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
+import { Readiness } from './core-client/readiness.ts';
+import { frontRoutes } from './front/routes.ts';
 import { GraphqlExecutor } from './graphql/executor.ts';
 import { graphqlRoutes } from './graphql/routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
@@ -15,8 +16,10 @@ import type { CheckAccess } from './plugins/access-cache.ts';
 import { AnswerRoom } from './plugins/answer-room.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { BodyWork } from './plugins/body-work.ts';
+import { HEADER_BYTES_MAX, refuseBrokenRequest } from './plugins/broken-request.ts';
 import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
+import { addHttpRules } from './plugins/http-rules.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
 import { logRequests } from './plugins/request-log.ts';
@@ -53,8 +56,10 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   const clock = systemClock;
   const random = systemRandom;
   const core = new CoreClient({ addresses: config.coreAddresses, clock, random, logger });
+  const readiness = new Readiness(config.coreAddresses, clock);
   const app = buildApp(config);
   addRequestState(app);
+  addHttpRules(app);
   logRequests(app, clock, logger);
   readRawBodies(app, { patience: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgetOf(config.bodiesMib), clock });
   const answers = new AnswerRoom({ budget: budgetOf(config.answersMib), idleMs: config.answerIdleMs, clock });
@@ -66,6 +71,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
   const queue: QueueParts = { jobs: core.jobs, answers, bodies, config, clock, random, logger };
+  app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
@@ -85,6 +91,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
       const cut = clock.after(STOP_GRACE_MS, () => app.server.closeAllConnections());
       await app.close();
       cut.cancel();
+      readiness.close();
       await executor.stop();
       await core.stop();
     },
@@ -101,7 +108,11 @@ function buildApp(config: FacadeConfig): FastifyInstance {
     exposeHeadRoutes: false,
     return503OnClosing: false,
     requestTimeout: config.bodyTotalMs + REQUEST_SLACK_MS,
-    http: { headersTimeout: Math.min(HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS) },
+    http: {
+      headersTimeout: Math.min(HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HEADER_BYTES_MAX,
+      // Node refuses such a request without a body (plugins/http-rules.ts).
+      requireHostHeader: false,
+    },
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     clientErrorHandler: refuseBrokenRequest,
@@ -110,14 +121,4 @@ function buildApp(config: FacadeConfig): FastifyInstance {
       return answerError(new CoreError('INVALID_REQUEST', 'The path is not valid.'), request, reply, shapeOf(pathOf(request)));
     },
   });
-}
-
-/** Answers bytes that are no HTTP request, or one that never ended. The codes of spec.md 7 have no 408 and no 431. */
-function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
-  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  const text = late ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
-  const body = JSON.stringify({ error: text, code: 'invalid_request' });
-  const headers = ['content-type: application/json; charset=utf-8', `content-length: ${body.length}`, 'connection: close'];
-  socket.end(['HTTP/1.1 400 Bad Request', ...headers, '', body].join('\r\n'));
 }

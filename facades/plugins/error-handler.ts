@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
+import { HttpRefusal } from './http-refusal.ts';
 import { publicError, SlowBody, toCoreError } from './public-error.ts';
 import type { PublicError } from './public-error.ts';
 import { REST_NAMES, withPublicNames } from './public-names.ts';
@@ -44,6 +45,7 @@ export function handleErrors(app: FastifyInstance, shape: ErrorShape, logger: Lo
 export function answerError(error: CoreError, request: FastifyRequest, reply: FastifyReply, shape: ErrorShape): FastifyReply {
   const shown = publicError(error);
   if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
+  if (error instanceof HttpRefusal) reply.headers(error.headers);
   // A body that never comes, or that its client was not told to send, leaves the connection in the middle of a request.
   const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;
   if (error instanceof SlowBody || unsent) reply.header('connection', 'close');

@@ -1,5 +1,6 @@
 /** Errors of our own edge, and how any error becomes one that a client may see. 5xx texts never leave the house. */
 import { CoreError } from '../../proto/wire/reason.ts';
+import { HttpRefusal } from './http-refusal.ts';
 
 /** A rate or concurrency limit was reached. */
 export class TooManyRequests extends CoreError {
@@ -48,5 +49,5 @@ export function publicError(error: CoreError): PublicError {
   const status = error.httpStatus;
   const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;
   const retryAfterSeconds = error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
-  return { status, code: error.reason.toLowerCase(), text, retryAfterSeconds };
+  return { status, code: error instanceof HttpRefusal ? error.code : error.reason.toLowerCase(), text, retryAfterSeconds };
 }

@@ -10,6 +10,8 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { MemoryBudget, MemoryPlace } from '../../core/runtime/memory-budget.ts';
 import { SlowBody, TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
+import { isPacked, unpack } from './unpack.ts';
+import type { Unpacked } from './unpack.ts';
 
 /** A body, or what is wrong with it. */
 export type RawBody = Buffer | CoreError;
@@ -80,9 +82,10 @@ function response(request: { raw: IncomingMessage }): ServerResponse | undefined
   return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);
 }
 
-/** Infinity: it has a body and does not say how long that is. */
-function announcedBytes({ headers }: IncomingMessage): number {
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+/** Infinity: it has a body and does not say how long that is, or will be when it is unpacked. */
+function announcedBytes(request: IncomingMessage): number {
+  const { headers } = request;
+  return headers['transfer-encoding'] === undefined && !isPacked(request) ? Number(headers['content-length'] ?? 0) : Infinity;
 }
 
 class BodyReader {
@@ -93,6 +96,9 @@ class BodyReader {
   readonly #done: (body: RawBody) => void;
   #pieces: Buffer[] = [];
   #bytes = 0;
+  /** Bytes as they came, which are others where the body is packed. */
+  #sentBytes = 0;
+  #unpacked: Unpacked | undefined;
   #deadlineMs = 0;
   #patienceEnds: Timer | undefined;
   #finished = false;
@@ -109,8 +115,8 @@ class BodyReader {
     const { clock, patience } = this.#parts;
     const announced = announcedBytes(this.#request);
     if (announced > this.#bytesMax && announced !== Infinity) {
-      this.#listen();
-      return this.#refuse();
+      this.#refuseLength();
+      return this.#listen();
     }
     this.#deadlineMs = clock.monotonicMs() + patience.totalMs;
     this.#request.once('close', () => this.#abort());
@@ -133,17 +139,32 @@ class BodyReader {
   }
 
   #listen(): void {
-    this.#request.on('data', (piece: Buffer) => this.#add(piece));
-    this.#request.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
+    this.#request.on('data', (piece: Buffer) => this.#count(piece));
+    // What is refused already is only thrown away.
+    if (this.#finished) return;
+    try {
+      this.#unpacked = unpack(this.#request, (error) => this.#refuse(error));
+    } catch (error) {
+      return this.#refuse(error as CoreError);
+    }
+    this.#unpacked.body.on('data', (piece: Buffer) => this.#add(piece));
+    this.#unpacked.body.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
+  }
+
+  /** Packed bytes too: a body of empty pieces unpacks to nothing for ever. */
+  #count(piece: Buffer): void {
+    this.#sentBytes += piece.length;
+    if (this.#sentBytes > this.#bytesMax + DISCARD_BYTES_MAX) this.#request.destroy();
+    if (this.#finished) return;
+    if (this.#sentBytes > this.#bytesMax) return this.#refuseLength();
+    this.#waitForPiece();
   }
 
   #add(piece: Buffer): void {
     this.#bytes += piece.length;
-    if (this.#bytes > this.#bytesMax + DISCARD_BYTES_MAX) this.#request.destroy();
     if (this.#finished) return;
-    if (this.#bytes > this.#bytesMax) return this.#refuse();
+    if (this.#bytes > this.#bytesMax) return this.#refuseLength();
     this.#pieces.push(piece);
-    this.#waitForPiece();
   }
 
   #waitForPiece(): void {
@@ -154,14 +175,22 @@ class BodyReader {
     this.#patienceEnds = clock.after(Math.max(0, Math.min(idleMs, leftMs)), () => this.#finish(new SlowBody(text)));
   }
 
-  #refuse(): void {
-    this.#finish(new CoreError('PAYLOAD_TOO_LARGE', `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`));
+  #refuseLength(): void {
+    this.#refuse(new CoreError('PAYLOAD_TOO_LARGE', `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`));
+  }
+
+  #refuse(error: CoreError): void {
+    this.#finish(error);
+    this.#unpacked?.stop();
     this.#request.resume();
   }
 
   /** Also runs after every good request, where making an error would cost more than reading the body did. */
   #abort(): void {
-    if (!this.#finished) this.#finish(new CoreError('INVALID_REQUEST', 'The connection ended before the body did.'));
+    // All of it is here; what is packed is still being unpacked.
+    if (this.#finished || this.#request.readableEnded) return;
+    this.#finish(new CoreError('INVALID_REQUEST', 'The connection ended before the body did.'));
+    this.#unpacked?.stop();
   }
 
   #finish(body: RawBody): void {

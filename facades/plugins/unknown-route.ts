@@ -1,15 +1,27 @@
 /**
- * Answers what no route takes, also a known path with another method: 404 with a code, because spec.md 7 knows no 405. The shape follows
- * the surface that the path belongs to.
+ * Answers what no route takes: 405 with the methods where the path is known, else 404. The shape follows the surface that the path belongs to.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { answerError, openaiErrorShape, pathOf, queueErrorShape, restErrorShape } from './error-handler.ts';
 import type { ErrorShape } from './error-handler.ts';
+import { HttpRefusal } from './http-refusal.ts';
 
-/** Adds the answer to an app. */
+/** Methods by the paths that they are for. */
+type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
+
+/** Adds the answer to an app, before its routes. */
 export function handleUnknownRoutes(app: FastifyInstance): void {
-  app.setNotFoundHandler((request, reply) => refuseUnknown(request, reply));
+  const known: KnownPaths = new Map();
+  app.addHook('onRoute', ({ url, method }) => {
+    const path = known.get(url) ?? { form: formOf(url), methods: new Set() };
+    known.set(url, path);
+    for (const one of [method].flat()) path.methods.add(one);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsOf(known, pathOf(request));
+    return methods.length === 0 ? refuseUnknown(request, reply) : refuseMethod(request, reply, methods);
+  });
 }
 
 /** Answers one request that has no route. */
@@ -18,13 +30,37 @@ export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): Fas
   return answerError(new CoreError('NOT_FOUND', explain(request.method, path)), request, reply, shapeOf(path));
 }
 
+function refuseMethod(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): FastifyReply {
+  const path = pathOf(request);
+  const allow = methods.join(', ');
+  const text = `${path.slice(0, 200)} is called with ${methods.join(' or ')}, not with ${request.method}.`;
+  return answerError(new HttpRefusal(text, { status: 405, code: 'method_not_allowed', headers: { allow } }), request, reply, shapeOf(path));
+}
+
+/** As the router takes it: a parameter is one part of a path, a star is all the rest. */
+function formOf(url: string): RegExp {
+  const parts = url.split('/').filter((part) => part !== '').map((part) => {
+    if (part === '*') return '/.*';
+    return part.startsWith(':') ? '/[^/]+' : `/${part.replaceAll(/[^\w-]/g, '\\$&')}`;
+  });
+  return new RegExp(`^${parts.join('')}/?$`);
+}
+
+function methodsOf(known: KnownPaths, path: string): string[] {
+  const plain = path.replaceAll(/\/{2,}/g, '/');
+  return [...new Set([...known.values()].filter(({ form }) => form.test(plain)).flatMap(({ methods }) => [...methods]))].sort();
+}
+
 /** Error shape of the surface that a path belongs to. */
 export function shapeOf(path: string): ErrorShape {
   if (path.startsWith('/v1')) return restErrorShape;
   return /^\/+v2\/+[^/]+\/+openai\//.test(path) ? openaiErrorShape : queueErrorShape;
 }
 
+/** Where REST v2 of the hosted service would be: under the same word as the queue API, whose next part is an endpoint's id. */
+const REST_V2 = /^\/+v2\/+(account|billing|catalog|endpoints|network-volumes|pods|registries|serverless|templates)(\/|$)/;
+
 function explain(method: string, path: string): string {
-  if (/^\/+graphql\/*$/.test(path)) return 'GraphQL is called with POST.';
+  if (REST_V2.test(path)) return 'REST v2 is not served yet. REST v1 has the same resources: see /v1/docs.';
   return `There is no operation ${method} ${path.slice(0, 200)}.`;
 }

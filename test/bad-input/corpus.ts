@@ -3,7 +3,6 @@
  * otherwise. In paths `{endpoint}` and `{job}` are the account's own endpoint and a queued job of it, `{otherEndpoint}` and `{otherJob}`
  * those of another account, `{secondEndpoint}` a second endpoint of the own account.
  */
-import { gzipSync } from 'node:zlib';
 
 /** One wrong request. */
 export interface BadRequest {
@@ -85,7 +84,7 @@ const CONTENT_TYPES = named<[string, string | Uint8Array, Record<string, string>
   ['XML', ['application/xml', '<input/>']],
   ['binary', ['application/octet-stream', Buffer.from([0x80, 0x04, 0x95, 0x00])]],
   ['JSON lines', ['application/x-ndjson', '{"input":{}}\n{"input":{}}\n']],
-  ['compressed', ['application/json', gzipSync('{"input":{}}'), { 'content-encoding': 'gzip' }]],
+  ['said to be compressed, but not', ['application/json', Buffer.from('{"input":{}}'), { 'content-encoding': 'gzip' }]],
 ], ([type, body, headers]) => ({ body, headers: { 'content-type': type, ...headers }, ...invalid('invalid_request') }));
 
 /** `input` that is missing or no object. */
@@ -215,19 +214,23 @@ const IDS = [
 /** Paths and methods that no operation has. */
 const ROUTES = [
   ...named<[string, string]>([
-    ['GET /run', ['GET', RUN]], ['PUT /run', ['PUT', RUN]], ['DELETE /status', ['DELETE', '/v2/{endpoint}/status/{job}']],
-    ['PATCH /status', ['PATCH', '/v2/{endpoint}/status/{job}']], ['GET /cancel', ['GET', '/v2/{endpoint}/cancel/{job}']],
-    ['GET /retry', ['GET', '/v2/{endpoint}/retry/{job}']], ['GET /purge-queue', ['GET', '/v2/{endpoint}/purge-queue']],
-    ['POST /health', ['POST', '/v2/{endpoint}/health']], ['POST /requests', ['POST', '/v2/{endpoint}/requests']],
     ['unknown operation', ['POST', '/v2/{endpoint}/launch']], ['no operation', ['POST', '/v2/{endpoint}']],
     ['operation in capitals', ['POST', '/v2/{endpoint}/RUN']], ['no job id', ['GET', '/v2/{endpoint}/status']],
     ['more after the job id', ['GET', '/v2/{endpoint}/status/{job}/output']], ['dots in the path', ['GET', '/v2/{endpoint}/status/../status/{job}']],
     ['job id of 5,000 characters', ['GET', `/v2/{endpoint}/status/${'a'.repeat(5_000)}`]],
-    ['other version', ['POST', '/v3/{endpoint}/run']], ['root', ['GET', '/']],
+    ['other version', ['POST', '/v3/{endpoint}/run']],
   ], ([method, path]) => ({ method, path, status: 404, code: 'not_found' })),
+  ...named<[string, string]>([
+    ['GET /run', ['GET', RUN]], ['PUT /run', ['PUT', RUN]], ['DELETE /status', ['DELETE', '/v2/{endpoint}/status/{job}']],
+    ['PATCH /status', ['PATCH', '/v2/{endpoint}/status/{job}']], ['GET /cancel', ['GET', '/v2/{endpoint}/cancel/{job}']],
+    ['GET /retry', ['GET', '/v2/{endpoint}/retry/{job}']], ['GET /purge-queue', ['GET', '/v2/{endpoint}/purge-queue']],
+    ['POST /health', ['POST', '/v2/{endpoint}/health']], ['POST /requests', ['POST', '/v2/{endpoint}/requests']],
+    ['POST /', ['POST', '/']],
+  ], ([method, path]) => ({ method, path, status: 405, code: 'method_not_allowed' })),
+  { name: 'path of 20,000 characters', method: 'GET', path: `/v2/{endpoint}/status/${'a/'.repeat(10_000)}`, status: 431, code: 'headers_too_large' },
   ...named<string>([
     ['broken percent sign', '/v2/{endpoint}/status/%zz'], ['cut percent sign', '/v2/{endpoint}/status/a%'],
-    ['percent signs that are no UTF-8', '/v2/{endpoint}/status/%ff%fe'], ['path of 20,000 characters', `/v2/{endpoint}/status/${'a/'.repeat(10_000)}`],
+    ['percent signs that are no UTF-8', '/v2/{endpoint}/status/%ff%fe'],
     ['blank in the path', '/v2/{endpoint}/status/a b'],
   ], (path) => ({ method: 'GET', path, ...invalid('invalid_request') })),
 ];

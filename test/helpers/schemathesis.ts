@@ -10,10 +10,9 @@ const program = process.env.SLIPWAY_TEST_SCHEMATHESIS ?? join(root, '.slipway-te
 const EXAMPLES = 15;
 
 /**
- * Left out: another method is a 404 here because spec.md 7 knows no 405, so there is no `allow` header either; and a body can be right in
- * form and still name a template that does not exist.
+ * Left out: a body can be right in form and still name a template that does not exist.
  */
-const CHECKS_LEFT_OUT = ['unsupported_method', 'allow_header_conformance', 'positive_data_acceptance'];
+const CHECKS_LEFT_OUT = ['positive_data_acceptance'];
 
 /** For tap's `skip` option: false when it is there, else one line that says what to install. */
 export function skipWithoutSchemathesis(): false | string {

@@ -1,0 +1,60 @@
+/** What is there without a key: `/` for people and programs that look around, `/healthz` and `/readyz` for those who watch over processes. */
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+
+/** What it needs. */
+export interface FrontParts {
+  /** Core and its database answer. Must settle in a few seconds. */
+  ready(): Promise<boolean>;
+}
+
+/** What there is, in the order of the page. */
+const LINKS = [
+  { path: '/v1/docs', text: 'REST API: the description as a page, to try it out' },
+  { path: '/v1/openapi.json', text: 'REST API: the description for programs' },
+  { path: '/healthz', text: 'this process lives' },
+  { path: '/readyz', text: 'the service can take requests' },
+];
+/** What takes no plain GET, so there is nothing to follow. */
+const CALLS = [
+  { path: '/v2/{endpoint_id}/run', text: 'submits a job (POST); see README.md for the others' },
+  { path: '/v2/{endpoint_id}/openai/v1', text: 'base URL for OpenAI clients' },
+  { path: '/graphql', text: 'GraphQL (POST)' },
+];
+
+const STYLE = 'body{font:1rem/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code,a{font-family:monospace}';
+const HTML = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Slipway</title><style>${STYLE}</style></head>
+<body>
+<h1>Slipway</h1>
+<p>Serverless GPU endpoints on your own machines.</p>
+<ul>
+${LINKS.map(({ path, text }) => `<li><a href="${path}">${path}</a>: ${text}</li>`).join('\n')}
+${CALLS.map(({ path, text }) => `<li><code>${path}</code>: ${text}</li>`).join('\n')}
+</ul>
+</body>
+</html>
+`;
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+/** Nothing from anywhere, and no other page may frame it. */
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const JSON_TEXT = JSON.stringify({ service: 'slipway', paths: Object.fromEntries([...LINKS, ...CALLS].map(({ path, text }) => [path, text])) });
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Adds the routes. */
+export async function frontRoutes(app: FastifyInstance, { ready }: FrontParts): Promise<void> {
+  app.get('/', async (request, reply) => {
+    reply.header('vary', 'accept').header('x-content-type-options', 'nosniff');
+    if (!request.headers.accept?.includes('text/html')) return reply.header('content-type', JSON_TYPE).send(JSON_TEXT);
+    return reply.header('content-type', 'text/html; charset=utf-8').header('content-security-policy', POLICY)
+      .header('referrer-policy', 'no-referrer').send(HTML);
+  });
+  app.get('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    reply.header('cache-control', 'no-store');
+    if (await ready()) return reply.send({ status: 'ok' });
+    const error = 'Core or its database does not answer; requests would be answered 503.';
+    return reply.code(503).header('retry-after', 1).send({ error, code: 'unavailable' });
+  });
+}

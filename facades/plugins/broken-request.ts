@@ -1,0 +1,39 @@
+/** Answers bytes that are no HTTP request, one that never ended, and headers or a URI beyond all measure: Node hands those over as a socket. */
+import type { Socket } from 'node:net';
+import { publicError } from './public-error.ts';
+import { HttpRefusal } from './http-refusal.ts';
+import { shapeOf } from './unknown-route.ts';
+
+/** Longest headers and URI of a request together, in bytes. */
+export const HEADER_BYTES_MAX = 16 * 1024;
+
+/** A request line, as far as it decides the surface. */
+const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
+const PHRASES: Record<number, string> = { 400: 'Bad Request', 431: 'Request Header Fields Too Large' };
+
+/** What Node tells. */
+export interface BrokenRequest extends Error {
+  code?: string;
+  /** The bytes that could not be read, as a Buffer. */
+  rawPacket?: unknown;
+}
+
+/** Node's `clientError`. */
+export function refuseBrokenRequest(error: BrokenRequest, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  const refusal = refusalOf(error.code);
+  const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';
+  const path = REQUEST_LINE.exec(begin)?.[1] ?? '';
+  const body = JSON.stringify(shapeOf(path)(publicError(refusal)));
+  const headers = ['content-type: application/json; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close'];
+  socket.end([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));
+}
+
+function refusalOf(code: string | undefined): HttpRefusal {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new HttpRefusal(`The URI and the headers may take ${HEADER_BYTES_MAX} bytes together.`, { status: 431, code: 'headers_too_large' });
+  }
+  const late = code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const text = late ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
+  return new HttpRefusal(text, { status: 400, code: 'invalid_request' });
+}

@@ -1,0 +1,30 @@
+/** Refusals of HTTP itself, before any operation: their statuses stand beside those of the contract's reasons. */
+import { CoreError } from '../../proto/wire/reason.ts';
+
+/** What a refusal says. */
+export interface HttpRefusalOptions {
+  /** HTTP status, 4xx. */
+  status: number;
+  /** Lower-case word for programs. */
+  code: string;
+  /** What the client should do instead, as HTTP says it: `allow`, `accept-encoding`, `connection`. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** See the file's first line. */
+export class HttpRefusal extends CoreError {
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #status: number;
+
+  constructor(message: string, { status, code, headers = {} }: HttpRefusalOptions) {
+    super('INVALID_REQUEST', message);
+    this.#status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+
+  override get httpStatus(): number {
+    return this.#status;
+  }
+}

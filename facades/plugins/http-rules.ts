@@ -1,0 +1,37 @@
+/** What HTTP asks of every request and Node would answer without a body, or not at all: one Host, no expectation but 100-continue. */
+import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HttpRefusal } from './http-refusal.ts';
+
+/** Nothing after such a request can be trusted. */
+const CLOSE = { connection: 'close' };
+
+/** Adds the rules to an app, which must be built with `requireHostHeader: false`. */
+export function addHttpRules(app: FastifyInstance): void {
+  const expecting = new WeakSet<IncomingMessage>();
+  app.server.on('checkExpectation', (request: IncomingMessage, reply: ServerResponse) => {
+    expecting.add(request);
+    app.routing(request, reply);
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { raw } = request;
+    const hosts = countHosts(raw.rawHeaders);
+    if (hosts > 1) return done(badHost('The request names its host more than once.'));
+    if (hosts === 0 && raw.httpVersion === '1.1') return done(badHost('The request has no Host header.'));
+    if (raw.headers.expect !== undefined && expecting.has(raw)) {
+      return done(new HttpRefusal('Only "Expect: 100-continue" is understood.', { status: 417, code: 'expectation_failed', headers: CLOSE }));
+    }
+    done();
+  });
+}
+
+function badHost(text: string): HttpRefusal {
+  return new HttpRefusal(text, { status: 400, code: 'invalid_request', headers: CLOSE });
+}
+
+/** Node's own list keeps the first only. Names and values take turns. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') count += 1;
+  return count;
+}
