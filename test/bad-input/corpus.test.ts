@@ -122,11 +122,10 @@ const WIRE: [name: string, request: { pieces: (string | Uint8Array)[]; pauseMs?:
   ['no HTTP', { pieces: ['hello\r\n\r\n'] }, 400, 'invalid_request'],
   ['TLS on a plain port', { pieces: [Buffer.from('16030100a5010000a10303', 'hex')] }, 400, 'invalid_request'],
   ['unknown method', { pieces: ['BREW /v2/x/run HTTP/1.1\r\nhost: slipway\r\n\r\n'] }, 400, 'invalid_request'],
-  // Node itself answers this one, without a body.
-  ['no host', { pieces: ['GET /v2/x/health HTTP/1.1\r\n\r\n'] }, 400, undefined],
+  ['no host', { pieces: ['GET /v2/x/health HTTP/1.1\r\n\r\n'] }, 400, 'invalid_request'],
   ['two lengths', { pieces: [head('/v2/{endpoint}/run', ['content-length: 12', 'content-length: 13']), '{"input":{}}'] }, 400, 'invalid_request'],
   ['blank before the colon', { pieces: ['GET / HTTP/1.1\r\nhost : slipway\r\n\r\n'] }, 400, 'invalid_request'],
-  ['10,000 headers', { pieces: [`GET / HTTP/1.1\r\nhost: slipway\r\n${'a: b\r\n'.repeat(10_000)}\r\n`] }, 400, 'invalid_request'],
+  ['10,000 headers', { pieces: [`GET / HTTP/1.1\r\nhost: slipway\r\n${'a: b\r\n'.repeat(10_000)}\r\n`] }, 431, 'headers_too_large'],
   ['unknown HTTP version', { pieces: ['GET / HTTP/9.9\r\nhost: slipway\r\n\r\n'] }, 400, 'invalid_request'],
 ];
 

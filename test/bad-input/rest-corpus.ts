@@ -212,17 +212,19 @@ const FORMS_OF_IDS = named<string>([
 ], (id) => ({ method: 'GET', path: `/v1/pods/${id}`, ...gone('not_found') }));
 
 const ROUTES = named<[string, string]>([
+  ['POST /containerregistryauth/{id}/update', ['POST', '/v1/containerregistryauth/{auth}/update']],
+  ['POST /pods/{id}/explode', ['POST', '/v1/pods/{pod}/explode']], ['GET /billing', ['GET', '/v1/billing']],
+  ['GET /billing/templates', ['GET', '/v1/billing/templates']], ['another version', ['GET', '/v1.1/endpoints']],
+  ['group in capitals', ['GET', '/v1/Endpoints']], ['no group', ['GET', '/v1']],
+], ([method, path]) => ({ method, path, body: method === 'POST' ? '{}' : '', ...gone('not_found') }));
+
+const METHODS = named<[string, string]>([
   ['PUT /endpoints/{id}', ['PUT', '/v1/endpoints/{endpoint}']], ['DELETE /endpoints', ['DELETE', '/v1/endpoints']],
   ['POST /endpoints/{id}', ['POST', '/v1/endpoints/{endpoint}']],
   ['PATCH /containerregistryauth/{id}', ['PATCH', '/v1/containerregistryauth/{auth}']],
-  ['POST /containerregistryauth/{id}/update', ['POST', '/v1/containerregistryauth/{auth}/update']],
-  ['GET /pods/{id}/start', ['GET', '/v1/pods/{pod}/start']], ['POST /pods/{id}/explode', ['POST', '/v1/pods/{pod}/explode']],
-  ['POST /billing/pods', ['POST', '/v1/billing/pods']], ['GET /billing', ['GET', '/v1/billing']],
-  ['GET /billing/templates', ['GET', '/v1/billing/templates']],
+  ['GET /pods/{id}/start', ['GET', '/v1/pods/{pod}/start']], ['POST /billing/pods', ['POST', '/v1/billing/pods']],
   ['DELETE /docs', ['DELETE', '/v1/docs']], ['POST /openapi.json', ['POST', '/v1/openapi.json']],
-  ['another version', ['GET', '/v1.1/endpoints']],
-  ['group in capitals', ['GET', '/v1/Endpoints']], ['no group', ['GET', '/v1']],
-], ([method, path]) => ({ method, path, body: method === 'POST' ? '{}' : '', ...gone('not_found') }));
+], ([method, path]) => ({ method, path, body: method === 'POST' ? '{}' : '', status: 405, code: 'method_not_allowed' }));
 
 const QUERIES = named<string>([
   ['include a number', 'endpoints?includeTemplate=1'], ['include yes', 'endpoints?includeWorkers=yes'],
@@ -263,6 +265,6 @@ const SIZES = named<[string, string, number]>([
 /** All of them. */
 export const REST_CORPUS: BadRequest[] = [
   ...GRAMMAR, ...CONTENT_TYPES, ...TEMPLATES, ...ENDPOINTS, ...VOLUMES, ...AUTHS, ...PODS, ...CONFLICTS, ...IDS, ...FORMS_OF_IDS,
-    ...ROUTES, ...QUERIES,
+    ...ROUTES, ...METHODS, ...QUERIES,
   ...KEYS, ...KEYS_OF_DELETE, ...SIZES,
 ];
