@@ -15,8 +15,12 @@ const PYTHON_IMPORT = /^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*
 
 /** Absolute paths, the handler's first. Missing files are left out; the handler itself is always named. */
 export function handlerFiles(handler: string): string[] {
-  const root = dirname(handler);
-  const found = new Set([handler]);
+  return moduleFiles(handler, dirname(handler));
+}
+
+/** The same for any program and what it imports below `root`. */
+export function moduleFiles(program: string, root: string): string[] {
+  const found = new Set([program]);
   for (const file of found) {
     if (found.size >= FILES_MAX) break;
     const text = read(file);

@@ -4,10 +4,11 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
+import { namedFiles, toolsFor } from './test-needs.ts';
 import { makeTestPythons } from './test-pythons.ts';
 import { TestResultReader } from './test-results.ts';
 import type { TestResults } from './test-results.ts';
@@ -46,8 +47,8 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Runs tap; resolves with its exit code once all of its output has been handed to `onOutput`. */
-function tap(args: readonly string[], onOutput?: (text: string) => void): Promise<number> {
+/** Runs tap; resolves with its exit code, or the signal that ended it, once all of its output has been handed to `onOutput`. */
+function tap(args: readonly string[], onOutput?: (text: string) => void): Promise<number | NodeJS.Signals> {
   if (stopping.signal.aborted) return Promise.resolve(1);
   const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', process.execPath, tapProgram, ...args], {
     cwd: root, detached: true, stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit', 'pipe'],
@@ -58,7 +59,7 @@ function tap(args: readonly string[], onOutput?: (text: string) => void): Promis
   child.stdout?.setEncoding('utf8').on('data', (text: string) => onOutput?.(text));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => resolve(code ?? 1));
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 1));
   });
 }
 
@@ -71,20 +72,30 @@ async function buildTap(): Promise<void> {
 }
 
 /** On a terminal tap's own reporter shows the run; elsewhere a line for each file and the details of each failure. */
-async function runTap(args: readonly string[]): Promise<{ code: number; results: TestResults }> {
+async function runTap(args: readonly string[]): Promise<{ code: number | NodeJS.Signals; results: TestResults; files: number }> {
   if (process.stdout.isTTY) {
     rmSync(outputFile, { force: true });
     const code = await tap(['run', '--reporter=base', `--output-file=${outputFile}`, ...args]);
     const reader = new TestResultReader();
     reader.write(existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '');
-    return { code, results: reader.end() };
+    return { code, results: reader.end(), files: reader.files };
   }
   const reader = new TestResultReader({
     onFile: (name, ok, timeMs) => say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`),
     onFailure: (name, details) => say(`FAILED ${name}\n${details.replaceAll(/^/gm, '         ')}`),
   });
   const code = await tap(['run', '--reporter=tap', ...args], (text) => reader.write(text));
-  return { code, results: reader.end() };
+  return { code, results: reader.end(), files: reader.files };
+}
+
+function skip(what: string, { message }: Error): void {
+  if (!stopping.signal.aborted) say(`Tests with ${what} will be skipped. ${message}`);
+}
+
+function interruption(args: readonly string[], files: number, how: string): string {
+  const all = namedFiles(root, args) ?? (args.length === 0 ? globSync('test/**/*.test.ts', { cwd: root }) : undefined);
+  const left = all === undefined ? `${files} test files had ended, the others had not` : `${all.length - files} of ${all.length} test files had not ended`;
+  return `The run was interrupted${how}: ${left}. Its numbers say nothing.`;
 }
 
 async function main(): Promise<number> {
@@ -94,12 +105,18 @@ async function main(): Promise<number> {
   rmSync(summaryFile, { force: true });
   await buildTap();
   const seams = { report: say, signal: stopping.signal, clock: systemClock };
-  await makeTestPythons(root, seams).catch((error: Error) => say(`Tests with Python workers will be skipped. ${error.message}`));
-  await makeGrpcurl(root, seams).catch((error: Error) => say(`Tests with grpcurl will be skipped. ${error.message}`));
-  const { code, results: { passed, failed, skipped } } = await runTap(args);
+  const tools = toolsFor(root, args);
+  await makeTestPythons(root, seams, (name) => tools.has(name)).catch((error: Error) => skip('Python workers', error));
+  if (tools.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
+  const { code, results, files } = await runTap(args);
+  const { passed, failed, skipped } = results;
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length }));
   for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);
   say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
+  if (stopping.signal.aborted || typeof code === 'string') {
+    say(interruption(args, files, typeof code === 'string' && !stopping.signal.aborted ? ` (tap ended by ${code})` : ''));
+    return 1;
+  }
   return code !== 0 || failed > 0 || (noSkips && skipped.length > 0) ? 1 : 0;
 }
 

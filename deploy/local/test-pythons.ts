@@ -14,9 +14,10 @@ const REQUIREMENTS = {
   schemathesis: ['schemathesis==4.32.5', 'hypothesis==6.170.15'],
 };
 
-/** Makes all. Throws UsageError with what to install where Python or venv is missing. */
-export async function makeTestPythons(root: string, seams: VenvSeams): Promise<void> {
+/** Makes all that are wanted. Throws UsageError with what to install where Python or venv is missing. */
+export async function makeTestPythons(root: string, seams: VenvSeams, isWanted: (name: keyof typeof REQUIREMENTS) => boolean = () => true): Promise<void> {
   for (const [name, more] of Object.entries(REQUIREMENTS)) {
+    if (!isWanted(name as keyof typeof REQUIREMENTS)) continue;
     await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
   }
 }

@@ -29,6 +29,8 @@ export class TestResultReader {
   readonly results: TestResults = { passed: 0, failed: 0, skipped: [] };
   readonly #parser: Parser;
   readonly #events: TestEvents;
+  /** Test files that ended. */
+  files = 0;
   #ok = false;
 
   constructor(events: TestEvents = {}) {
@@ -65,6 +67,7 @@ export class TestResultReader {
       // A failed sum without a failed part is a failure of its own, for instance a process that crashed or timed out.
       const isSum = before !== undefined && this.#seen > before.seen && (result.ok || this.results.failed > before.failed);
       if (!isSum) this.#add(path === '' ? result.name : `${path} > ${result.name}`, result);
+      if (path === '') this.files += 1;
       if (path === '') this.#events.onFile?.(result.name, result.ok, result.time ?? 0);
     });
   }

@@ -61,20 +61,32 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
     writeFileSync(tap, `import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('./run.cjs');\n`);
     writeFileSync(tap.replace('.mjs', '.cjs'), TAP);
-    const needed = ['run-tests', 'test-pythons', 'test-results', 'python-venv', 'options'].map((name) => `deploy/local/${name}.ts`);
+    const names = [
+      'run-tests', 'run-program', 'test-grpcurl', 'test-needs', 'handler-files', 'test-pythons', 'test-results', 'python-venv', 'options',
+    ];
+    const needed = names.map((name) => `deploy/local/${name}.ts`);
+    mkdirSync(path('test'));
+    for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), '');
     for (const file of [...needed, 'core/runtime/clock.ts']) copyFileSync(join(root, file), path(file));
     const built = path('node_modules/@tapjs/test/test-built/dist/esm/index.js');
     mkdirSync(dirname(built), { recursive: true });
     writeFileSync(built, '');
     // Without a Python it makes none.
-    const runner = spawn(process.execPath, [path('deploy/local/run-tests.ts')], { cwd: folder, env: { PATH: path('bin') }, stdio: 'ignore' });
+    const runner = spawn(process.execPath, [path('deploy/local/run-tests.ts')], {
+      cwd: folder, env: { PATH: path('bin') }, stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let said = '';
+    runner.stdout!.on('data', (part: Buffer) => { said += part.toString(); });
     const ended = once(runner, 'exit');
     const pids = await waitFor('tap and its test', () =>
       existsSync(path('pids')) && JSON.parse(readFileSync(path('pids'), 'utf8')) as number[]);
     const left = (): ProcessEntry[] => processTable().filter(({ pid }) => pids.includes(pid));
     t.teardown(() => { for (const { pid } of left()) process.kill(pid, 'SIGKILL'); });
     runner.kill(signal);
-    await ended;
+    const [code] = await ended as [number | null];
     await waitFor('both to end', () => left().length === 0, 10_000);
+    if (signal === 'SIGKILL') return;
+    t.equal(code, 1);
+    t.match(said, /^The run was interrupted: 2 of 2 test files had not ended\. Its numbers say nothing\.$/m);
   });
 }
