@@ -4,6 +4,7 @@ import type { Sealer } from '../runtime/seal.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
 import type { MachineStore } from '../store/machine-store.ts';
 import type { TemplateStore } from '../store/template-store.ts';
+import type { VolumeStore } from '../store/volume-store.ts';
 import type { WorkerStore } from '../store/worker-store.ts';
 
 /** See the file's first line. */
@@ -12,6 +13,7 @@ export interface EndpointContext {
   templates: TemplateStore;
   machines: MachineStore;
   workers: WorkerStore;
+  volumes: VolumeStore;
   sealer: Sealer;
   random: Random;
   /** Deletes all jobs of an endpoint. */

@@ -3,10 +3,12 @@ import { DomainError } from '../domain/errors.ts';
 import type { Template } from '../domain/template.ts';
 import type { EndpointContext } from './context.ts';
 
-/** TEMPLATE_NOT_FOUND: neither in this account nor public. */
-export async function getTemplate({ templates }: Pick<EndpointContext, 'templates'>, accountId: string, id: string): Promise<Template> {
+/** `only`: the endpoints whose templates a restricted key may see; empty = all. TEMPLATE_NOT_FOUND: neither in this account nor public. */
+export async function getTemplate(
+  { templates }: Pick<EndpointContext, 'templates'>, accountId: string, id: string, only: readonly string[],
+): Promise<Template> {
   const found = await templates.usable(id, accountId);
-  if (!found) throw templateNotFound(id);
+  if (!found || (only.length > 0 && !(await templates.isUsedBy(id, accountId, only)))) throw templateNotFound(id);
   return found;
 }
 

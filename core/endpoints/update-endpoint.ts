@@ -1,7 +1,7 @@
 /** Changes some fields of an endpoint and nothing else. */
 import { endpointNotFound } from '../domain/access.ts';
 import type { Actor } from '../domain/access.ts';
-import { checkEndpoint, checkServerless, replacesWorkers, snake } from '../domain/endpoint.ts';
+import { checkEndpoint, checkServerless, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { unknownTemplate } from '../domain/template.ts';
@@ -17,8 +17,11 @@ export interface EndpointChange {
 }
 
 /** Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of range, or fixed. */
-export async function updateEndpoint(context: EndpointContext, actor: Actor, id: string, change: EndpointChange): Promise<Endpoint> {
+export async function updateEndpoint(
+  context: EndpointContext, actor: Actor, id: string, change: EndpointChange, only: readonly string[],
+): Promise<Endpoint> {
   const { endpoints, onChanged } = context;
+  await checkWithin(context, actor, change.settings, only);
   const templateId = await newTemplate(context, actor, id, change.settings.templateId);
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
   const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];
@@ -31,6 +34,18 @@ export async function updateEndpoint(context: EndpointContext, actor: Actor, id:
   if (!updated) throw endpointNotFound(id);
   onChanged([id]);
   return updated;
+}
+
+/** A key for some endpoints gives them no template and no volume that it may not see. */
+async function checkWithin(
+  { templates, volumes }: EndpointContext, { accountId }: Actor, { templateId, networkVolumeIds = [] }: EndpointChange['settings'], only: readonly string[],
+): Promise<void> {
+  if (only.length === 0) return;
+  if (templateId !== undefined && !(await templates.isUsedBy(templateId, accountId, only))) throw unknownTemplate(templateId);
+  for (const volumeId of networkVolumeIds) {
+    const shown = JSON.stringify(volumeId.slice(0, 64));
+    if (!(await volumes.get(volumeId, accountId, only))) throw invalid(`network_volume_ids: there is no network volume ${shown} for this key`);
+  }
 }
 
 /** The template that is to replace another. Undefined: none is; the present one may stay also when its owner shares it no more. */

@@ -40,7 +40,7 @@ export function endpointHandlers(access: Access, context: EndpointContext, lists
       if (!endpoint) throw invalid('endpoint is required');
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
       const change = changeFromMessage(endpoint, updateMask ?? []);
-      return { endpoint: endpointToMessage(await updateEndpoint(context, actor, endpoint.id, change)) };
+      return { endpoint: endpointToMessage(await updateEndpoint(context, actor, endpoint.id, change, actor.caller.endpointIds)) };
     }),
     restartEndpoint: unary(logger, async ({ id }, apiKey) => {
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });

@@ -22,8 +22,8 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       return { template: templateToMessage(await createTemplate(context, actor, templateFromMessage(template)), actor.accountId) };
     }),
     getTemplate: unary(logger, async ({ id }, apiKey) => {
-      const { accountId } = await ownAccount(access, apiKey, false);
-      return { template: templateToMessage(await getTemplate(context, accountId, id), accountId) };
+      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      return { template: templateToMessage(await getTemplate(context, accountId, id, caller.endpointIds), accountId) };
     }),
     listTemplates: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);

@@ -81,9 +81,9 @@ export class ApiKeyStore {
    * these endpoints; empty = all.
    */
   async list(accountId: string, only: readonly string[], wish: PageWish): Promise<Page<ApiKey>> {
-    const some = and(sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only]));
     const whose = accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId);
-    const where = and(whose, only.length === 0 ? undefined : some);
+    const some = only.length > 0 ? [sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only])] : [];
+    const where = and(whose, ...some);
     const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;
     return readPage(this.#database, { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where }, wish, async (ids) => (
       (await this.#database.db.select().from(apiKey).where(inArray(apiKey.id, ids))).map(keyFromRow)

@@ -20,6 +20,7 @@ export async function sealPlainRows(sql: Sql, sealer: Sealer, signal: AbortSigna
   for (const [table, identityOf] of ENVS) {
     for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count) count = await sealEnvs(sql, sealer, table, identityOf);
   }
+  for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count) count = await sealGivenEnvs(sql, sealer);
   sealed += await sealWebhooks(sql, sealer, signal);
   if (!signal.aborted) await sql`UPDATE installation SET plain_sealed_at = now()`;
   return sealed;
@@ -31,6 +32,20 @@ async function sealEnvs(sql: Sql, sealer: Sealer, table: string, identityOf: (id
       SELECT id, env FROM ${sql(table)} WHERE env <> '{}' ORDER BY id LIMIT ${BATCH} FOR UPDATE`;
     for (const { id, env } of rows) {
       await tx`UPDATE ${sql(table)} SET env = '{}', env_sealed = ${sealEnv(sealer, env, identityOf(id)).envSealed} WHERE id = ${id}`;
+    }
+    return rows.length;
+  });
+}
+
+/** What endpoints were given of templates is sealed for the template, as it is there. */
+async function sealGivenEnvs(sql: Sql, sealer: Sealer): Promise<number> {
+  return await sql.begin(async (tx) => {
+    const rows = await tx<{ id: string; template_id: string; env: Record<string, string> }[]>`
+      SELECT g.endpoint_id AS id, e.template_id, g.env FROM given_template g JOIN endpoint e ON e.id = g.endpoint_id
+      WHERE g.env <> '{}' ORDER BY g.endpoint_id LIMIT ${BATCH} FOR UPDATE OF g`;
+    for (const { id, template_id: templateId, env } of rows) {
+      const { envSealed } = sealEnv(sealer, env, templateEnvIdentity(templateId));
+      await tx`UPDATE given_template SET env = '{}', env_sealed = ${envSealed} WHERE endpoint_id = ${id}`;
     }
     return rows.length;
   });

@@ -60,6 +60,13 @@ export class TemplateStore {
     });
   }
 
+  /** One of these endpoints of the account uses a template. */
+  async isUsedBy(id: string, accountId: string, endpointIds: readonly string[]): Promise<boolean> {
+    const users = await this.#database.db.select({ id: endpoint.id }).from(endpoint)
+      .where(and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId), inArray(endpoint.id, [...endpointIds]))).limit(1);
+    return users.length > 0;
+  }
+
   /** A template that the account may use: its own, or a public one. */
   async usable(id: string, accountId: string): Promise<Template | undefined> {
     const [row] = await this.#database.db.select().from(template).where(usableBy(id, accountId));

@@ -16,5 +16,6 @@ export async function listUsage(
   const now = clock.nowMs();
   const query = { ...wish, startMs: wish.startMs ?? now - USAGE_SPAN_MS, endMs: wish.endMs ?? now, visibleEndpointIds: only };
   checkUsageQuery(query);
+  if (only.length > 0 && query.kind !== 'WORKER') return [];
   return usage.list(accountId, query);
 }

@@ -4,7 +4,7 @@ import { openaiErrorShape, queueErrorShape, restErrorShape } from '../../../faca
 import { shapeOf } from '../../../facades/plugins/unknown-route.ts';
 
 t.test('by surface', async (t) => {
-  t.equal(shapeOf('/v1/pods'), restErrorShape);
+  for (const path of ['/v1', '/v1/pods', '//v1//pods']) t.equal(shapeOf(path), restErrorShape, path);
   t.equal(shapeOf('/v2/e/openai/v1/models'), openaiErrorShape);
   t.equal(shapeOf('//v2//e//openai/v1/models'), openaiErrorShape);
   for (const path of ['/', '/v2/e/run', '/graphql', '/v2/e/openaix']) t.equal(shapeOf(path), queueErrorShape, path);

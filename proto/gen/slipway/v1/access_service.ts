@@ -100,7 +100,12 @@ export interface Key {
   name: string;
   /** What it may do. */
   scope: KeyScope;
-  /** Only these endpoints. Empty: all of the account. */
+  /**
+   * Only these endpoints: their jobs, workers and logs, the templates that they use, the network volumes that they have, the keys for them
+   * alone, and their workers' usage can be read; they themselves can be changed, to templates and volumes among those. Pods, registry
+   * credentials and all else of the account are as if they were not there, and nothing else is made or changed. The account's name and SSH key,
+   * the catalogue and prices can be read. Empty: all of the account.
+   */
   endpointIds: string[];
   /** When it was made. */
   createTime:
