@@ -15,6 +15,8 @@ import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { takeDataFolder } from './data-folder.ts';
 import { hostSize } from './inventory/host-size.ts';
+import { takeInstance } from './inventory/agent-instance.ts';
+import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { readGpus } from './inventory/read-gpus.ts';
@@ -65,6 +67,7 @@ class BuiltAgent implements Agent {
   readonly #stopping = new AbortController();
   readonly #services: Service[];
   #unlock: () => void = () => undefined;
+  #instance: AgentInstance = { instance: '', replaces: '' };
   #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
 
   constructor(config: AgentConfig, logger: Logger, clock: Clock, random: Random) {
@@ -91,6 +94,7 @@ class BuiltAgent implements Agent {
     await dropAllIn(join(dataDir, 'scratch')).catch((error: unknown) => this.#logger.warn({ err: error }, 'old scratch folders were not removed'));
     await this.#users.open(dataDir, [join(dataDir, 'scratch'), join(dataDir, 'pods')]);
     const id = await machineId(dataDir, this.#random);
+    this.#instance = await takeInstance(dataDir, this.#random);
     const { gpus, cudaVersion } = await readGpus(this.#logger);
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
     await this.#archive.open();
@@ -203,6 +207,7 @@ class BuiltAgent implements Agent {
       workers: pool.all().map((worker) => reporter.take(worker)),
       attempts: table.refs(),
       pods: this.#pods.reports(),
+      ...this.#instance,
     };
   }
 }

@@ -15,7 +15,13 @@ let stopping = false;
 async function stop(): Promise<void> {
   if (stopping) return;
   stopping = true;
-  await agent.stop();
+  try {
+    await agent.stop();
+  } catch (error) {
+    // A full disk for instance. Outcomes that are not on it are lost, and their jobs run again.
+    logger.error(`the agent did not stop in order: ${(error as Error).message}`);
+    process.exit(1);
+  }
   process.exit(0);
 }
 

@@ -1,19 +1,29 @@
 /** A session as the rest of dispatch sees it: enough to reach its agent, and no way into the protocol. */
-import type { DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredPod, DesiredWorker, SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptKey } from '../jobs/slots.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
+
+/** The key that a session was opened with. */
+export interface SessionKey {
+  /** UNAUTHORIZED: it does not work, or no longer. */
+  check(): Promise<unknown>;
+  /** Makes it the machine's own. UNAUTHORIZED: it is another's, or the machine has another. */
+  bind(machineId: string): Promise<void>;
+}
 
 /** See the file's first line. */
 export interface LiveSession {
   readonly id: string;
   /** The machine it speaks for; empty before the hello. */
   readonly machineId: string;
+  /** The run of the agent, as it names it; empty: it does not. */
+  readonly instance: string;
   /** Its hello was accepted and it has not ended. */
   readonly isOpen: boolean;
   /** When its last message arrived, on the steady clock. */
   readonly heardAtMs: number;
-  /** Ends it normally: what waits is sent, its workers leave the pool, its machine's lease runs on. */
-  close(reason: string): void;
+  /** Ends it normally: what waits is sent, with the reason, its workers leave the pool, its machine's lease runs on. */
+  close(text: string, reason: SessionEndReason): void;
   /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
   stopAttempt(key: AttemptKey, reason: string): void;
   /** Sends the full set of desired workers and pods. */

@@ -44,6 +44,11 @@ export class SessionOutbox {
     this.#schedule();
   }
 
+  /** The last that is said; `close` sends it. */
+  end(end: NonNullable<SessionResponse['end']>): void {
+    this.#first.end = end;
+  }
+
   /** Answers a heartbeat; of several only the latest leaves. */
   heartbeat(sequence: number): void {
     this.#first.heartbeat = { sequence };
@@ -111,7 +116,7 @@ export class SessionOutbox {
   #write(): void {
     const room = Math.floor(BATCH_MESSAGE_BYTES / ACK_BYTES);
     const message: SessionResponse = {
-      welcome: undefined, heartbeat: undefined, desired: undefined, ...this.#first,
+      welcome: undefined, heartbeat: undefined, desired: undefined, end: undefined, ...this.#first,
       assignments: this.#takeAssignments(),
       stops: this.#stops.splice(0, room),
       outcomeAcks: this.#outcomeAcks.splice(0, room),

@@ -1,4 +1,5 @@
 /** The live sessions of this replica by machine, and what reaches them from the rest of core. */
+import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { JobEvents } from '../jobs/job-events.ts';
 import { SILENCE_MS_MAX } from '../domain/lease.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -45,7 +46,7 @@ export class SessionTable implements Service {
   async stop(): Promise<void> {
     this.#closed = true;
     this.#off();
-    for (const session of this.#sessions.values()) session.close('core is shutting down');
+    for (const session of this.#sessions.values()) session.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     await this.#loop.stop();
     while (this.#endings.size > 0) await Promise.all(this.#endings);
   }
@@ -55,11 +56,11 @@ export class SessionTable implements Service {
     return this.#closed;
   }
 
-  /** Puts a session in its machine's place and ends the one before. */
+  /** Puts a session in its machine's place and ends the one before. A second time changes nothing. */
   enter(session: LiveSession): void {
     const before = this.#sessions.get(session.machineId);
     this.#sessions.set(session.machineId, session);
-    before?.close('the agent opened a newer session');
+    if (before !== session) before?.close('the agent opened a newer session', SessionEndReason.SUPERSEDED);
   }
 
   /** Takes a session out, unless a newer one has its place. True: it was there. */
@@ -86,6 +87,8 @@ export class SessionTable implements Service {
 
   #closeSilent(): void {
     const silentSince = this.#options.clock.monotonicMs() - SILENCE_MS_MAX;
-    for (const session of this.#sessions.values()) if (session.heardAtMs < silentSince) session.close('the agent has fallen silent');
+    for (const session of this.#sessions.values()) {
+      if (session.heardAtMs < silentSince) session.close('the agent has fallen silent', SessionEndReason.LEASE_OVER);
+    }
   }
 }

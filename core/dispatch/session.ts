@@ -2,6 +2,7 @@
  * One connection of an agent, from its hello to its end. Any failure in any part ends all of it, and the agent comes back with a new
  * session and the full picture. What an agent sends is handled in the order in which it arrived.
  */
+import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredPod, DesiredWorker, Hello, SessionRequest, WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
@@ -13,8 +14,9 @@ import type { MachineStore } from '../store/machine-store.ts';
 import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
 import type { DesiredLoop } from './desired-loop.ts';
+import { enterMachine, instanceOf } from './enter-machine.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { LiveSession } from './live-session.ts';
+import type { LiveSession, SessionKey } from './live-session.ts';
 import type { PodReports } from './pod-reports.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
@@ -25,6 +27,8 @@ import { attemptId } from './slot-pool.ts';
 import type { AssignmentSink, HeldAttempt, SlotPool } from './slot-pool.ts';
 import type { WorkerReports } from './worker-reports.ts';
 
+const OTHER_SESSION = 'another session speaks for the machine';
+
 /** The stream as a session needs it. */
 export interface SessionStream extends OutgoingStream {
   /** Messages stop coming, and come again. */
@@ -32,14 +36,6 @@ export interface SessionStream extends OutgoingStream {
   resume(): void;
   /** Ends it; with an error when the agent is to see one. */
   end(error?: unknown): void;
-}
-
-/** The key that a session was opened with. */
-export interface SessionKey {
-  /** UNAUTHORIZED: it does not work, or no longer. */
-  check(): Promise<unknown>;
-  /** Makes it the machine's own. UNAUTHORIZED: it is another's, or the machine has another. */
-  bind(machineId: string): Promise<void>;
 }
 
 /** What all sessions of a replica share. */
@@ -74,6 +70,7 @@ export class Session implements AssignmentSink, LiveSession {
   readonly #inbox: SessionInbox;
   #workers: SessionWorkers | undefined;
   #machineId = '';
+  #instance = '';
   #heardAtMs: number;
   /** Attempts that were declared lost at the hello: a claim that was on its way then must not be sent. */
   #lost = new Set<string>();
@@ -101,6 +98,11 @@ export class Session implements AssignmentSink, LiveSession {
     return this.#machineId;
   }
 
+  /** The run of the agent, as it names it. */
+  get instance(): string {
+    return this.#instance;
+  }
+
   /** Its hello was accepted and it has not ended. */
   get isOpen(): boolean {
     return this.#state === 'open';
@@ -126,10 +128,11 @@ export class Session implements AssignmentSink, LiveSession {
     this.#context.table.own(this.#joined);
   }
 
-  /** Ends it normally: what waits is sent, its workers leave the pool, its machine's lease runs on. */
-  close(reason: string): void {
+  /** Ends it normally: what waits is sent, with the reason, its workers leave the pool, its machine's lease runs on. */
+  close(text: string, reason: SessionEndReason): void {
     if (this.#state === 'closed') return;
-    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id, reason }, 'session ended');
+    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id, reason: text }, 'session ended');
+    if (reason !== SessionEndReason.UNSPECIFIED) this.#outbox.end({ reason, text });
     this.#outbox.close();
     this.#end();
     this.#stream.end();
@@ -181,14 +184,13 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   async #join(hello: Hello | undefined): Promise<void> {
-    const { table, machines, workers, pods, attempts, leases, desired, logger, replicaAddress } = this.#context;
+    const { table, workers, pods, attempts, leases, desired, logger } = this.#context;
     const machine = machineFromMessage(hello?.machine);
     await this.#key.bind(machine.id);
     if (this.#hasEnded()) return;
     this.#machineId = machine.id;
-    // From here on an earlier session on this replica claims nothing more, and one elsewhere is fenced by the row.
-    table.enter(this);
-    await machines.join(machine, this.id, replicaAddress());
+    this.#instance = instanceOf(hello!);
+    await enterMachine(this, hello!.replaces, machine, this.#context);
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await workers.currentAttempts([machine.id]);
     const own = await workers.endpointsOf(machine.id, [...hello!.workers, ...held].map(({ workerId }) => workerId));
@@ -197,14 +199,14 @@ export class Session implements AssignmentSink, LiveSession {
     const heldIds = new Set(held.map(attemptId));
     const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));
     // Only while this session still speaks for the machine: a newer one may have been given attempts that this hello cannot know.
-    if (!(await leases.extend({ machineId: machine.id, sessionId: this.id }))) return this.close('another session speaks for the machine');
+    if (!(await leases.extend({ machineId: machine.id, sessionId: this.id }))) return this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
     this.#lost = new Set(lost.map(attemptId));
     await Promise.all(lost.map(({ endpointId, jobId, attempt, machineId }) => (
       attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'LOST', output: undefined, error: 'its agent came back without it' })
     )));
     await workers.endUnlisted({ machineId: machine.id, sessionId: this.id }, hello!.workers.map((report) => report.workerId).filter((id) => own.has(id)));
     await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
-    if (this.#state === 'closed' || table.closed) return this.close('core is shutting down');
+    if (this.#state === 'closed' || table.closed) return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
     await desired.push([this]);
@@ -243,7 +245,7 @@ export class Session implements AssignmentSink, LiveSession {
     try {
       await this.#key.check();
       const extended = await leases.extend({ machineId: this.#machineId, sessionId: this.id });
-      if (!extended) this.close('another session speaks for the machine');
+      if (!extended) this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED);
       else this.#outbox.heartbeat(sequence);
     } catch (error) {
       if (error instanceof DomainError && error.reason === 'UNAUTHORIZED') this.#refuse(error);

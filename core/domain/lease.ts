@@ -9,6 +9,9 @@ export const HEARTBEATS_MISSED_MAX = 3;
 /** A session that sent nothing for this many milliseconds is closed: its connection is dead though nobody noticed. */
 export const SILENCE_MS_MAX = LEASE_MS;
 
+/** Nothing was heard of a session for this many milliseconds: its agent's successor need not wait for the end of the lease. */
+export const SUCCESSION_MS = 2 * HEARTBEAT_PERIOD_MS;
+
 if (HEARTBEAT_PERIOD_MS * (HEARTBEATS_MISSED_MAX + 1) >= LEASE_MS) {
   throw new Error('a lease must outlive the heartbeats that may go missing');
 }

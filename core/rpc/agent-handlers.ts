@@ -3,6 +3,7 @@ import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import type {
   AgentServiceServer, FetchInputRequest, FetchInputResponse, SessionRequest, SessionResponse,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
 import type { Access } from '../access/access.ts';
 import { bindKey } from '../access/bind-key.ts';
@@ -70,7 +71,7 @@ async function machineOf(access: Access, apiKey: string): Promise<string> {
 
 function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, session: Session): void {
   call.on('data', (message: SessionRequest) => session.receive(message));
-  call.on('end', () => session.close('the agent ended it'));
+  call.on('end', () => session.close('the agent ended it', SessionEndReason.UNSPECIFIED));
   call.on('cancelled', () => session.gone());
   call.on('error', () => session.gone());
   if (call.cancelled) session.gone();

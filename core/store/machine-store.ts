@@ -3,7 +3,7 @@ import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
 import type { CpuSize } from '../domain/cpu-size.ts';
 import type { PlacementMachine } from '../domain/placement.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
-import { LEASE_MS } from '../domain/lease.ts';
+import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
 import type { Database, Statement } from './database.ts';
 
 /** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
@@ -28,6 +28,25 @@ export interface MachineFacts {
 export interface MachineStatus extends MachineFacts {
   connected: boolean;
   seenAtMs: number;
+}
+
+/** A session that wants to speak for its machine. */
+export interface NewSession {
+  sessionId: string;
+  replicaAddress: string;
+  /** Names the run of the agent; empty = it does not say. */
+  instance: string;
+  /** The run that it succeeds. */
+  replaces: string;
+  /** This replica holds an open session of the machine. */
+  heldHere: boolean;
+}
+
+/** The run of an agent that a machine's lease belongs to. */
+export interface LeaseHolder {
+  /** Name of its machine. */
+  name: string;
+  since: Date;
 }
 
 /** A machine's session, as a replica names it. */
@@ -68,19 +87,34 @@ export class MachineStore {
     this.#database = database;
   }
 
-  /** Makes a session the one that speaks for its machine and starts a lease. Every earlier session is fenced by this. */
-  async join(facts: MachineFacts, sessionId: string, replicaAddress: string): Promise<void> {
+  /**
+   * Makes a session the one that speaks for its machine and starts a lease. Every earlier session is fenced by this. Not while another run of an
+   * agent holds the lease, unless this is its successor and the other's session has ended, or is not heard any more: then answers the holder.
+   */
+  async join(facts: MachineFacts, session: NewSession): Promise<LeaseHolder | undefined> {
     const { sql } = this.#database;
-    await sql`
-      INSERT INTO machine (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at)
+    const { sessionId, replicaAddress, instance, replaces, heldHere } = session;
+    const joined = await sql`
+      INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
+        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at, instance)
       VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
         ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel}, ${facts.cpuThreadsPerCore},
-        ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp())
+        ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(), ${instance})
       ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at) = (excluded.name, excluded.gpus, excluded.locations,
+        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at, instance, instance_since) = (
+        excluded.name, excluded.gpus, excluded.locations,
         excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.cpu_model,
-        excluded.cpu_threads_per_core, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at)`;
+        excluded.cpu_threads_per_core, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
+        excluded.instance,
+        CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
+      WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp() OR (m.instance = ${replaces} AND (
+        m.session_id IS NULL OR m.seen_at < clock_timestamp() - ${SUCCESSION_MS}::int * interval '1 ms'
+        OR (m.replica_address = ${replicaAddress} AND NOT ${heldHere}::boolean)))
+      RETURNING id`;
+    if (joined.length > 0) return undefined;
+    const [holder] = await sql<{ name: string; since: number }[]>`
+      SELECT name, (extract(epoch FROM instance_since) * 1000)::bigint AS since FROM machine WHERE id = ${facts.id}`;
+    return { name: holder!.name, since: new Date(holder!.since) };
   }
 
   /** Notes that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its attempts. */

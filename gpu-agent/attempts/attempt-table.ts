@@ -1,6 +1,7 @@
 /** All attempts that this agent holds, and the one way in which they end. */
 import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { OutcomeKind as Kind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Attempt } from './attempt.ts';
@@ -71,7 +72,7 @@ export class AttemptTable {
     // Only of an attempt whose result counts do the last chunks matter.
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
-      this.#logger.info({ jobId, workerId, attempt: attempt.ref.attempt, kind, reason: ending.error }, 'attempt ended without a result');
+      this.#logger.info({ jobId, workerId, attempt: attempt.ref.attempt, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
     }
     const safe = this.#reporter.report({ ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '' });
     if (worker) this.onEnded?.(worker);

@@ -1,4 +1,8 @@
-/** Keeps the agent in a session: connects, runs it to its end, pauses a little longer after each failure, tries the next address. */
+/**
+ * Keeps the agent in a session: connects, runs it to its end, pauses a little longer after each failure, tries the next address. While core is
+ * away, or refuses this agent, it says so once and then once a minute.
+ */
+import { status } from '@grpc/grpc-js';
 import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
@@ -9,9 +13,18 @@ import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox } from './outbox.ts';
 import { Session } from './session.ts';
+import type { SessionEnd } from './session.ts';
 
 /** Pauses between tries: short, because jobs wait for this machine. */
 const PAUSE = { firstMs: 100, maxMs: 1_000 };
+/** After so many tries the lease is over: nothing is lost by coming some seconds later. */
+const QUICK_TRIES = 15;
+const LATE_PAUSE = { firstMs: 1_000, maxMs: 5_000 };
+/** Core refuses this agent, which lasts until somebody acts. */
+const REFUSED_PAUSE = { firstMs: 500, maxMs: 30_000 };
+const REFUSALS: ReadonlySet<status | undefined> = new Set([status.UNAUTHENTICATED, status.FAILED_PRECONDITION, status.INVALID_ARGUMENT]);
+/** How often a failure that goes on is told, in milliseconds. */
+const TELL_PERIOD_MS = 60_000;
 
 /** What the loop works with. */
 export interface ConnectOptions {
@@ -31,7 +44,7 @@ export interface ConnectOptions {
   onMessage(message: SessionResponse): void;
 }
 
-/** See the file's first line. */
+/** See the file's first lines. */
 export class ConnectLoop implements Service {
   readonly name = 'session';
   readonly #options: ConnectOptions;
@@ -39,6 +52,9 @@ export class ConnectLoop implements Service {
   #running: Promise<void> | undefined;
   #session: Session | undefined;
   #failures = 0;
+  /** Failures in a row by which core refused this agent. */
+  #refusals = 0;
+  #told: { code: status | undefined; atMs: number } | undefined;
   #turn: number;
 
   constructor(options: ConnectOptions) {
@@ -59,13 +75,19 @@ export class ConnectLoop implements Service {
   }
 
   async #run(): Promise<void> {
-    const { clock, random } = this.#options;
+    const { clock } = this.#options;
     while (!this.#stopping.signal.aborted) {
       await this.#once();
       if (this.#stopping.signal.aborted) return;
       this.#turn += 1;
-      await delay(clock, backoffMs(this.#failures, PAUSE, random), this.#stopping.signal);
+      await delay(clock, this.#pauseMs(), this.#stopping.signal);
     }
+  }
+
+  #pauseMs(): number {
+    const { random } = this.#options;
+    if (this.#refusals > 0) return backoffMs(this.#refusals, REFUSED_PAUSE, random);
+    return this.#failures <= QUICK_TRIES ? backoffMs(this.#failures, PAUSE, random) : backoffMs(this.#failures - QUICK_TRIES, LATE_PAUSE, random);
   }
 
   async #once(): Promise<void> {
@@ -79,8 +101,9 @@ export class ConnectLoop implements Service {
       clock,
       hello: hello(),
       onWelcome: () => {
+        logger.info(this.#failures > 1 ? { address, tries: this.#failures } : { address }, 'session opened');
         this.#failures = 0;
-        logger.info({ address }, 'session opened');
+        this.#told = undefined;
         onUp(link);
       },
       onMessage,
@@ -90,6 +113,19 @@ export class ConnectLoop implements Service {
     if (end.welcomed) onDown();
     link.close();
     this.#failures += 1;
-    if (!this.#stopping.signal.aborted) logger.warn({ address, reason: end.reason, failures: this.#failures }, 'session ended');
+    this.#refusals = REFUSALS.has(end.code) ? this.#refusals + 1 : 0;
+    if (!this.#stopping.signal.aborted) this.#tell(address, end);
+  }
+
+  #tell(address: string, { reason, code, welcomed }: SessionEnd): void {
+    const { clock, logger } = this.#options;
+    const atMs = clock.monotonicMs();
+    if (welcomed) {
+      logger.warn({ address, reason }, 'session ended');
+      return;
+    }
+    if (this.#told && this.#told.code === code && atMs - this.#told.atMs < TELL_PERIOD_MS) return;
+    this.#told = { code, atMs };
+    logger.warn({ address, reason, failures: this.#failures }, REFUSALS.has(code) ? 'core refuses this agent, will try again' : 'no session, will try again');
   }
 }

@@ -1,5 +1,6 @@
 /** One connection's whole life: hello, welcome, then messages both ways until anything fails. A reconnect is a new session. */
-import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
+import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -28,6 +29,8 @@ export interface SessionOptions {
 /** Why a session ended. */
 export interface SessionEnd {
   reason: string;
+  /** Status of the stream, when it failed. */
+  code: status | undefined;
   /** Core had welcomed it. */
   welcomed: boolean;
 }
@@ -40,6 +43,8 @@ export class Session {
   #writing = false;
   #scheduled = false;
   #ended: SessionEnd | undefined;
+  /** What core said last. */
+  #farewell = 'core ended the session';
   #answeredAtMs = 0;
   #periodMs = 0;
   #timer: Timer | undefined;
@@ -55,8 +60,8 @@ export class Session {
     return new Promise((resolve) => {
       this.#settle = resolve;
       stream.on('data', (message: SessionResponse) => this.#receive(message));
-      stream.on('error', (error: Error) => this.end(error.message));
-      stream.on('end', () => this.end('core ended the session'));
+      stream.on('error', ({ code, details, message }: ServiceError) => this.end(`${status[code] ?? 'failed'}: ${details || message}`, code));
+      stream.on('end', () => this.end(this.#farewell));
       this.#timer = clock.after(WELCOME_MS_MAX, () => this.end('core did not welcome the agent in time'));
       lease.beginSession();
       outbox.beginSession();
@@ -66,9 +71,9 @@ export class Session {
   }
 
   /** Ends it. Harmless afterwards. */
-  end(reason: string): void {
+  end(reason: string, code?: status): void {
     if (this.#ended) return;
-    this.#ended = { reason, welcomed: this.#welcomed };
+    this.#ended = { reason, code, welcomed: this.#welcomed };
     this.#timer?.cancel();
     this.#options.outbox.onWaiting = undefined;
     this.#options.stream.cancel();
@@ -77,8 +82,9 @@ export class Session {
 
   #receive(message: SessionResponse): void {
     if (this.#ended) return;
+    if (message.end) this.#farewell = message.end.text;
     if (message.welcome) this.#welcome(message.welcome.heartbeatPeriodMs, message.welcome.leaseMs);
-    else if (!this.#welcomed) return this.end('core sent something else before its welcome');
+    else if (!this.#welcomed && !message.end) return this.end('core sent something else before its welcome');
     if (message.heartbeat) {
       this.#answeredAtMs = this.#options.clock.monotonicMs();
       this.#options.lease.answered(message.heartbeat.sequence);

@@ -7,6 +7,7 @@ import { DesiredState } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredWorker, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { REASON_LOG_BYTES, describeExit, endReason, withLog } from './end-reason.ts';
 import type { WorkerExit } from './executor.ts';
@@ -184,7 +185,7 @@ export class WorkerPool {
     worker.state = told?.state ?? WorkerState.UNHEALTHY;
     this.listener.ended(worker, told?.reason ? told.reason : `The worker ${worker.id} ${describeExit(exit)} while it held the job.`);
     this.listener.changed(worker);
-    this.#logger.info({ workerId: worker.id, endpointId: worker.endpointId, exit, state: worker.state }, 'worker ended');
+    this.#logger.info({ workerId: worker.id, endpointId: worker.endpointId, exit, state: enumName(WorkerState, worker.state) }, 'worker ended');
     this.#forgetOldest();
   }
 

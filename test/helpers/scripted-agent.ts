@@ -6,7 +6,8 @@ import { credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredPod, DesiredWorker, SessionResponse, Welcome, WorkerLogRequest, WorkerReport,
+  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredPod, DesiredWorker, SessionEnd, SessionResponse, Welcome, WorkerLogRequest,
+  WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
@@ -39,6 +40,9 @@ export interface ScriptedAgentOptions {
   onLogRequest?(request: WorkerLogRequest): Buffer | undefined;
   /** Attempts it says it holds in its hello. */
   held?: AttemptRef[];
+  /** Name of its run, and of the run that it succeeds. Default: it does not say. */
+  instance?: string;
+  replaces?: string;
   /** Workers it says it runs in its hello. */
   workers?: Partial<WorkerReport>[];
   /** Keeps what core sent, for assertions. Default true; the benchmark needs the memory. */
@@ -59,6 +63,8 @@ export class ScriptedAgent {
   desired: DesiredWorker[] = [];
   /** What core wants it to have of pods, as of its last message. */
   desiredPods: DesiredPod[] = [];
+  /** Why core ended the session, as it says itself. */
+  end: SessionEnd | undefined;
   /** Set when the session has ended. */
   ended: Promise<Error | undefined> = Promise.resolve(undefined);
   readonly #options: ScriptedAgentOptions;
@@ -89,7 +95,8 @@ export class ScriptedAgent {
     const machine = {
       id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, cpuCount, memoryMib, cpuModel, agentVersion: 'scripted', cudaVersion: '',
     };
-    this.send({ hello: { machine, workers, attempts: held } });
+    const { instance = '', replaces = '' } = this.#options;
+    this.send({ hello: { machine, workers, attempts: held, instance, replaces } });
     for (const { workerId, endpointId } of workers) this.#known.set(workerId!, endpointId ?? '');
     return new Promise((resolve, reject) => {
       stream.on('data', (message: SessionResponse) => {
@@ -135,6 +142,7 @@ export class ScriptedAgent {
   }
 
   #receive(message: SessionResponse): void {
+    this.end ??= message.end;
     if (message.desired) {
       this.desiredPods = message.desired.pods;
       this.#reconcile(message.desired.workers);

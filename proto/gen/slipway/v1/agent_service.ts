@@ -53,6 +53,27 @@ export namespace OutcomeKind {
   export type STOPPED = typeof OutcomeKind.STOPPED;
 }
 
+/** Why core ends a session. */
+export const SessionEndReason = {
+  /** UNSPECIFIED - Never sent. */
+  UNSPECIFIED: 0,
+  /** SHUTTING_DOWN - This replica shuts down. */
+  SHUTTING_DOWN: 1,
+  /** SUPERSEDED - A newer session speaks for the machine. */
+  SUPERSEDED: 2,
+  /** LEASE_OVER - Nothing was heard from the agent for as long as a lease lasts. */
+  LEASE_OVER: 3,
+} as const;
+
+export type SessionEndReason = typeof SessionEndReason[keyof typeof SessionEndReason];
+
+export namespace SessionEndReason {
+  export type UNSPECIFIED = typeof SessionEndReason.UNSPECIFIED;
+  export type SHUTTING_DOWN = typeof SessionEndReason.SHUTTING_DOWN;
+  export type SUPERSEDED = typeof SessionEndReason.SUPERSEDED;
+  export type LEASE_OVER = typeof SessionEndReason.LEASE_OVER;
+}
+
 /** What core wants of a worker. */
 export const DesiredState = {
   /** UNSPECIFIED - Never sent. */
@@ -110,6 +131,13 @@ export interface Hello {
   attempts: AttemptRef[];
   /** All pods the agent knows. */
   pods: PodReport[];
+  /**
+   * Names this run of the agent: chosen at its start, at most 64 letters, digits, - and _. While a machine's lease lasts, only the run that
+   * holds it, or its successor, may speak for it. Empty: an agent that does not say; it is taken for any other that does not.
+   */
+  instance: string;
+  /** The run that had the agent's data folder before: this one is its successor. Empty: the first. */
+  replaces: string;
 }
 
 /** Names one attempt of one job. */
@@ -240,6 +268,16 @@ export interface SessionResponse {
   chunkAcks: ChunkAck[];
   /** Logs to send. */
   logRequests: WorkerLogRequest[];
+  /** Only in the last message: why core ends the session. Absent when the connection broke. */
+  end: SessionEnd | undefined;
+}
+
+/** The end of a session. */
+export interface SessionEnd {
+  /** Why. */
+  reason: SessionEndReason;
+  /** The same for a person. */
+  text: string;
 }
 
 /** Accepts a session. */
@@ -567,7 +605,7 @@ export const SessionRequest: MessageFns<SessionRequest> = {
 };
 
 function createBaseHello(): Hello {
-  return { machine: undefined, workers: [], attempts: [], pods: [] };
+  return { machine: undefined, workers: [], attempts: [], pods: [], instance: "", replaces: "" };
 }
 
 export const Hello: MessageFns<Hello> = {
@@ -583,6 +621,12 @@ export const Hello: MessageFns<Hello> = {
     }
     for (const v of message.pods) {
       PodReport.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.instance !== "") {
+      writer.uint32(42).string(message.instance);
+    }
+    if (message.replaces !== "") {
+      writer.uint32(50).string(message.replaces);
     }
     return writer;
   },
@@ -632,6 +676,22 @@ export const Hello: MessageFns<Hello> = {
             message.pods.push(PodReport.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.instance = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.replaces = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -655,6 +715,8 @@ export const Hello: MessageFns<Hello> = {
     message.workers = object.workers?.map((e) => WorkerReport.fromPartial(e)) || [];
     message.attempts = object.attempts?.map((e) => AttemptRef.fromPartial(e)) || [];
     message.pods = object.pods?.map((e) => PodReport.fromPartial(e)) || [];
+    message.instance = object.instance ?? "";
+    message.replaces = object.replaces ?? "";
     return message;
   },
 };
@@ -1394,6 +1456,7 @@ function createBaseSessionResponse(): SessionResponse {
     outcomeAcks: [],
     chunkAcks: [],
     logRequests: [],
+    end: undefined,
   };
 }
 
@@ -1422,6 +1485,9 @@ export const SessionResponse: MessageFns<SessionResponse> = {
     }
     for (const v of message.logRequests) {
       WorkerLogRequest.encode(v!, writer.uint32(66).fork()).join();
+    }
+    if (message.end !== undefined) {
+      SessionEnd.encode(message.end, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -1503,6 +1569,14 @@ export const SessionResponse: MessageFns<SessionResponse> = {
             message.logRequests.push(WorkerLogRequest.decode(reader, reader.uint32()));
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.end = SessionEnd.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1534,6 +1608,74 @@ export const SessionResponse: MessageFns<SessionResponse> = {
     message.outcomeAcks = object.outcomeAcks?.map((e) => AttemptRef.fromPartial(e)) || [];
     message.chunkAcks = object.chunkAcks?.map((e) => ChunkAck.fromPartial(e)) || [];
     message.logRequests = object.logRequests?.map((e) => WorkerLogRequest.fromPartial(e)) || [];
+    message.end = (object.end !== undefined && object.end !== null) ? SessionEnd.fromPartial(object.end) : undefined;
+    return message;
+  },
+};
+
+function createBaseSessionEnd(): SessionEnd {
+  return { reason: 0, text: "" };
+}
+
+export const SessionEnd: MessageFns<SessionEnd> = {
+  encode(message: SessionEnd, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reason !== 0) {
+      writer.uint32(8).int32(message.reason);
+    }
+    if (message.text !== "") {
+      writer.uint32(18).string(message.text);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SessionEnd {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSessionEnd();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.reason = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SessionEnd>): SessionEnd {
+    return SessionEnd.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SessionEnd>): SessionEnd {
+    const message = createBaseSessionEnd();
+    message.reason = object.reason ?? 0;
+    message.text = object.text ?? "";
     return message;
   },
 };
@@ -2866,7 +3008,9 @@ export type AgentServiceService = typeof AgentServiceService;
 export const AgentServiceService = {
   /**
    * One connection's whole life. The agent's first message carries `hello`, core's first `welcome`; a reconnect is a new session and
-   * ends the machine's earlier one. UNAUTHENTICATED: bad key. Core ends the stream normally when it shuts down: reconnect with jitter.
+   * ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
+   * names it, and the holder goes on undisturbed. Both last until somebody acts: try again with growing pauses. Otherwise core ends the
+   * stream normally and says why in `end`: reconnect with jitter.
    */
   session: {
     path: "/slipway.v1.AgentService/Session" as const,
@@ -2909,7 +3053,9 @@ export const AgentServiceService = {
 export interface AgentServiceServer extends UntypedServiceImplementation {
   /**
    * One connection's whole life. The agent's first message carries `hello`, core's first `welcome`; a reconnect is a new session and
-   * ends the machine's earlier one. UNAUTHENTICATED: bad key. Core ends the stream normally when it shuts down: reconnect with jitter.
+   * ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
+   * names it, and the holder goes on undisturbed. Both last until somebody acts: try again with growing pauses. Otherwise core ends the
+   * stream normally and says why in `end`: reconnect with jitter.
    */
   session: handleBidiStreamingCall<SessionRequest, SessionResponse>;
   /**
@@ -2927,7 +3073,9 @@ export interface AgentServiceServer extends UntypedServiceImplementation {
 export interface AgentServiceClient extends Client {
   /**
    * One connection's whole life. The agent's first message carries `hello`, core's first `welcome`; a reconnect is a new session and
-   * ends the machine's earlier one. UNAUTHENTICATED: bad key. Core ends the stream normally when it shuts down: reconnect with jitter.
+   * ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
+   * names it, and the holder goes on undisturbed. Both last until somebody acts: try again with growing pauses. Otherwise core ends the
+   * stream normally and says why in `end`: reconnect with jitter.
    */
   session(): ClientDuplexStream<SessionRequest, SessionResponse>;
   session(options: Partial<CallOptions>): ClientDuplexStream<SessionRequest, SessionResponse>;
