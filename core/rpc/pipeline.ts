@@ -5,7 +5,7 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineCall, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
+import { BATCH_MESSAGE_BYTES, PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import { REASONS } from '../../proto/wire/reason.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -73,13 +73,14 @@ export class Pipeline {
 
   #receive({ calls }: PipelineRequest): void {
     if (this.#finished) return;
-    for (const call of calls) this.#handle(call);
+    for (const [index, call] of calls.entries()) this.#handle(call, index < PIPELINE_CALLS_MAX);
     this.#throttle();
   }
 
-  #handle({ callId, apiKey, call }: PipelineCall): void {
+  #handle({ callId, apiKey, call }: PipelineCall, isServed: boolean): void {
     if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.abort();
     this.#unanswered += 1;
+    if (!isServed) return this.#reply(callId, error('INVALID_REQUEST', `a message may carry at most ${PIPELINE_CALLS_MAX} calls; send this one in another`));
     this.#answer(callId, apiKey, call).then(
       (reply) => this.#reply(callId, reply),
       (error: unknown) => this.#reply(callId, this.#failure(error)),

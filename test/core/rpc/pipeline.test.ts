@@ -159,6 +159,20 @@ t.test('a wait is answered by the commit of its job', async (t) => {
   });
 });
 
+t.test('a message with too many calls, and a request_id that comes again with another body or kind', async (t) => {
+  const client = new Client(t);
+  const calls = client.send(...Array.from({ length: 1_002 }, () => ({ $case: 'submit' as const, value: submit() })));
+  for (const callId of calls.slice(-2)) t.match(await client.reply(callId, 'error'), { reason: 'INVALID_REQUEST', message: /at most 1000 calls/ });
+  await client.reply(calls[999]!, 'submit');
+  await client.reply(calls[0]!, 'submit');
+  const first = submit();
+  const submitted = async (more: Partial<SubmitJobRequest>) => (await call(core.clients.jobs, 'submitJob', { ...first, ...more }, core.key)).job!;
+  const { id } = await submitted({});
+  t.equal((await submitted({ input: Buffer.from('{"b":2}') })).id, id, 'the first job as it was submitted');
+  t.equal((await submitted({ kind: SubmitKind.SYNC })).id, `sync-${id}`, 'another job');
+  await call(core.clients.jobs, 'purgeQueue', { endpointId }, core.key);
+});
+
 t.test('large outputs are read no faster than their reader takes them', async (t) => {
   const agent = await core.joinAgent({ onAssignment: () => ({ kind: OutcomeKind.COMPLETED, output: Buffer.alloc(8 * MEBIBYTE, '1') }) });
   t.teardown(() => agent.drop());

@@ -24,7 +24,7 @@ import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } fr
 
 /** Several calls, each with a number of the caller's choice. */
 export interface PipelineRequest {
-  /** At most 1,000 calls and 4 MiB a message. */
+  /** At most 1,000 calls and 4 MiB a message. Further calls are answered with INVALID_ARGUMENT and not done. */
   calls: PipelineCall[];
 }
 
@@ -117,7 +117,8 @@ export interface SubmitJobRequest {
   /** Where to. */
   endpointId: string;
   /**
-   * A UUID that becomes part of the job's id. Submitting again with the same one returns the first job instead of a second.
+   * A UUID that becomes part of the job's id. Submitting again with the same one and the same kind returns the first job as it was submitted,
+   * whatever else differs; with the other kind it is another job. To have a changed body refused, use idempotency_key.
    * Default: chosen by the server.
    */
   requestId: string;
