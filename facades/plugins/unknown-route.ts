@@ -18,10 +18,13 @@ export function handleUnknownRoutes(app: FastifyInstance): void {
     known.set(url, path);
     for (const one of [method].flat()) path.methods.add(one);
   });
-  app.setNotFoundHandler((request, reply) => {
+  const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const methods = methodsOf(known, pathOf(request));
     return methods.length === 0 ? refuseUnknown(request, reply) : refuseMethod(request, reply, methods);
-  });
+  };
+  app.setNotFoundHandler(refuse);
+  // Fastify would first find fault with its content type.
+  app.addHook('onRequest', (request, reply, done) => (request.is404 && request.method === 'QUERY' ? void refuse(request, reply) : done()));
 }
 
 /** Answers one request that has no route. */
