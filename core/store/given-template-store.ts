@@ -45,9 +45,9 @@ export async function tellUsers(tx: Transaction, { id, accountId }: Pick<Templat
   }
 }
 
-/** A template as an endpoint runs it. */
+/** A template as an endpoint runs it. What its owner writes about one that is private by now is his. */
 export function asGiven<Row extends TemplateRow | Template>(row: Row, given: GivenRow | null): Row {
-  return given ? { ...row, ...programOf(given), version: given.version } : row;
+  return given ? { ...row, ...programOf(given), version: given.version, readme: row.public ? row.readme : '' } : row;
 }
 
 function programOf(row: TemplateRow | GivenRow) {

@@ -122,12 +122,12 @@ t.test('GraphQL endpoints', async (t) => {
     t.match(saveEndpoint, { template: { name: 'shared' } });
     await owner.ok(`mutation { saveTemplate(input: { id: "${publicId}", name: "shared", ${shared}, isPublic: false }) { id } }`);
     t.match(await save({ ...input, id: saveEndpoint.id, workersMin: 0, idleTimeout: 7 }, 'idleTimeout version template { id }'), {
-      saveEndpoint: { idleTimeout: 7, version: 0, template: null } });
+      saveEndpoint: { idleTimeout: 7, version: 0, template: { id: publicId } } }, 'it shows what it was given');
     t.match((await refusal({ ...input, name: 'another' })).message, /there is no template/, 'no new endpoint gets it');
     t.ok(await ok('{ myself { endpoints { id template { id } } } }'), 'nor is it an error of a list');
     const rest = await system.request('GET', `/v1/endpoints/${saveEndpoint.id}?includeTemplate=true`);
     t.equal(rest.status, 200);
-    t.notOk(rest.json['template']);
+    t.match(rest.json['template'], { id: publicId, imageName: 'worker:1' });
     t.equal((await system.request('PATCH', `/v1/endpoints/${saveEndpoint.id}`, { templateId: publicId, idleTimeout: 8 })).status, 200);
     await ok(`mutation { deleteEndpoint(id: "${saveEndpoint.id}") }`);
   });
