@@ -1,15 +1,30 @@
-/** The caller's own account. */
+/** Accounts: the caller's own, and all of them for the operator. */
 import { isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
 import { DomainError } from '../domain/errors.ts';
+import { checkQuota } from '../domain/quota.ts';
+import type { Quota } from '../domain/quota.ts';
 import type { Account, AccountStore } from '../store/account-store.ts';
 
 const PUBLIC_KEY_LENGTH_MAX = 16_384;
 
-/** Any key of the account may read it. */
-export async function getAccount(accounts: AccountStore, { accountId }: Caller): Promise<Account> {
+/** Any key of the account may read it, and the operator any account. */
+export async function getAccount(accounts: AccountStore, accountId: string): Promise<Account> {
   return found(await accounts.get(accountId));
+}
+
+/** All accounts by name. UNAUTHORIZED: not the operator. */
+export async function listAccounts(accounts: AccountStore, { scope }: Caller): Promise<Account[]> {
+  if (scope !== 'ROOT') throw unauthorized();
+  return accounts.list();
+}
+
+/** Sets what an account may use at most. UNAUTHORIZED: not the operator. INVALID_REQUEST: a number is out of range. NOT_FOUND. */
+export async function setQuota(accounts: AccountStore, caller: Caller, accountId: string, quota: Quota): Promise<Account> {
+  if (caller.scope !== 'ROOT') throw unauthorized();
+  checkQuota(quota);
+  return found(await accounts.setQuota({ accountId, keyId: caller.keyId }, quota));
 }
 
 /** Sets the SSH key of the account; empty: none. INVALID_REQUEST: too long. UNAUTHORIZED: the key may not do everything. */

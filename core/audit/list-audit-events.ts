@@ -24,14 +24,16 @@ export interface AuditPage {
   nextPageToken: string;
 }
 
-/** UNAUTHORIZED: the key may not do everything in its account. INVALID_REQUEST: a bad size, or a token that no page gave. */
-export async function listAuditEvents(audit: AuditStore, caller: Caller, { pageSize, pageToken, subjectId }: AuditWish): Promise<AuditPage> {
+/** Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size, or a token of no page. */
+export async function listAuditEvents(
+  audit: AuditStore, caller: Caller, accountId: string, { pageSize, pageToken, subjectId }: AuditWish,
+): Promise<AuditPage> {
   if (!isUnlimited(caller)) throw unauthorized();
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   checkText('subject_id', subjectId);
   const size = pageSize || PAGE_SIZE_DEFAULT;
   // One more than the page holds says whether there is another.
-  const found = await audit.list(caller.accountId, {
+  const found = await audit.list(accountId, {
     limit: size + 1,
     ...(pageToken === '' ? {} : { beforeId: idOf(pageToken) }),
     ...(subjectId === '' ? {} : { subjectId }),

@@ -23,6 +23,8 @@ export interface Caller {
   permissions: Readonly<Record<Api, Permission>>;
   /** Of AGENT: the machine that it speaks for. Undefined: it was not used yet. */
   machineId?: string | undefined;
+  /** Most requests of its account to the job API in 10 s, which facades count; absent: no limit. */
+  requestQuota?: number;
 }
 
 /** Who changes something, as the audit trail names him: a permitted call's verdict is one. */

@@ -2,6 +2,8 @@
 import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
+import { refusalOfAll } from './placement-refusal.ts';
+import type { MachineRefusal, PlacementRefusal, RefusalKind } from './placement-refusal.ts';
 
 /** A GPU of a machine. */
 export interface PlacementGpu {
@@ -18,6 +20,8 @@ export interface PlacementMachine {
   name: string;
   /** Its agent has a session and extends its lease. */
   connected: boolean;
+  /** Its agent was not heard for long (GONE_AFTER_MINUTES): it is taken for one that has left. */
+  gone: boolean;
   gpus: readonly PlacementGpu[];
   locations: readonly string[];
   /** Workers without a GPU that it can run, and that it runs. */
@@ -54,48 +58,50 @@ export interface PlacementPlace {
 }
 
 /** A place, or why there is none. */
-export type Placement =
-  | PlacementPlace
-  | { refusal: string };
+export type Placement = PlacementPlace | PlacementRefusal;
+
+/** After so many minutes without its agent a machine is taken for one that has left. */
+export const GONE_AFTER_MINUTES = 10;
 
 /** Says why a machine cannot take the worker, or nothing. */
-type Filter = (machine: PlacementMachine, wish: PlacementWish) => string | undefined;
+type Filter = (machine: PlacementMachine, wish: PlacementWish) => MachineRefusal | undefined;
 
-const connected: Filter = (machine) => (machine.connected ? undefined : 'its agent is not connected');
+const connected: Filter = (machine) => (machine.connected ? undefined : no('AWAY', 'its agent is not connected'));
 
 const location: Filter = (machine, wish) => {
   if (wish.locations.length === 0 || wish.locations.some((place) => machine.locations.includes(place))) return undefined;
-  return `it is in ${machine.locations.join(', ') || 'no location'}, not in ${wish.locations.join(', ')}`;
+  return no('LOCATION', `it is in ${machine.locations.join(', ') || 'no location'}, not in ${wish.locations.join(', ')}`);
 };
 
 const volume: Filter = (machine, wish) => {
   if (wish.dataCenterIds.length === 0 || wish.dataCenterIds.some((id) => machine.locations.includes(id))) return undefined;
-  return `it is in ${machine.locations.join(', ') || 'no location'}, and the network volumes are in ${wish.dataCenterIds.join(', ')}`;
+  const where = machine.locations.join(', ') || 'no location';
+  return no('VOLUME', `it is in ${where}, and the network volumes are in ${wish.dataCenterIds.join(', ')}`);
 };
 
 const cuda: Filter = (machine, wish) => {
   if (wish.allowedCudaVersions.length === 0 || wish.allowedCudaVersions.some((version) => supports(machine.cudaVersion, version))) {
     return undefined;
   }
-  return `its driver supports CUDA ${machine.cudaVersion || 'nothing'}, not ${wish.allowedCudaVersions.join(' or ')}`;
+  return no('CUDA', `its driver supports CUDA ${machine.cudaVersion || 'nothing'}, not ${wish.allowedCudaVersions.join(' or ')}`);
 };
 
 const gpuType: Filter = (machine, wish) => {
   if (wish.gpuCount === 0) return undefined;
   if (machine.gpus.some((gpu) => rankOf(gpu, wish) !== undefined)) return undefined;
   const names = new Set(machine.gpus.map((gpu) => gpu.name));
-  return names.size === 0 ? 'it has no GPU' : `none of its GPUs (${[...names].join(', ')}) is asked for`;
+  return names.size === 0 ? no('NO_GPU', 'it has no GPU') : no('OTHER_GPUS', `none of its GPUs (${[...names].join(', ')}) is asked for`);
 };
 
 const gpuRoom: Filter = (machine, wish) => {
   if (wish.gpuCount === 0 || choice(machine, wish) !== undefined) return undefined;
   const free = machine.gpus.filter((gpu) => !gpu.used && rankOf(gpu, wish) !== undefined).length;
-  return `${wish.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`;
+  return no('GPUS_TAKEN', `${wish.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`);
 };
 
 const cpuRoom: Filter = (machine, wish) => {
   if (wish.gpuCount > 0 || machine.cpuSlotsUsed < machine.cpuSlots) return undefined;
-  return `all of its ${machine.cpuSlots} slots for workers without a GPU are taken`;
+  return no('SLOTS_TAKEN', `all of its ${machine.cpuSlots} slots for workers without a GPU are taken`);
 };
 
 const sizeRoom: Filter = (machine, wish) => {
@@ -103,14 +109,14 @@ const sizeRoom: Filter = (machine, wish) => {
   const [vcpus, memoryGb] = freeOf(machine);
   const free = [...(vcpus === Infinity ? [] : [`${vcpus} of ${machine.vcpus} processors`]),
     ...(memoryGb === Infinity ? [] : [`${memoryGb} of ${machine.memoryGb} GB`])];
-  return `${wish.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`;
+  return no('SIZE_TAKEN', `${wish.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`);
 };
 
 /** In the order in which a person would ask. */
 const FILTERS: readonly Filter[] = [connected, location, volume, cuda, gpuType, gpuRoom, cpuRoom, sizeRoom];
 
 /** Why a machine cannot take the worker, or undefined when it can. */
-export function refusalOf(machine: PlacementMachine, wish: PlacementWish): string | undefined {
+export function refusalOf(machine: PlacementMachine, wish: PlacementWish): MachineRefusal | undefined {
   for (const filter of FILTERS) {
     const reason = filter(machine, wish);
     if (reason !== undefined) return reason;
@@ -126,17 +132,17 @@ export function place(machines: readonly PlacementMachine[], wish: PlacementWish
     .sort((a, b) => a.picked.rank - b.picked.rank || sizeRank(a.size, wish) - sizeRank(b.size, wish)
       || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
   if (best) return { machineId: best.machine.id, gpuUuids: best.picked.gpuUuids, instanceId: best.size?.instanceId ?? '' };
-  if (machines.length === 0) return { refusal: 'no machine has joined' };
-  return { refusal: machines.map((machine) => `${machine.name}: ${refusalOf(machine, wish)}`).join('; ').slice(0, 2_000) };
+  return refusalOfAll(machines.map((machine) => ({ name: machine.name, answer: refusalOf(machine, wish)! })), wish);
 }
 
 /**
  * Place of a worker. An endpoint that names no type gets GPUs of any type; only while none of the machines where it may run has a GPU, those
- * that are away for a moment included, its workers run without one: hosts without GPUs serve endpoints that were made for hosts with them.
+ * that are away for a moment included and those that are gone left out, its workers run without one: hosts without GPUs serve endpoints that
+ * were made for hosts with them.
  */
 export function placeWorker(machines: readonly PlacementMachine[], wish: PlacementWish): Placement {
   const here = machines.filter((machine) => location(machine, wish) === undefined && volume(machine, wish) === undefined);
-  const without = wish.gpuIds.length === 0 && here.every((machine) => machine.gpus.length === 0);
+  const without = wish.gpuIds.length === 0 && here.every((machine) => machine.gone || machine.gpus.length === 0);
   return place(machines, without ? { ...wish, gpuCount: 0 } : wish);
 }
 
@@ -196,6 +202,10 @@ function rankOf(gpu: PlacementGpu, wish: PlacementWish): number | undefined {
 
 function roomOf(machine: PlacementMachine): number {
   return machine.gpus.filter((gpu) => !gpu.used).length + machine.cpuSlots - machine.cpuSlotsUsed;
+}
+
+function no(kind: RefusalKind, text: string): MachineRefusal {
+  return { kind, text };
 }
 
 /** A driver runs programs of its own CUDA version and of older ones. */

@@ -5,6 +5,8 @@ import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';
 import type { PlacementMachine, PlacementPlace } from './placement.ts';
+import { gpusOverQuota } from './quota.ts';
+import type { QuotaState } from './quota.ts';
 import { checkProgram } from './template.ts';
 import type { Program, Template } from './template.ts';
 
@@ -114,22 +116,35 @@ export function checkPod(pod: PodSettings): void {
   checkCudaVersions(pod.allowedCudaVersions);
 }
 
-/** Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has room; the text says what each one said. */
+/** Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has room; the text says why and names none. */
 export function placePod(
-  pod: PodSettings, machines: readonly PlacementMachine[], dataCenterIds: readonly string[],
+  pod: PodSettings, machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState,
 ): PlacementPlace {
   const placement = place(machines, { ...pod, dataCenterIds });
-  if ('refusal' in placement) throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} ${placement.refusal}`);
-  return placement;
+  if ('refusal' in placement) throw noCapacity(`${placement.refusal}.`);
+  return withinQuota(placement, quota);
 }
 
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */
-export function replacePod(pod: Pod, machines: readonly PlacementMachine[]): PlacementPlace {
+export function replacePod(pod: Pod, machines: readonly PlacementMachine[], quota: QuotaState): PlacementPlace {
   const own = machines.filter((machine) => machine.id === pod.machineId);
   if (own.length === 0) {
-    throw new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} Its machine has not been seen for a day, and its files are there.`);
+    throw noCapacity('its machine has not been seen for a day, and its files are there.');
   }
-  return placePod(pod, own, []);
+  const placement = place(own, { ...pod, dataCenterIds: [] });
+  if ('refusal' in placement) throw noCapacity(`its files are on one machine only; ${placement.refusal}.`);
+  return withinQuota(placement, quota);
+}
+
+function withinQuota(placement: PlacementPlace, quota: QuotaState): PlacementPlace {
+  const over = gpusOverQuota(quota, placement.gpuUuids.length);
+  if (over !== undefined) throw noCapacity(`${over}; stop something, or ask the operator for more.`);
+  return placement;
+}
+
+/** The refusal of a pod that finds no place. */
+export function noCapacity(why: string): DomainError {
+  return new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} ${why.charAt(0).toUpperCase()}${why.slice(1)}`);
 }
 
 /** Whether a change of settings needs a fresh start with an empty disk. */

@@ -7,7 +7,7 @@ export type UsageKind = 'WORKER' | 'POD' | 'VOLUME';
 /** Length of a period, as PostgreSQL calls it. */
 export type UsageBucket = 'hour' | 'day' | 'week' | 'month' | 'year';
 /** By what usage is summed up within a period. */
-export type UsageGrouping = 'SUBJECT' | 'ENDPOINT' | 'GPU_TYPE';
+export type UsageGrouping = 'SUBJECT' | 'ENDPOINT' | 'GPU_TYPE' | 'ACCOUNT';
 
 /** What to sum up. The contract says what each field means; empty texts and lists mean all. */
 export interface UsageQuery {
@@ -32,6 +32,8 @@ export interface UsageRecord {
   startMs: number;
   /** The group; empty for what has none. */
   group: string;
+  /** Name of the endpoint or account that is the group; empty for one that is gone, and for other groups. */
+  groupName: string;
   amountUsd: number;
   billedMs: number;
   diskGb: number;

@@ -5,10 +5,16 @@ export type WorkerDesired = 'RUN' | 'DRAIN' | 'GONE';
 /** What its agent observed. */
 export type WorkerState = 'INITIALIZING' | 'READY' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
 
-/** A stored worker. */
+/** Why a worker ended that nobody told to and that did not crash. */
+export const MACHINE_LOST_REASON = 'its machine was lost';
+export const UNLISTED_REASON = 'its agent came back without it';
+
+/** A stored worker that has not ended. */
 export interface Worker {
   id: string;
   endpointId: string;
+  endpointName: string;
+  accountId: string;
   machineId: string;
   desired: WorkerDesired;
   state: WorkerState;

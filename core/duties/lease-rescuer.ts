@@ -46,8 +46,9 @@ export class LeaseRescuer implements Service {
   async runOnce(): Promise<number> {
     const { database, attempts, logger } = this.#options;
     const expired = await expiredLeases(database.hot, BATCH_ITEMS_MAX);
-    const verdicts = await Promise.all(expired.map(({ attempt, machineName }) => attempts.recordOutcome({
-      ...attempt, kind: 'LOST', output: undefined, error: `the machine ${machineName} stopped answering`,
+    // The owner of a job may read its error, and learns no machine's name; the log has it.
+    const verdicts = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
+      ...attempt, kind: 'LOST', output: undefined, error: 'its machine stopped answering',
     })));
     const rescued = expired.filter((_, index) => verdicts[index] === 'recorded');
     for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease has ended');

@@ -3,6 +3,7 @@ import type { Random } from '../runtime/clock.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';
 import type { MachineStore } from '../store/machine-store.ts';
+import type { ScaleStore } from '../store/scale-store.ts';
 import type { TemplateStore } from '../store/template-store.ts';
 import type { VolumeStore } from '../store/volume-store.ts';
 import type { WorkerStore } from '../store/worker-store.ts';
@@ -14,6 +15,7 @@ export interface EndpointContext {
   machines: MachineStore;
   workers: WorkerStore;
   volumes: VolumeStore;
+  scales: Pick<ScaleStore, 'refusals'>;
   sealer: Sealer;
   random: Random;
   /** Deletes all jobs of an endpoint. */

@@ -1,5 +1,5 @@
 /** What the job use cases need of access control: may this key do this on this endpoint? Implemented by core/access. */
-import type { Api } from '../domain/access.ts';
+import type { Api, Caller } from '../domain/access.ts';
 
 /** A permission that was given. */
 export interface Verdict {
@@ -7,6 +7,8 @@ export interface Verdict {
   accountId: string;
   /** The key that was used. */
   keyId: string;
+  /** Who holds it. */
+  caller: Caller;
 }
 
 /** Who may do what. */

@@ -47,7 +47,9 @@ export class CountJobs {
   async #read(endpointId: string): Promise<EndpointHealth> {
     const row = await readHealth(this.#database.sql, endpointId);
     if (!row) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
+    const { refusal, refusal_by_machine: refusalByMachine } = row;
     return {
+      ...(row.decided_throttled > 0 ? { refusal: { refusal, refusalByMachine } } : {}),
       jobs: { completed: row.completed, failed: row.failed, inProgress: row.in_progress, inQueue: row.in_queue, retried: row.retried },
       workers: {
         idle: row.idle, running: row.running, initializing: row.initializing, ready: row.ready, throttled: throttled(row), unhealthy: row.unhealthy,
@@ -56,8 +58,8 @@ export class CountJobs {
   }
 }
 
-/** Workers that there should be at the least and are not, because no machine has room or placement has not passed yet. */
+/** Workers that found no place at the last decision, or that there should be at the least and are not, because it has not passed yet. */
 function throttled(row: HealthRow): number {
   const wanted = Math.min(row.workers_max, Math.max(row.workers_min, row.in_queue > 0 ? 1 : 0));
-  return Math.max(0, wanted - row.present);
+  return Math.max(0, wanted - row.present, row.decided_throttled);
 }

@@ -2,6 +2,7 @@
 import type { Job } from '../domain/job.ts';
 import type { OutcomeKind } from '../domain/attempt-outcome.ts';
 import type { JobState } from '../domain/job-state.ts';
+import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { PolicyWish } from '../domain/job-policy.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
@@ -71,6 +72,8 @@ export interface ChunkPage {
 export interface EndpointHealth {
   jobs: { completed: number; failed: number; inProgress: number; inQueue: number; retried: number };
   workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number };
+  /** Why the throttled workers find no place; absent when none is throttled, or nobody has looked yet. */
+  refusal?: PlacementRefusal;
 }
 
 /** Resolves when the caller has room for a large output in memory. */

@@ -3,12 +3,14 @@ import type { Random } from '../runtime/clock.ts';
 import type { PodStore } from '../store/pod-store.ts';
 import type { PodViewStore } from '../store/pod-view-store.ts';
 import type { TemplateStore } from '../store/template-store.ts';
+import type { WorkerStore } from '../store/worker-store.ts';
 
 /** See the file's first line. */
 export interface PodContext {
   pods: PodStore;
   podViews: PodViewStore;
   templates: TemplateStore;
+  workers: Pick<WorkerStore, 'ended'>;
   random: Random;
   /** What machines should have has changed. */
   onDesired(machineIds: readonly string[]): void;

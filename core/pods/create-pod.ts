@@ -20,7 +20,7 @@ export async function createPod(context: PodContext, actor: Actor, wish: PodWish
   if (wish.templateId !== '' && !template) throw unknownTemplate(wish.templateId);
   const settings = podSettings(wish, template, accountId);
   const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
-  const made = await pods.create(fresh, actor, settings, fields, (machines, places) => placePod(settings, machines, places));
+  const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) => placePod(settings, machines, places, quota));
   onDesired([made.machineId]);
   return getPod(context, accountId, made.id, []);
 }

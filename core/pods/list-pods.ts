@@ -1,5 +1,7 @@
 /** Lists pods and, if asked for, workers as pods. */
 import { checkTexts, invalid } from '../domain/endpoint.ts';
+import { groupEnded } from '../domain/ended-workers.ts';
+import type { EndedGroup } from '../domain/ended-workers.ts';
 import type { Page, PageWish } from '../store/page.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './context.ts';
@@ -24,4 +26,14 @@ export async function listPods(
   const workersOf = !named ? only : only.length === 0 ? endpointIds : endpointIds.filter((id) => only.includes(id));
   if (named && workersOf.length === 0) return { entries: [], next: undefined };
   return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, wish);
+}
+
+/** Groups of the workers of the same endpoints that ended without being told to, where workers are asked for. */
+export async function listEnded(
+  { workers }: Pick<PodContext, 'workers'>, accountId: string, { includeWorkers, endpointIds }: PodSelection, only: readonly string[],
+): Promise<EndedGroup[]> {
+  const named = endpointIds.length > 0;
+  if (!named && !includeWorkers) return [];
+  const of = !named ? only : only.length === 0 ? endpointIds : endpointIds.filter((id) => only.includes(id));
+  return named && of.length === 0 ? [] : groupEnded(await workers.ended({ accountId, endpointId: '' }, of));
 }

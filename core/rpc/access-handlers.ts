@@ -1,16 +1,17 @@
 /** AccessService: decode, call a use case, encode. */
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import type { AccessServiceServer, Account as AccountMessage } from '../../proto/gen/slipway/v1/access_service.ts';
+import type { AccessServiceServer, Account as AccountMessage, Quota as QuotaMessage } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
-import { getAccount, updateAccount } from '../access/account.ts';
+import { getAccount, listAccounts, setQuota, updateAccount } from '../access/account.ts';
 import { createAccount } from '../access/create-account.ts';
 import type { StartedWorkers } from '../access/started-workers.ts';
+import type { Quota } from '../domain/quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Account, AccountStore } from '../store/account-store.ts';
 import { endpointTypeToMessage } from './endpoint-messages.ts';
-import { ownAccount } from './own-account.ts';
+import { namedAccount, ownAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 
 /** What the handlers need. */
@@ -28,9 +29,16 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, logger
     createAccount: unary(logger, async ({ name }, apiKey) => {
       return { accountId: await createAccount(accounts, await access.caller(apiKey), name) };
     }),
-    getAccount: unary(logger, async (_request, apiKey) => {
-      const { caller } = await ownAccount(access, apiKey, false);
-      return { account: accountToMessage(await getAccount(accounts, caller)) };
+    listAccounts: unary(logger, async (_request, apiKey) => (
+      { accounts: (await listAccounts(accounts, await access.caller(apiKey))).map(accountToMessage) }
+    )),
+    setQuota: unary(logger, async ({ accountId, quota }, apiKey) => {
+      const changed = await setQuota(accounts, await access.caller(apiKey), accountId, quotaFromMessage(quota ?? {}));
+      return { account: accountToMessage(changed) };
+    }),
+    getAccount: unary(logger, async (request, apiKey) => {
+      const { accountId } = await (request.accountId ? namedAccount(access, apiKey, request.accountId) : ownAccount(access, apiKey, false));
+      return { account: accountToMessage(await getAccount(accounts, accountId)) };
     }),
     updateAccount: unary(logger, async ({ publicKey }, apiKey) => {
       const { caller } = await ownAccount(access, apiKey, true);
@@ -46,12 +54,20 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, logger
         keyId: verdict.keyId,
         endpointType: verdict.endpoint ? endpointTypeToMessage(verdict.endpoint.type) : EndpointType.UNSPECIFIED,
         workersRunning: started,
+        requestQuota: verdict.caller.requestQuota,
         validMs: Math.max(Math.floor(verdict.validUntilMs - clock.monotonicMs()), 0),
       };
     }),
   };
 }
 
-function accountToMessage({ id, name, publicKey, createdAt }: Account): AccountMessage {
-  return { id, name, publicKey, createTime: createdAt };
+function accountToMessage({ id, name, publicKey, createdAt, workerQuota, gpuQuota, queuedJobQuota, requestQuota }: Account): AccountMessage {
+  const quota = {
+    workers: workerQuota ?? undefined, gpus: gpuQuota ?? undefined, queuedJobs: queuedJobQuota ?? undefined, requests: requestQuota ?? undefined,
+  };
+  return { id, name, publicKey, createTime: createdAt, quota };
+}
+
+function quotaFromMessage({ workers, gpus, queuedJobs, requests }: QuotaMessage): Quota {
+  return { workers: workers ?? null, gpus: gpus ?? null, queuedJobs: queuedJobs ?? null, requests: requests ?? null };
 }

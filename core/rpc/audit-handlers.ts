@@ -4,17 +4,17 @@ import type { Access } from '../access/access.ts';
 import { listAuditEvents } from '../audit/list-audit-events.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { AuditStore } from '../store/audit-store.ts';
-import { ownAccount } from './own-account.ts';
+import { namedAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
 export function auditHandlers(access: Access, audit: AuditStore, logger: Logger): AuditServiceServer {
   return {
     listAuditEvents: unary(logger, async (request, apiKey) => {
-      const { caller } = await ownAccount(access, apiKey, false);
-      const { events, nextPageToken } = await listAuditEvents(audit, caller, request);
+      const { caller, accountId } = await namedAccount(access, apiKey, request.accountId);
+      const { events, nextPageToken } = await listAuditEvents(audit, caller, accountId, request);
       return {
-        events: events.map(({ id, at, keyId, action, subjectId, fields }) => ({ id, time: at, keyId, action, subjectId, fields })),
+        events: events.map(({ at, accountId: of, ...event }) => ({ ...event, accountId: of ?? '', time: at })),
         nextPageToken,
       };
     }),

@@ -1,15 +1,19 @@
 /** EndpointService: decode, call a use case, encode. */
 import type { EndpointServiceServer } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
+import type { Caller } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
 import type { EndpointContext } from '../endpoints/context.ts';
 import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';
 import { getEndpoint } from '../endpoints/get-endpoint.ts';
 import { listEndpoints, withTemplatesOf } from '../endpoints/list-endpoints.ts';
+import type { EndpointView } from '../endpoints/list-endpoints.ts';
 import { restartEndpoint } from '../endpoints/restart-endpoint.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
 import { changeFromMessage, endpointToMessage, wishFromMessage } from './endpoint-messages.ts';
+import { throttledReason } from './job-messages.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageWishOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
@@ -18,23 +22,28 @@ import { unary } from './unary.ts';
 /** Handlers of the service. */
 export function endpointHandlers(access: Access, context: EndpointContext, lists: ListParts): EndpointServiceServer {
   const { logger } = lists;
+  /** With the reasons why workers find no place. */
+  const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
+    const refusals = await context.scales.refusals(endpoints.map(({ id }) => id));
+    return endpoints.map((endpoint) => endpointToMessage(endpoint, throttledReason(refusals.get(endpoint.id), scope === 'ROOT')));
+  };
   return {
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       return { endpoint: endpointToMessage(await createEndpoint(context, actor, wishFromMessage(request))) };
     }),
     getEndpoint: unary(logger, async ({ id, includeTemplate = false }, apiKey) => {
-      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
+      const { accountId, caller } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
       const found = await getEndpoint(context, accountId, id);
-      const [endpoint] = includeTemplate ? await withTemplatesOf(context, [found]) : [found];
-      return { endpoint: endpointToMessage(endpoint!) };
+      const [endpoint] = await shown(includeTemplate ? await withTemplatesOf(context, [found]) : [found], caller);
+      return { endpoint };
     }),
     listEndpoints: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
       const wish = pageWishOf(request);
       await enter(accountId);
       const { entries, next } = await listEndpoints(context, accountId, caller.endpointIds, request.includeTemplate ?? false, wish);
-      return { endpoints: entries.map(endpointToMessage), nextPageToken: tokenOf(next) };
+      return { endpoints: await shown(entries, caller), nextPageToken: tokenOf(next) };
     }),
     updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');

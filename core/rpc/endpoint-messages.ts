@@ -26,11 +26,12 @@ export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointT
   return type === 'LB' ? EndpointType.LB : EndpointType.QB;
 }
 
-/** An endpoint for its owner, without its webhook secret. */
-export function endpointToMessage(endpoint: EndpointView): EndpointMessage {
+/** An endpoint for its owner, without its webhook secret. `throttledReason`: why its workers find no place, where that was asked for. */
+export function endpointToMessage(endpoint: EndpointView, throttledReason = ''): EndpointMessage {
   const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
   return {
     ...rest,
+    throttledReason,
     ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
     scalerType: scalerType === 'REQUEST_COUNT' ? ScalerType.REQUEST_COUNT : ScalerType.QUEUE_DELAY,

@@ -75,8 +75,8 @@ export function createJobHandlers({ calls, access, logger }: JobHandlersOptions)
         return { jobs: jobs.map(jobToMessage), total };
       }),
       getHealth: unary(logger, async ({ endpointId }, apiKey) => {
-        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        return healthToMessage(await calls.health(endpointId));
+        const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+        return healthToMessage(await calls.health(endpointId), caller.scope === 'ROOT');
       }),
     },
   };

@@ -6,6 +6,7 @@ import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limi
 import { DomainError } from '../domain/errors.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
+import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { ChunkPage, EndpointHealth, Submission } from '../jobs/job-engine.ts';
 
@@ -91,7 +92,12 @@ export function chunkPageToMessage(page: ChunkPage): ReadChunksResponse {
   };
 }
 
-/** Counts. */
-export function healthToMessage(health: EndpointHealth): GetHealthResponse {
-  return { jobs: health.jobs, workers: health.workers };
+/** Counts. Only the operator is told of machines by name. */
+export function healthToMessage({ jobs, workers, refusal }: EndpointHealth, operator: boolean): GetHealthResponse {
+  return { jobs, workers: { ...workers, throttledReason: throttledReason(refusal, operator) } };
+}
+
+/** Why workers find no place, in the words for who asks; empty without a refusal. */
+export function throttledReason(refusal: PlacementRefusal | undefined, operator: boolean): string {
+  return (operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
 }

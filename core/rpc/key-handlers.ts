@@ -6,11 +6,10 @@ import { createKey } from '../access/create-key.ts';
 import type { KeyContext, KeyWish } from '../access/create-key.ts';
 import { listKeys } from '../access/list-keys.ts';
 import { revokeKey } from '../access/revoke-key.ts';
-import { unauthorized } from '../domain/access.ts';
 import type { Caller, Permission } from '../domain/access.ts';
 import { invalid } from '../domain/endpoint.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
-import { ownAccount } from './own-account.ts';
+import { namedAccount } from './own-account.ts';
 import { listing, pageWishOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
@@ -32,10 +31,10 @@ export function keyHandlers(access: Access, context: KeyContext, onRevoked: (key
       return { key: keyToMessage(key), secret };
     }),
     listKeys: listing(lists, async (request, apiKey, enter) => {
-      const { accountId, only } = await listOf(access, apiKey, request.accountId);
+      const { accountId, caller } = await namedAccount(access, apiKey, request.accountId);
       const wish = pageWishOf(request);
       await enter(accountId);
-      const { entries, next } = await listKeys(context.keys, accountId, only, wish);
+      const { entries, next } = await listKeys(context.keys, accountId, caller.endpointIds, wish);
       return { keys: entries.map(keyToMessage), nextPageToken: tokenOf(next) };
     }),
     revokeKey: unary(logger, async ({ id }, apiKey) => {
@@ -47,20 +46,11 @@ export function keyHandlers(access: Access, context: KeyContext, onRevoked: (key
 
 function keyToMessage(key: ApiKey): Key {
   return {
-    id: key.id, name: key.name, scope: KeyScope[key.scope], endpointIds: key.endpointIds, createTime: key.createdAt,
+    id: key.id, accountId: key.accountId, name: key.name, scope: KeyScope[key.scope], endpointIds: key.endpointIds, createTime: key.createdAt,
     revokeTime: key.revokedAt ?? undefined,
     machineId: key.machineId ?? '',
     permissions: key.scope === 'RESTRICTED' ? { management: toMessage(key.permissions.MANAGEMENT), jobs: toMessage(key.permissions.JOBS) } : undefined,
   };
-}
-
-/** Whose keys: the caller's own account's; for the operator those of the account that he names, or of machines. And for which endpoints, empty = all. */
-async function listOf(access: Access, apiKey: string, named: string): Promise<{ accountId: string; only: readonly string[] }> {
-  const { scope, endpointIds: only } = await access.caller(apiKey);
-  if (scope === 'ROOT') return { accountId: named, only };
-  const { accountId } = await ownAccount(access, apiKey, false);
-  if (named !== '' && named !== accountId) throw unauthorized();
-  return { accountId, only };
 }
 
 function permissionsFromMessage({ management, jobs }: KeyPermissions): Caller['permissions'] {

@@ -3,13 +3,15 @@ import type { Metadata } from '@grpc/grpc-js';
 import type { GetWorkerLogRequest, GetWorkerLogResponse, MachineServiceServer } from '../../proto/gen/slipway/v1/machine_service.ts';
 import type { Access } from '../access/access.ts';
 import { unauthorized } from '../domain/access.ts';
+import { groupEnded } from '../domain/ended-workers.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { WorkerLogs } from '../dispatch/worker-logs.ts';
 import type { EndpointContext } from '../endpoints/context.ts';
+import { forgetMachine } from '../endpoints/forget-machine.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { ListRoom } from './list-room.ts';
-import { machineToMessage, workerToMessage } from './machine-messages.ts';
+import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
 import { listing, pageWishOf, tokenOf } from './paging.ts';
 import { readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
@@ -34,13 +36,18 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       if (scope !== 'ROOT') throw unauthorized();
       return { machines: (await context.machines.list()).map(machineToMessage) };
     }),
+    forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
     listWorkers: listing(options, async (request, apiKey, enter) => {
-      const { endpointId } = request;
-      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      const { endpointId, accountId = '', pageToken = '' } = request;
+      const caller = await access.caller(apiKey);
+      if (caller.scope !== 'ROOT' && accountId !== '') throw unauthorized();
+      // Only the operator may leave the endpoint open.
+      if (caller.scope !== 'ROOT' || endpointId !== '') await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       const wish = pageWishOf(request);
-      await enter(accountId);
-      const { entries, next } = await context.workers.list(endpointId, wish);
-      return { workers: entries.map(workerToMessage), nextPageToken: tokenOf(next) };
+      await enter(caller.accountId);
+      const { entries, next } = await context.workers.list({ endpointId, accountId }, wish);
+      const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId })) : [];
+      return { workers: entries.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next) };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
   };

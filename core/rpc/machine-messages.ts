@@ -1,7 +1,8 @@
 /** Machines and workers for people. */
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { Machine as MachineMessage, Worker as WorkerMessage } from '../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkers, Machine as MachineMessage, Worker as WorkerMessage } from '../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus as MachineStatusMessage } from '../../proto/gen/slipway/v1/machine_service.ts';
+import type { EndedGroup } from '../domain/ended-workers.ts';
 import { gpuDisplayName, gpuTypeOf } from '../domain/gpu-facts.ts';
 import type { Worker } from '../domain/worker.ts';
 import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
@@ -27,4 +28,12 @@ export function workerToMessage({ desired, state, outdated, exitCode, createdAt,
   const runs = state === 'READY' || state === 'INITIALIZING' || state === 'DRAINING';
   const leaving = outdated ? 'OUTDATED' : desired === 'DRAIN' ? 'DRAINING' : state;
   return { ...worker, state: WorkerState[runs ? leaving : state], exitCode: exitCode ?? undefined, createTime: createdAt };
+}
+
+/** Workers that ended without being told to. */
+export function endedToMessage({ count, lastLine, last }: EndedGroup): EndedWorkers {
+  return {
+    endpointId: last.endpointId, endpointName: last.endpointName, count, exitCode: last.exitCode ?? undefined, lastLine,
+    lastEndTime: last.endedAt, lastWorkerId: last.id, reason: last.reason,
+  };
 }

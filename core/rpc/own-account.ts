@@ -1,5 +1,7 @@
 /** Calls that are about a whole account rather than one endpoint. */
 import type { Access, Verdict } from '../access/access.ts';
+import { unauthorized } from '../domain/access.ts';
+import type { Caller } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
 
 /** The verdict on such a call. The operator's key belongs to no account and is refused here with a text that says so. */
@@ -9,4 +11,16 @@ export async function ownAccount(access: Access, apiKey: string, write: boolean)
     throw new DomainError('UNAUTHORIZED', 'The root key belongs to no account; use a key of the account that is meant.');
   }
   return verdict;
+}
+
+/**
+ * Whose things a call is about that the operator may make for any account. Empty: those of all accounts, for the operator who named none.
+ * UNAUTHORIZED: another's account was named.
+ */
+export async function namedAccount(access: Access, apiKey: string, named = ''): Promise<{ accountId: string; caller: Caller }> {
+  const caller = await access.caller(apiKey);
+  if (caller.scope === 'ROOT') return { accountId: named, caller };
+  const { accountId } = await ownAccount(access, apiKey, false);
+  if (named !== '' && named !== accountId) throw unauthorized();
+  return { accountId, caller };
 }

@@ -6,12 +6,13 @@ import type { PodContext } from '../pods/context.ts';
 import { createPod } from '../pods/create-pod.ts';
 import { deletePod } from '../pods/delete-pod.ts';
 import { getPod } from '../pods/get-pod.ts';
-import { listPods } from '../pods/list-pods.ts';
+import { listEnded, listPods } from '../pods/list-pods.ts';
 import { resetPod } from '../pods/reset-pod.ts';
 import { restartPod } from '../pods/restart-pod.ts';
 import { startPod } from '../pods/start-pod.ts';
 import { stopPod } from '../pods/stop-pod.ts';
 import { updatePod } from '../pods/update-pod.ts';
+import { endedToMessage } from './machine-messages.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageWishOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
@@ -45,8 +46,10 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
       const wish = pageWishOf(request);
       await enter(accountId);
       const endpointIds = endpointId === '' ? request.endpointIds : [endpointId];
-      const { entries, next } = await listPods(context, accountId, { ...request, endpointIds }, caller.endpointIds, wish);
-      return { pods: entries.map(podToMessage), nextPageToken: tokenOf(next) };
+      const selection = { ...request, endpointIds };
+      const { entries, next } = await listPods(context, accountId, selection, caller.endpointIds, wish);
+      const ended = wish.after === undefined ? await listEnded(context, accountId, selection, caller.endpointIds) : [];
+      return { pods: entries.map(podToMessage), endedWorkers: ended.map(endedToMessage), nextPageToken: tokenOf(next) };
     }),
     updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {
       if (!pod) throw invalid('pod is required');

@@ -5,7 +5,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { UsageContext } from '../usage/context.ts';
 import { listUsage } from '../usage/list-usage.ts';
 import { setPrices } from '../usage/set-prices.ts';
-import { ownAccount } from './own-account.ts';
+import { namedAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 import { usageToMessage, usageWishFromMessage } from './usage-messages.ts';
 
@@ -13,7 +13,7 @@ import { usageToMessage, usageWishFromMessage } from './usage-messages.ts';
 export function usageHandlers(access: Access, context: UsageContext, logger: Logger): UsageServiceServer {
   return {
     listUsage: unary(logger, async (request, apiKey) => {
-      const { accountId, caller } = await ownAccount(access, apiKey, false);
+      const { accountId, caller } = await namedAccount(access, apiKey, request.accountId);
       const wish = usageWishFromMessage(request);
       const records = await listUsage(context, accountId, wish, caller.endpointIds);
       return { records: records.map((record) => usageToMessage(record, wish.grouping)) };

@@ -14,7 +14,7 @@ const BUCKETS: Record<UsageBucket, UsageQuery['bucket']> = {
 };
 const GROUPINGS: Record<UsageGrouping, UsageQuery['grouping']> = {
   [UsageGrouping.UNSPECIFIED]: 'SUBJECT', [UsageGrouping.SUBJECT]: 'SUBJECT', [UsageGrouping.ENDPOINT]: 'ENDPOINT',
-  [UsageGrouping.GPU_TYPE]: 'GPU_TYPE',
+  [UsageGrouping.GPU_TYPE]: 'GPU_TYPE', [UsageGrouping.ACCOUNT]: 'ACCOUNT',
 };
 
 /** What to sum up. INVALID_REQUEST: a value is unknown or cannot be looked for. */
@@ -42,6 +42,7 @@ export function usageToMessage({ startMs, group, ...sums }: UsageRecord, groupin
     subjectId: grouping === 'SUBJECT' ? group : '',
     endpointId: grouping === 'ENDPOINT' ? group : '',
     gpuTypeId: grouping === 'GPU_TYPE' ? group : '',
+    accountId: grouping === 'ACCOUNT' ? group : '',
   };
 }
 

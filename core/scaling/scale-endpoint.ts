@@ -1,6 +1,8 @@
 /** One endpoint's turn: sample, decide, place, write the desired workers and the reason. */
 import { occupied, placeWorker } from '../domain/placement.ts';
+import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { Scaler } from '../domain/scaler.ts';
+import { quotaAfter, workerOverQuota } from '../domain/quota.ts';
 import { reconcileWorkers } from '../domain/worker-reconcile.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { ScaleStore, ScaleTurn } from '../store/scale-store.ts';
@@ -38,21 +40,33 @@ async function act(turn: ScaleTurn, scaler: Scaler, random: Random, result: Scal
   result.retired = [...changes.retire];
   result.drained = [...changes.drain];
   result.reason = changes.reason;
-  const machines = changes.add.length > 0 ? await turn.machines() : [];
-  for (const { failures } of changes.add.slice(0, PLACED_MAX)) {
-    const placement = placeWorker(machines, endpoint);
-    if ('refusal' in placement) {
-      result.throttled = changes.add.length - result.added.length;
-      result.reason = `${changes.reason}; no machine has room: ${placement.refusal}`;
-      break;
-    }
+  const refused = changes.add.length > 0 ? await placeAll(turn, changes.add, random, result, machineIds) : undefined;
+  result.throttled = refused === undefined ? 0 : changes.add.length - result.added.length;
+  if (refused) result.reason = `${changes.reason}; ${refused.refusalByMachine}`;
+  const { refusal, refusalByMachine } = refused ?? { refusal: '', refusalByMachine: '' };
+  await turn.note({ target: changes.target, throttled: result.throttled, reason: changes.reason, refusal, refusalByMachine });
+  result.machineIds = [...machineIds];
+}
+
+/** Places as many workers as there is room for. Answers why the next one found no place; undefined: all did. */
+async function placeAll(
+  turn: ScaleTurn, wanted: readonly { failures: number }[], random: Random, result: ScaleResult, machineIds: Set<string>,
+): Promise<PlacementRefusal | undefined> {
+  const machines = await turn.machines();
+  let quota = await turn.quota();
+  for (const { failures } of wanted.slice(0, PLACED_MAX)) {
+    const placement = placeWorker(machines, turn.endpoint);
+    if ('refusal' in placement) return placement;
+    const gpus = placement.gpuUuids.length;
+    const over = workerOverQuota(quota, gpus);
+    if (over !== undefined) return { refusal: over, refusalByMachine: over };
     const worker = { ...placement, id: random.id(14), failures };
     await turn.add(worker);
+    quota = quotaAfter(quota, { workers: 1, gpus });
     const index = machines.findIndex((machine) => machine.id === worker.machineId);
     machines[index] = occupied(machines[index]!, placement);
     machineIds.add(worker.machineId);
     result.added.push(worker.id);
   }
-  await turn.note({ target: changes.target, throttled: result.throttled, reason: result.reason });
-  result.machineIds = [...machineIds];
+  return undefined;
 }

@@ -1,7 +1,8 @@
 /** Accounts. */
-import { eq } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
 import { account } from '../../drizzle/schema/account.ts';
 import type { Actor } from '../domain/access.ts';
+import type { Quota } from '../domain/quota.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 
@@ -32,6 +33,21 @@ export class AccountStore {
   async get(id: string): Promise<Account | undefined> {
     const [row] = await this.#database.db.select().from(account).where(eq(account.id, id));
     return row;
+  }
+
+  /** All accounts by name. */
+  async list(): Promise<Account[]> {
+    return this.#database.db.select().from(account).orderBy(asc(account.name));
+  }
+
+  /** Sets the quota. Undefined: there is no such account. */
+  async setQuota({ accountId: id, keyId }: Actor, quota: Quota): Promise<Account | undefined> {
+    const { workers: workerQuota, gpus: gpuQuota, queuedJobs: queuedJobQuota, requests: requestQuota } = quota;
+    return this.#database.db.transaction(async (tx) => {
+      const [row] = await tx.update(account).set({ workerQuota, gpuQuota, queuedJobQuota, requestQuota }).where(eq(account.id, id)).returning();
+      if (row) await recordChange(tx, { accountId: id, keyId, action: 'SetQuota', subjectId: id, fields: ['quota'] });
+      return row;
+    });
   }
 
   /** Sets the SSH key. Undefined: there is no such account. */

@@ -1,6 +1,7 @@
 /** API keys. Their text is never here, only its hash. */
-import { and, arrayContained, eq, inArray, isNull, notExists, sql } from 'drizzle-orm';
+import { and, arrayContained, eq, getTableColumns, inArray, isNull, notExists, sql } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/pg-core';
+import { account } from '../../drizzle/schema/account.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
 import type { Actor, Caller, Permission, Scope } from '../domain/access.ts';
 import { recordChange } from './audit-store.ts';
@@ -46,13 +47,13 @@ export class ApiKeyStore {
 
   /** Holders of keys by the hashes of their texts, hex; hashes of no key and of revoked keys are left out. */
   async callers(hashes: readonly Buffer[]): Promise<Map<string, Caller>> {
-    const rows = await this.#database.urgent.db.select().from(apiKey)
-      .where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
+    const rows = await this.#database.urgent.db.select({ ...getTableColumns(apiKey), requestQuota: account.requestQuota })
+      .from(apiKey).leftJoin(account, eq(account.id, apiKey.accountId)).where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
     return new Map(rows.map((row) => [
       row.secretHash.toString('hex'),
       {
         accountId: row.accountId ?? '', keyId: row.id, scope: row.scope as Scope, endpointIds: row.endpointIds, permissions: permissionsOf(row),
-        machineId: row.machineId ?? undefined,
+        machineId: row.machineId ?? undefined, ...(row.requestQuota === null ? {} : { requestQuota: row.requestQuota }),
       },
     ]));
   }

@@ -30,10 +30,10 @@ export class AuditStore {
     this.#database = database;
   }
 
-  /** Changes of an account, newest first: at most `limit`, those before the event `beforeId` and of one thing when they are given. */
+  /** Changes of an account, all when it is empty, newest first: at most `limit`, before the event `beforeId` and of one thing where given. */
   async list(accountId: string, page: { limit: number; beforeId?: number; subjectId?: string }): Promise<AuditEvent[]> {
     return this.#database.db.select().from(auditEvent).where(and(
-      eq(auditEvent.accountId, accountId),
+      accountId === '' ? undefined : eq(auditEvent.accountId, accountId),
       page.beforeId === undefined ? undefined : lt(auditEvent.id, page.beforeId),
       page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
     )).orderBy(desc(auditEvent.id)).limit(page.limit);

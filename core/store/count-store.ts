@@ -64,6 +64,10 @@ export interface HealthRow {
   present: number;
   workers_min: number;
   workers_max: number;
+  /** Of the latest decision of the scaler. */
+  decided_throttled: number;
+  refusal: string;
+  refusal_by_machine: string;
 }
 
 /** Counts an endpoint's jobs and workers. Undefined: no such endpoint. */
@@ -86,7 +90,9 @@ export async function readHealth(sql: Sql, endpointId: string): Promise<HealthRo
     SELECT coalesce(c.completed, 0) AS completed, coalesce(c.failed, 0) AS failed, coalesce(c.retried, 0) AS retried,
       (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now()) AS in_queue,
       (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS in_progress,
-      workers.*, e.workers_min, e.workers_max
-    FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id WHERE e.id = ${endpointId}`;
+      workers.*, e.workers_min, e.workers_max, coalesce(d.throttled, 0) AS decided_throttled, coalesce(d.refusal, '') AS refusal,
+      coalesce(d.refusal_by_machine, '') AS refusal_by_machine
+    FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
+    WHERE e.id = ${endpointId}`;
   return row;
 }

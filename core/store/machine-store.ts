@@ -1,9 +1,12 @@
 /** Machines: who they are, which session speaks for them and until when their attempts are their own, by the database clock. */
 import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
 import type { CpuSize } from '../domain/cpu-size.ts';
+import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
+import { recordChange } from './audit-store.ts';
+import { statementOf } from './database.ts';
 import type { Database, Statement } from './database.ts';
 
 /** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
@@ -55,6 +58,16 @@ export interface MachineSession {
   sessionId: string;
 }
 
+/** What went with a machine that is forgotten. */
+export interface ForgottenMachine {
+  lostWorkers: number;
+  deletedPods: number;
+  /** Whose workers were lost. */
+  endpointIds: string[];
+  /** Keys that are revoked. */
+  keyIds: string[];
+}
+
 interface MachineRow {
   id: string;
   name: string;
@@ -70,8 +83,9 @@ interface MachineRow {
   connected: boolean;
 }
 
-/** What workers and pods have of a machine. */
+/** Whether it has left, and what workers and pods have of it. */
 interface Uses {
+  gone: boolean;
   used_uuids: string[];
   cpu_used: number;
   siblings: number;
@@ -141,6 +155,28 @@ export class MachineStore {
     return rows.map((row) => ({ ...factsOf(row), connected: row.connected, seenAtMs: row.seen_at_ms }));
   }
 
+  /**
+   * Deletes a machine with its workers and pods, and revokes its key, unless its lease runs. The audit trail of each account that had a pod there tells of it.
+   * Attempts that it held have a machine no more: the lease rescuer takes them back.
+   */
+  async forget(id: string, keyId: string): Promise<'unknown' | 'leased' | ForgottenMachine> {
+    return this.#database.db.transaction(async (tx) => {
+      const statement = statementOf(tx);
+      const [found] = await statement<{ leased: boolean }[]>`SELECT lease_expires_at > now() AS leased FROM machine WHERE id = ${id} FOR UPDATE`;
+      if (!found) return 'unknown';
+      if (found.leased) return 'leased';
+      const workers = await statement<{ endpoint_id: string }[]>`SELECT endpoint_id FROM worker WHERE machine_id = ${id} AND ended_at IS NULL`;
+      const pods = await statement<{ id: string; account_id: string }[]>`SELECT id, account_id FROM pod WHERE machine_id = ${id}`;
+      for (const pod of pods) await recordChange(tx, { accountId: pod.account_id, keyId, action: 'ForgetMachine', subjectId: pod.id, fields: [] });
+      await statement`DELETE FROM machine WHERE id = ${id}`;
+      const keys = await statement<{ id: string }[]>`
+        UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;
+      await recordChange(tx, { accountId: '', keyId, action: 'ForgetMachine', subjectId: id, fields: [] });
+      const endpointIds = [...new Set(workers.map((worker) => worker.endpoint_id))];
+      return { lostWorkers: workers.length, deletedPods: pods.length, endpointIds, keyIds: keys.map((key) => key.id) };
+    });
+  }
+
   /** Where the replica that holds a machine's session is reached. Undefined: nobody holds one. */
   async replicaOf(machineId: string): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ replica_address: string }[]>`
@@ -166,6 +202,7 @@ export class MachineStore {
   async #view(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
     const rows = await statement<(MachineRow & Uses)[]>`
       SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
+        m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone,
         coalesce((SELECT array_agg(uuid) FROM (
           SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL
           UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
@@ -178,7 +215,7 @@ export class MachineStore {
       ) u ON true
       WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
     return rows.map((row) => ({
-      id: row.id, name: row.name, connected: row.connected, locations: row.locations, cudaVersion: row.cuda_version,
+      id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,
       gpus: row.gpus.map(({ uuid, name, migProfile }) => ({ uuid, name, migProfile, used: row.used_uuids.includes(uuid) })),
       cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
       vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus),

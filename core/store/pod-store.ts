@@ -6,6 +6,7 @@ import { invalid } from '../domain/endpoint.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';
+import type { QuotaState } from '../domain/quota.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
@@ -13,6 +14,7 @@ import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
 import { openEnv, sealEnv } from './env-seals.ts';
 import { MachineStore } from './machine-store.ts';
+import { readQuotaState } from './quota-store.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { holdVolumes } from './volume-store.ts';
 
@@ -56,14 +58,14 @@ export class PodStore {
    */
   async create(
     { id, templateEnv }: NewPod, actor: Actor, settings: PodSettings, fields: readonly string[],
-    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[]) => PlacementPlace,
+    choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState) => PlacementPlace,
   ): Promise<Pod> {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await this.#machines.placementView(statementOf(tx), '');
-      const placed = placeOf(machines, choose(machines, dataCenterIds));
+      const placed = placeOf(machines, choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId)));
       const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
       const [row] = await tx.insert(pod).values({ ...settings, ...this.#sealed(id, settings), templateEnvSealed, ...placed, id, accountId }).returning();
       await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
@@ -77,7 +79,7 @@ export class PodStore {
    */
   async change(
     id: string, actor: Actor, decide: (current: Pod) => PodChange | undefined,
-    choose: (current: Pod, machines: readonly PlacementMachine[]) => PlacementPlace,
+    choose: (current: Pod, machines: readonly PlacementMachine[], quota: QuotaState) => PlacementPlace,
   ): Promise<Pod | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const current = await this.#locked(tx, id, actor.accountId);
@@ -90,8 +92,9 @@ export class PodStore {
       if (run === 'anew') Object.assign(set, freshRun(current));
       if (run === 'anew' && current.desired === 'EXITED') {
         const machines = await this.#machines.placementView(statementOf(tx), '');
+        const quota = await readQuotaState(statementOf(tx), actor.accountId);
         // Usage is metered by a trigger that fires when `desired` is set: it is set only where it changes.
-        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, choose(current, machines)));
+        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, choose(current, machines, quota)));
       }
       const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
       await recordChange(tx, { ...actor, action, subjectId: id, fields });

@@ -68,7 +68,7 @@ export class PodViewStore {
 
   /** A worker of an account as a pod; `only`: of these endpoints; empty = all. */
   async worker(accountId: string, only: readonly string[], id: string): Promise<PodView | undefined> {
-    return (await this.#workers(and(shownWorkers(accountId, only), eq(worker.id, id))))[0];
+    return (await this.#workers(shownWorkers(accountId, only, id)))[0];
   }
 
   /** A page of pods, workers, or both, oldest first. */
@@ -114,10 +114,11 @@ export class PodViewStore {
   }
 }
 
-/** Workers of an account, or of some of its endpoints, without those that stopped as they were told to. */
-function shownWorkers(accountId: string, endpointIds: readonly string[]): SQL | undefined {
+/** Workers of an account, or of some of its endpoints, without those that have ended; one that is named by its id is shown also when it crashed. */
+function shownWorkers(accountId: string, endpointIds: readonly string[], id?: string): SQL | undefined {
   const some = endpointIds.length === 0 ? undefined : inArray(worker.endpointId, [...endpointIds]);
-  return and(eq(endpoint.accountId, accountId), or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY')), some);
+  const shown = id === undefined ? isNull(worker.endedAt) : and(eq(worker.id, id), or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY')));
+  return and(eq(endpoint.accountId, accountId), shown, some);
 }
 
 /** How a worker looks as a pod. */

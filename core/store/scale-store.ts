@@ -1,9 +1,12 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, and the workers that are desired. */
 import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
+import type { PlacementRefusal } from '../domain/placement-refusal.ts';
+import type { QuotaState } from '../domain/quota.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
-import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS } from '../domain/worker.ts';
+import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } from '../domain/worker.ts';
 import type { Database, Sql } from './database.ts';
 import { MachineStore } from './machine-store.ts';
+import { readQuotaState } from './quota-store.ts';
 
 /** Queued jobs are counted no further than this. */
 const QUEUED_COUNTED_MAX = 100_000;
@@ -11,6 +14,7 @@ const QUEUED_COUNTED_MAX = 100_000;
 /** An endpoint as scaling needs it. */
 export interface ScaleEndpoint extends ScaleSettings {
   id: string;
+  accountId: string;
   gpuIds: string[];
   gpuCount: number;
   instanceIds: string[];
@@ -26,6 +30,13 @@ export interface NewWorker extends PlacementPlace {
   failures: number;
 }
 
+/** What a turn came to. */
+export interface ScaleDecision extends PlacementRefusal {
+  target: number;
+  throttled: number;
+  reason: string;
+}
+
 /** What one endpoint's turn may do while it is locked. */
 export interface ScaleTurn {
   endpoint: ScaleEndpoint;
@@ -38,8 +49,10 @@ export interface ScaleTurn {
   drain(workerIds: readonly string[]): Promise<string[]>;
   /** Gives up crashed workers. */
   retire(workerIds: readonly string[]): Promise<void>;
+  /** What the account may have and has, exact while the placement lock is held. */
+  quota(): Promise<QuotaState>;
   /** Keeps the decision; writes only when it differs from the one before. */
-  note(decision: { target: number; throttled: number; reason: string }): Promise<void>;
+  note(decision: ScaleDecision): Promise<void>;
 }
 
 type WorkerRow = Omit<WorkerSample, 'held'>;
@@ -68,10 +81,18 @@ export class ScaleStore {
     return rows.map((row) => row.id);
   }
 
+  /** Why workers of these endpoints find no place; those without throttled workers are left out. */
+  async refusals(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
+    const rows = await this.#database.sql<(PlacementRefusal & { id: string })[]>`
+      SELECT endpoint_id AS id, refusal, refusal_by_machine AS "refusalByMachine" FROM scale_decision
+      WHERE endpoint_id = ANY(${[...endpointIds]}) AND throttled > 0`;
+    return new Map(rows.map(({ id, ...refusal }) => [id, refusal]));
+  }
+
   /** Ends the workers of machines whose lease has run out. Answers their endpoints. */
   async endLost(): Promise<string[]> {
     const rows = await this.#database.sql<{ endpoint_id: string }[]>`
-      UPDATE worker w SET desired = 'GONE', state = 'STOPPED', capacity = 0, ended_at = now(), reason = 'its machine was lost'
+      UPDATE worker w SET desired = 'GONE', state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${MACHINE_LOST_REASON}
       FROM machine m WHERE m.id = w.machine_id AND m.lease_expires_at < now() AND w.ended_at IS NULL RETURNING w.endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
@@ -90,7 +111,8 @@ export class ScaleStore {
     return this.#database.sql.begin(async (transaction) => {
       const sql = transaction as unknown as Sql;
       const [endpoint] = await sql<ScaleEndpoint[]>`
-        SELECT id, gpu_ids AS "gpuIds", gpu_count AS "gpuCount", instance_ids AS "instanceIds", locations, allowed_cuda_versions AS "allowedCudaVersions",
+        SELECT id, account_id AS "accountId", gpu_ids AS "gpuIds",
+          gpu_count AS "gpuCount", instance_ids AS "instanceIds", locations, allowed_cuda_versions AS "allowedCudaVersions",
           workers_min AS "workersMin", workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds",
           scaler_type AS "scalerType", scaler_value AS "scalerValue", version,
           ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(network_volume_ids) ORDER BY v.id) AS "dataCenterIds"
@@ -149,12 +171,15 @@ export class ScaleStore {
         if (workerIds.length === 0) return;
         await sql`UPDATE worker SET desired = 'GONE', ended_at = now() WHERE id = ANY(${[...workerIds]}) AND ended_at IS NULL`;
       },
-      note: async ({ target, throttled, reason }) => {
+      quota: () => readQuotaState(sql, endpoint.accountId),
+      note: async ({ target, throttled, reason, refusal, refusalByMachine }) => {
         await sql`
-          INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason)
-          VALUES (${endpoint.id}, ${target}, ${throttled}, ${reason}) ON CONFLICT (endpoint_id) DO UPDATE
-          SET (target, throttled, reason, decided_at) = (excluded.target, excluded.throttled, excluded.reason, now())
-          WHERE (d.target, d.throttled, d.reason) IS DISTINCT FROM (excluded.target, excluded.throttled, excluded.reason)`;
+          INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason, refusal, refusal_by_machine)
+          VALUES (${endpoint.id}, ${target}, ${throttled}, ${reason}, ${refusal}, ${refusalByMachine}) ON CONFLICT (endpoint_id) DO UPDATE
+          SET (target, throttled, reason, refusal, refusal_by_machine, decided_at)
+            = (excluded.target, excluded.throttled, excluded.reason, excluded.refusal, excluded.refusal_by_machine, now())
+          WHERE (d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine)
+            IS DISTINCT FROM (excluded.target, excluded.throttled, excluded.reason, excluded.refusal, excluded.refusal_by_machine)`;
       },
     };
   }

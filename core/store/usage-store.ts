@@ -6,7 +6,11 @@ import type { UsageBucket, UsageGrouping, UsageQuery, UsageRecord } from '../dom
 import { Batcher } from '../runtime/batcher.ts';
 import type { Database } from './database.ts';
 
-const GROUP_COLUMNS: Record<UsageGrouping, string> = { SUBJECT: 'subject_id', ENDPOINT: 'endpoint_id', GPU_TYPE: 'gpu_type_id' };
+const GROUP_COLUMNS: Record<UsageGrouping, string> = {
+  SUBJECT: 'subject_id', ENDPOINT: 'endpoint_id', GPU_TYPE: 'gpu_type_id', ACCOUNT: 'account_id',
+};
+/** Where the names of groups are. */
+const NAME_TABLES: Partial<Record<UsageGrouping, string>> = { ENDPOINT: 'endpoint', ACCOUNT: 'account' };
 const STEPS: Record<UsageBucket, string> = { hour: '1 hour', day: '1 day', week: '7 days', month: '1 month', year: '1 year' };
 
 const STEP_SECONDS: Record<UsageBucket, number> = { hour: 3_600, day: 86_400, week: 604_800, month: 28 * 86_400, year: 365 * 86_400 };
@@ -35,7 +39,8 @@ export class UsageStore {
   }
 
   /**
-   * Sums an account's usage up by period and group, in this order. Each span is cut into the periods it touches: their number is what the
+   * Sums an account's usage up, that of all when it is empty, by period and group, in this order. Each span is cut into the periods it touches:
+   * their number is what the
    * spans cover, not what was asked for. INVALID_REQUEST: too many of them, or of records. RATE_LIMITED: the account asks too often at once.
    */
   async list(accountId: string, query: UsageQuery): Promise<UsageRecord[]> {
@@ -56,6 +61,7 @@ export class UsageStore {
     const { sql } = this.#database;
     const { bucket, grouping } = asked;
     const step = STEPS[bucket];
+    const names = NAME_TABLES[grouping];
     const [cost] = await sql<{ pieces: number }[]>`
       WITH ${this.#spans(asked)}
       SELECT coalesce(sum(1 + extract(epoch FROM until - since) / ${STEP_SECONDS[bucket]}::float8), 0)::float8 AS pieces FROM span`;
@@ -64,11 +70,14 @@ export class UsageStore {
       WITH ${this.#spans(asked)}, piece AS (
         SELECT period, s.*, extract(epoch FROM least(s.until, period + ${step}::interval) - greatest(s.since, period)) AS seconds
         FROM span s, generate_series(date_trunc(${bucket}, s.since), s.until, ${step}::interval) AS period
+      ), summed AS (
+        SELECT (extract(epoch FROM period) * 1000)::float8 AS "startMs", ${sql(GROUP_COLUMNS[grouping])} AS "group",
+          sum(seconds / 3600 * usd_per_hour)::float8 AS "amountUsd", round(sum(seconds) * 1000)::float8 AS "billedMs",
+          max(disk_gb) AS "diskGb"
+        FROM piece WHERE seconds > 0 GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${USAGE_RECORDS_MAX + 1}
       )
-      SELECT (extract(epoch FROM period) * 1000)::float8 AS "startMs", ${sql(GROUP_COLUMNS[grouping])} AS "group",
-        sum(seconds / 3600 * usd_per_hour)::float8 AS "amountUsd", round(sum(seconds) * 1000)::float8 AS "billedMs",
-        max(disk_gb) AS "diskGb"
-      FROM piece WHERE seconds > 0 GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${USAGE_RECORDS_MAX + 1}`;
+      SELECT s.*, ${names === undefined ? sql`''` : sql`coalesce((SELECT n.name FROM ${sql(names)} n WHERE n.id = s."group"), '')`} AS "groupName"
+      FROM summed s ORDER BY 1, 2`;
     checkUsageCost(0, records.length);
     return records;
   }
@@ -84,7 +93,7 @@ export class UsageStore {
         SELECT s.*, greatest(s.started_at AT TIME ZONE 'UTC', a.since) AS since,
           least(coalesce(s.ended_at, now()) AT TIME ZONE 'UTC', a.until) AS until
         FROM usage_span s, asked a
-        WHERE s.account_id = ${accountId} AND s.kind = ${query.kind} AND s.started_at < to_timestamp(${endMs}::float8 / 1000)
+        WHERE (${accountId} = '' OR s.account_id = ${accountId}) AND s.kind = ${query.kind} AND s.started_at < to_timestamp(${endMs}::float8 / 1000)
           AND coalesce(s.ended_at, now()) > to_timestamp(${startMs}::float8 / 1000)
           AND (${query.subjectId} = '' OR s.subject_id = ${query.subjectId})
           AND (${query.endpointId} = '' OR s.endpoint_id = ${query.endpointId})

@@ -1,7 +1,8 @@
 /** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
-import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import { worker } from '../../drizzle/schema/worker.ts';
-import { crashPauseSeconds } from '../domain/worker.ts';
+import type { EndedWorker } from '../domain/ended-workers.ts';
+import { MACHINE_LOST_REASON, UNLISTED_REASON, crashPauseSeconds } from '../domain/worker.ts';
 import type { Worker, WorkerState } from '../domain/worker.ts';
 import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
@@ -63,6 +64,12 @@ interface WorkerEnvRow {
   endpointEnv: Record<string, string>;
   templateEnvSealed: Buffer | null;
   endpointEnvSealed: Buffer | null;
+}
+
+/** Whose workers; empty fields mean all. */
+export interface WorkerSelection {
+  endpointId: string;
+  accountId: string;
 }
 
 /** An attempt as the job table has it. */
@@ -133,7 +140,7 @@ export class WorkerStore {
   async endUnlisted(session: MachineSession, listedIds: readonly string[]): Promise<string[]> {
     const { sql } = this.#database;
     const rows = await sql<{ endpoint_id: string }[]>`
-      UPDATE worker SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = 'its agent came back without it'
+      UPDATE worker SET state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${UNLISTED_REASON}
       WHERE machine_id = ${session.machineId} AND ${speaks(sql, session)} AND ended_at IS NULL AND state <> 'UNHEALTHY'
         AND (state <> 'INITIALIZING' OR desired <> 'RUN') AND id <> ALL(${[...listedIds]}) RETURNING endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
@@ -205,22 +212,38 @@ export class WorkerStore {
     return row;
   }
 
-  /** A page of the workers of an endpoint, oldest first, those left out that stopped as they were told to. */
-  async list(endpointId: string, wish: PageWish): Promise<Page<Worker>> {
-    const where = and(eq(worker.endpointId, endpointId), or(isNull(worker.endedAt), eq(worker.state, 'UNHEALTHY')));
+  /** A page of the workers that have not ended, oldest first. */
+  async list({ endpointId, accountId }: WorkerSelection, wish: PageWish): Promise<Page<Worker>> {
+    const where = and(
+      isNull(worker.endedAt), endpointId === '' ? undefined : eq(worker.endpointId, endpointId),
+      accountId === '' ? undefined : sql`EXISTS (SELECT FROM endpoint e WHERE e.id = ${worker.endpointId} AND e.account_id = ${accountId})`,
+    );
     const bytes = sql`1000 + octet_length(${worker.reason})`;
-    return readPage(this.#database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, wish, (ids) => this.#read(endpointId, ids));
+    return readPage(this.#database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, wish, (ids) => this.#read(ids));
   }
 
-  async #read(endpointId: string, ids: string[]): Promise<Worker[]> {
+  async #read(ids: string[]): Promise<Worker[]> {
     const rows = await this.#database.sql<(Omit<Worker, 'createdAt' | 'held'> & { createdAtMs: number })[]>`
-      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired, w.state, w.capacity, w.version,
-        w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", w.reason, w.exit_code AS "exitCode", w.sdk_version AS "sdkVersion",
-        (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs"
+      SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId", w.machine_id AS "machineId", w.desired,
+        w.state, w.capacity, w.version, w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", w.reason, w.exit_code AS "exitCode",
+        w.sdk_version AS "sdkVersion", (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-      WHERE w.endpoint_id = ${endpointId} AND w.id = ANY(${ids})`;
-    const held = await this.#held(endpointId);
+      WHERE w.id = ANY(${ids})`;
+    const held = await this.#held([...new Set(rows.map((row) => row.endpointId))]);
     return rows.map(({ createdAtMs, ...row }) => ({ ...row, held: held.get(row.id) ?? 0, createdAt: new Date(createdAtMs) }));
+  }
+
+  /** Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the latest first. */
+  async ended({ endpointId, accountId }: WorkerSelection, endpointIds: readonly string[] = []): Promise<EndedWorker[]> {
+    const rows = await this.#database.sql<(Omit<EndedWorker, 'endedAt'> & { endedAtMs: number })[]>`
+      SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", w.exit_code AS "exitCode", w.reason,
+        (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs"
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
+      WHERE (${endpointId} = '' OR w.endpoint_id = ${endpointId}) AND (${accountId} = '' OR e.account_id = ${accountId}) AND w.ended_at IS NOT NULL
+        AND (cardinality(${[...endpointIds]}::text[]) = 0 OR w.endpoint_id = ANY(${[...endpointIds]}::text[]))
+        AND (w.state = 'UNHEALTHY' OR w.reason IN (${MACHINE_LOST_REASON}, ${UNLISTED_REASON}))
+      ORDER BY w.ended_at DESC, w.id`;
+    return rows.map(({ endedAtMs, ...row }) => ({ ...row, endedAt: new Date(endedAtMs) }));
   }
 
   /** Workers that have asked for work and go on, busy or not; the dynamic rate limit of spec.md 8 grows with them. */
@@ -230,10 +253,11 @@ export class WorkerStore {
     return row!.started;
   }
 
-  async #held(endpointId: string): Promise<Map<string, number>> {
+  async #held(endpointIds: readonly string[]): Promise<Map<string, number>> {
     const rows = await this.#database.hot<{ worker_id: string; held: number }[]>`
-      SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS'
-      GROUP BY worker_id ORDER BY worker_id`;
+      SELECT h.worker_id, h.held FROM unnest(${[...endpointIds]}::text[]) AS e (id) CROSS JOIN LATERAL (
+        SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' GROUP BY worker_id ORDER BY worker_id
+      ) h`;
     return new Map(rows.map((row) => [row.worker_id, row.held]));
   }
 }

@@ -1,7 +1,7 @@
 /** Waits until an endpoint's worker can take a job, and says why when it does not come up. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
-import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
+import { Worker, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../proto/wire/pages.ts';
 import type { CoreClient } from './core-client.ts';
 
@@ -44,7 +44,14 @@ async function readyWorkers({ url, apiKey, endpointId, signal }: ReadinessOption
 
 async function showWorkers({ core, apiKey, endpointId, onWorkers }: ReadinessOptions): Promise<void> {
   try {
-    onWorkers(await allPages((page) => core.listWorkers({ endpointId, ...page }, apiKey), (response) => response.workers));
+    const ended: Worker[] = [];
+    const workers = await allPages((page) => core.listWorkers({ endpointId, ...page }, apiKey), (response) => {
+      for (const { lastWorkerId: id, reason, exitCode } of response.ended) {
+        ended.push(Worker.fromPartial({ id, reason, exitCode, state: WorkerState.UNHEALTHY }));
+      }
+      return response.workers;
+    });
+    onWorkers([...ended, ...workers]);
   } catch {
     return;
   }

@@ -11,5 +11,13 @@ export const account = pgTable('account', {
   publicKey: text('public_key').notNull().default(''),
   /** 1 and up, never given twice: agents make a user of the host from it, the same one on all machines. */
   number: integer('number').notNull().unique().generatedAlwaysAsIdentity(),
+  /** Quotas that the operator set; null = no limit. Workers that have not ended. */
+  workerQuota: integer('worker_quota'),
+  /** GPUs of its workers and running pods. */
+  gpuQuota: integer('gpu_quota'),
+  /** Jobs that wait in all its queues. */
+  queuedJobQuota: integer('queued_job_quota'),
+  /** Requests to its endpoints in 10 s, at each facade. */
+  requestQuota: integer('request_quota'),
   createdAt: instant('created_at').notNull().defaultNow(),
 });

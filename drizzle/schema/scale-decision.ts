@@ -9,7 +9,11 @@ export const scaleDecision = pgTable('scale_decision', {
   target: integer('target').notNull(),
   /** How many of them found no machine with room. */
   throttled: integer('throttled').notNull(),
-  /** Why this target, and for throttled workers why each machine refused. */
+  /** Why this target. */
   reason: text('reason').notNull(),
+  /** Why throttled workers found no place, in words that name no machine; empty when none is throttled. */
+  refusal: text('refusal').notNull().default(''),
+  /** The same for the operator: what each machine refused, by name. */
+  refusalByMachine: text('refusal_by_machine').notNull().default(''),
   decidedAt: instant('decided_at').notNull().defaultNow(),
 });

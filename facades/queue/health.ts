@@ -1,4 +1,4 @@
-/** GET /health: counts of jobs and workers (spec.md 2.7), with the six worker counts of the live service (compat.md 1.8). */
+/** GET /health: counts of jobs and workers (spec.md 2.7), with the six worker counts of the live service (compat.md 1.8), and why some are throttled. */
 import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { endpointIdOf, sendJson } from './queue-parts.ts';
@@ -13,9 +13,9 @@ export function health({ jobs }: QueueParts): QueueHandler {
 export function presentHealth({ jobs, workers }: GetHealthResponse): string {
   if (jobs === undefined || workers === undefined) throw new CoreError('INTERNAL', 'core sent health without counts');
   const { completed, failed, inProgress, inQueue, retried } = jobs;
-  const { idle, initializing, ready, running, throttled, unhealthy } = workers;
+  const { idle, initializing, ready, running, throttled, unhealthy, throttledReason } = workers;
   return JSON.stringify({
     jobs: { completed, failed, inProgress, inQueue, retried },
-    workers: { idle, initializing, ready, running, throttled, unhealthy },
+    workers: { idle, initializing, ready, running, throttled, unhealthy, ...(throttledReason === '' ? {} : { throttledReason }) },
   });
 }

@@ -66,7 +66,8 @@ t.test('defaults of a creation', async (t) => {
     name: 'my pod', containerDiskInGb: 50, volumeInGb: 20, volumeMountPath: '/workspace', dockerEntrypoint: [], env: {}, ports: ['8888/http', '22/tcp'],
     interruptible: false, locked: false,
   });
-  t.match((await system.request('POST', '/v1/pods', { imageName: 'i' })).json, { code: 'no_capacity', message: /it has no GPU/ }, 'GPU, and one');
+  const { json } = await system.request('POST', '/v1/pods', { imageName: 'i' });
+  t.match(json, { code: 'no_capacity', message: /No machine has a free GPU: 1 machine has no GPU/ }, 'GPU, and one');
 });
 
 t.test('what a change of an endpoint replaces', async (t) => {

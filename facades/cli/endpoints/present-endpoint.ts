@@ -39,6 +39,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['volumes', endpoint.networkVolumeIds.join(', ')],
     ['CUDA', endpoint.allowedCudaVersions.join(', ')],
     ['workers', `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a job`],
+    ['throttled', endpoint.throttledReason],
     ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
     ['flashboot', endpoint.flashBootType === FlashBootType.FLASHBOOT ? 'on' : ''],
     ['jobs', `at most ${roughly(endpoint.executionTimeoutMs)} each, ${endpoint.workerConcurrency} at once on a worker`],

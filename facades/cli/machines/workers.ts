@@ -3,13 +3,14 @@ import type { Command } from 'commander';
 import { delay } from '../../../core/runtime/clock.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkers, Worker } from '../../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { UsageError } from '../failures.ts';
 import { wholeNumber } from '../option-values.ts';
-import { printableLog } from '../output/printable.ts';
+import { printable, printableLog } from '../output/printable.ts';
 import { ago, nameOf } from '../output/words.ts';
 import { patiently } from '../patience.ts';
 import { LogLines, workerLog } from './worker-log.ts';
@@ -26,9 +27,12 @@ export interface LogTailOptions {
 /** Adds the commands. */
 export function addWorkers(program: Command, cli: Cli): void {
   addCommand(program, {
-    usage: 'workers [endpoint]', description: 'List the workers of an endpoint, or of all, with the reasons of those that crashed.',
-    examples: ['workers', 'workers ocr --json'],
-  }).action((named: string | undefined) => listWorkers(cli, named));
+    usage: 'workers [endpoint]', description: 'List the workers of an endpoint, or of all of the account, and why some ended or find no place.',
+    examples: ['workers', 'workers ocr --json', 'workers --all --key ROOT_KEY'],
+  })
+    .option('--all', 'those of all accounts; needs the root key')
+    .option('--account <id>', 'those of one account; needs the root key')
+    .action((named: string | undefined, options: ListOptions) => listWorkers(cli, named, options));
   logOptions(addCommand(program, {
     usage: 'logs <worker>', description: 'Show what a worker wrote. The log of a job: slipway jobs logs.',
     examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd'],
@@ -57,19 +61,31 @@ export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }:
   }
 }
 
-async function listWorkers(cli: Cli, named: string | undefined): Promise<void> {
-  const endpoints = await endpointsOf(cli, named);
+interface ListOptions {
+  all?: boolean;
+  account?: string;
+}
+
+async function listWorkers(cli: Cli, named: string | undefined, { all = false, account: accountId }: ListOptions): Promise<void> {
+  if ((all || accountId !== undefined) && named !== undefined) throw new UsageError('Name an endpoint, or --all or --account, not both.');
+  const everywhere = all || accountId !== undefined;
+  const endpoints = everywhere ? [] : await endpointsOf(cli, named);
   const workers: Worker[] = [];
+  const ended: EndedWorkers[] = [];
   // One after the other: hundreds of endpoints must not become hundreds of calls at once.
-  for (const { id: endpointId } of endpoints) {
-    workers.push(...await allPages((page) => cli.core.machines.call((client) => client.listWorkers, { endpointId, ...page }), (response) => response.workers));
+  for (const which of everywhere ? [{ endpointId: '', accountId }] : endpoints.map(({ id }) => ({ endpointId: id }))) {
+    workers.push(...await allPages((page) => cli.core.machines.call((client) => client.listWorkers, { ...which, ...page }), (response) => {
+      ended.push(...response.ended);
+      return response.workers;
+    }));
   }
+  const throttled = endpoints.filter(({ throttledReason }) => throttledReason !== '');
   const { output } = cli;
-  output.result(workers.map(presentWorker), () => {
-    const names = new Map(endpoints.map(({ id, name }) => [id, name]));
+  output.result([...workers.map(presentWorker), ...ended.map(presentEnded)], () => {
     output.table<Worker>([
       { title: 'ID', text: ({ id }) => id },
-      { title: 'ENDPOINT', text: ({ endpointId }) => names.get(endpointId) ?? endpointId },
+      { title: 'ENDPOINT', text: ({ endpointName, endpointId }) => endpointName || endpointId },
+      { title: 'ACCOUNT', text: (worker) => everywhere ? worker.accountId : '' },
       { title: 'MACHINE', text: ({ machineId }) => machineId },
       { title: 'STATE', text: ({ state }) => nameOf(WorkerState, state) },
       { title: 'JOBS', text: ({ held, capacity }) => `${held} of ${capacity}`, right: true },
@@ -79,15 +95,25 @@ async function listWorkers(cli: Cli, named: string | undefined): Promise<void> {
       { title: 'STARTED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
     ], workers, 'There are no workers.');
     for (const worker of workers) showReason(cli, worker);
+    if (ended.length > 0) output.line('\nEnded:');
+    for (const group of ended) output.line(`  ${endedText(group, output.nowMs())}`);
+    for (const { name, throttledReason } of throttled) output.line(`\n${output.look('yellow', `${name} needs more workers`)}: ${throttledReason}`);
   });
 }
 
-async function endpointsOf(cli: Cli, named: string | undefined): Promise<Pick<Endpoint, 'id' | 'name'>[]> {
-  if (named !== undefined) {
-    const id = await endpointIdOf(cli, named);
-    return [{ id, name: named }];
+async function endpointsOf(cli: Cli, named: string | undefined): Promise<Endpoint[]> {
+  if (named === undefined) {
+    return allPages((page) => cli.core.endpoints.call((client) => client.listEndpoints, page), ({ endpoints }) => endpoints);
   }
-  return allPages((page) => cli.core.endpoints.call((client) => client.listEndpoints, page), ({ endpoints }) => endpoints);
+  const id = await endpointIdOf(cli, named);
+  const { endpoint } = await cli.core.endpoints.call((client) => client.getEndpoint, { id });
+  return [endpoint!];
+}
+
+/** `ocr: 12 × exited with code 1: KeyError: 'model' (last x4kq0c2m9w1zpd, 3 min ago)`. */
+function endedText({ endpointName, count, exitCode, lastLine, lastWorkerId, lastEndTime }: EndedWorkers, nowMs: number): string {
+  const how = exitCode === undefined ? 'ended' : `exited with code ${exitCode}`;
+  return printable(`${endpointName}: ${count} × ${how}: ${lastLine} (last ${lastWorkerId}, ${ago(lastEndTime, nowMs)})`);
 }
 
 function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): void {
@@ -95,6 +121,11 @@ function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): v
   const ended = exitCode === undefined ? '' : ` (exit code ${exitCode})`;
   output.line(`\n${output.look('yellow', `${id} is ${nameOf(WorkerState, state)}${ended}`)}`);
   for (const line of printableLog(reason).trimEnd().split('\n')) output.line(`  ${line}`);
+}
+
+/** A group among the workers for programs: its state is ENDED, and its id that of the latest. */
+function presentEnded({ lastEndTime, lastWorkerId: id, ...group }: EndedWorkers) {
+  return { ...group, id, state: 'ENDED', lastEndedAt: lastEndTime?.toISOString() };
 }
 
 function presentWorker({ state, createTime, ...worker }: Worker) {

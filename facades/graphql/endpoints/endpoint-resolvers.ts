@@ -5,14 +5,14 @@ import type { FieldChanges } from '../../rest/mask-fields.ts';
 import { callCore, orNull, refused, updateCore } from '../core-calls.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { presentPod } from '../pods/present-pod.ts';
-import { readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
+import { readEnded, readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { templatesById } from '../templates/read-templates.ts';
 import { volumesById } from '../volumes/read-volumes.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointInput, EndpointMessage } from './endpoint-fields.ts';
 import { withInlineTemplate } from './inline-template.ts';
-import { presentEndpoint } from './present-endpoint.ts';
+import { presentEndedWorkers, presentEndpoint } from './present-endpoint.ts';
 import type { EndpointRecord } from './present-endpoint.ts';
 import { listEndpoints, readEndpoint, readEndpointTemplate } from './read-endpoints.ts';
 
@@ -90,6 +90,8 @@ export const endpointResolvers = {
       const workers = listed ? (await workersByEndpoint(context)).get(id) ?? [] : await readWorkers(id, context);
       return workers.map((worker) => presentPod(worker, context.nowMs));
     }) satisfies Resolver<unknown, EndpointRecord>,
+    endedWorkers: (async (found, _args, context) => (await readEnded(found, context)).map(presentEndedWorkers)
+    ) satisfies Resolver<unknown, EndpointRecord>,
     networkVolume: (({ networkVolumeId }, _args, context) => {
       if (networkVolumeId === null) return null;
       return volumesById(context).then((volumes) => volumes.get(networkVolumeId) ?? { id: networkVolumeId });

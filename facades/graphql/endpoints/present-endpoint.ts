@@ -1,6 +1,7 @@
 /** Contract endpoints to the public schema's fields. What is zero or empty is left out on the wire, so each has its default here. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import { numberOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { lowestVersion } from '../../rest/cuda-versions.ts';
@@ -41,6 +42,7 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
     workersMax: numberOf(endpoint.workersMax),
     workersStandby: workersMin,
     workersPFBTarget: 0,
+    throttledReason: endpoint.throttledReason || null,
     networkVolumeId: volumes[0] ?? null,
     networkVolumeIds: volumes.map((networkVolumeId) => ({ networkVolumeId })),
     executionTimeoutMs: numberOf(endpoint.executionTimeoutMs),
@@ -51,4 +53,10 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
     createdAt: timeTextOf(endpoint.createTime),
     modelReferences: [],
   };
+}
+
+/** Workers that ended without being told to, with the same exit code and the same last line. */
+export function presentEndedWorkers({ count, exitCode, lastLine, lastEndTime, lastWorkerId }: CoreMessage<EndedWorkers>) {
+  const last = { lastEndedAt: timeTextOf(lastEndTime), lastWorkerId: lastWorkerId ?? '' };
+  return { count: numberOf(count), exitCode: exitCode ?? null, lastLine: lastLine ?? '', ...last };
 }

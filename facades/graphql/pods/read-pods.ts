@@ -1,6 +1,8 @@
 /** Calls of PodService that several fields share. */
+import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { listCore, once } from '../core-calls.ts';
+import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
+import { callCore, listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 
@@ -31,4 +33,15 @@ export function workersByEndpoint(context: GraphqlContext): Promise<ReadonlyMap<
     const workers = (await listPodsAndWorkers(context)).filter((pod) => pod.endpointId);
     return Map.groupBy(workers, (worker) => worker.endpointId!);
   });
+}
+
+/** Groups of the workers of one endpoint that ended without being told to; `listed`: it is one of a list, so those of all are read at once. */
+export async function readEnded({ id, listed }: { id: string; listed: boolean }, context: GraphqlContext): Promise<CoreMessage<EndedWorkers>[]> {
+  if (!listed) return ended(context, { endpointId: id });
+  return (await once(context, 'ended workers', () => ended(context, { includeWorkers: true }))).filter((group) => group.endpointId === id);
+}
+
+/** They come with the first page, of which nothing else is wanted. */
+async function ended(context: GraphqlContext, which: object): Promise<CoreMessage<EndedWorkers>[]> {
+  return (await callCore<ListPodsResponse>(context, 'PodService', 'ListPods', { ...which, pageSize: 1 })).endedWorkers ?? [];
 }

@@ -67,6 +67,16 @@ export const EndpointUpdateInput = Type.Object({
 }, { $id: 'EndpointUpdateInput', examples: [{ workersMin: 0, workersMax: 0 }] });
 export type EndpointUpdateInput = Static<typeof EndpointUpdateInput>;
 
+/** Workers that have ended, as they are answered. */
+const EndedWorkersRecord = Type.Object({
+  count: Type.Integer({ description: 'How many ended with this exit code and this last line.' }),
+  exitCode: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: a signal ended them, or they are lost.' }),
+  lastLine: Type.String({ description: 'The last line that each wrote, or why it is lost.' }),
+  lastEndedAt: Type.Union([Type.String(), Type.Null()], { description: 'When the latest of them ended, ISO 8601.' }),
+  lastWorkerId: Type.String({ description: 'The latest of them.' }),
+}, { description: 'Workers that ended without being told to.' });
+export type EndedWorkersRecord = Static<typeof EndedWorkersRecord>;
+
 /** An endpoint as it is answered. */
 export const EndpointRecord = Type.Object({
   id: Type.String(),
@@ -96,7 +106,11 @@ export const EndpointRecord = Type.Object({
   workersMin: Type.Integer(),
   workersMax: Type.Integer(),
   workersStandby: Type.Integer({ description: 'The same as workersMin.' }),
+  throttledReason: Type.Optional(Type.String({ description: 'Why workers that it should have find no place. Missing: none is throttled. An extension.' })),
   workers: Type.Optional(Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), { description: 'Without their environment.' })),
+  endedWorkers: Type.Optional(Type.Array(EndedWorkersRecord, {
+    description: 'With includeWorkers: workers that crashed or were lost within a day, grouped, the latest first. An extension.',
+  })),
 }, { $id: 'Endpoint' });
 export type EndpointRecord = Static<typeof EndpointRecord>;
 

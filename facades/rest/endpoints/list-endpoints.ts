@@ -1,5 +1,5 @@
 /** GET /v1/endpoints: a bare array, oldest first (compat.md 3.2). */
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { ListPodsResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { PageAsked } from '../../../proto/wire/pages.ts';
@@ -9,6 +9,7 @@ import type { RestApp, RestParts } from '../rest-parts.ts';
 import { EndpointQuery } from './endpoint-schemas.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
+import type { EndpointCompany } from './present-endpoint.ts';
 import { sendList } from '../send-list.ts';
 
 const PAGE_SIZE_WITH_WORKERS = 50;
@@ -28,18 +29,24 @@ export function listEndpoints(app: RestApp, { core, room, gate }: RestParts): vo
       read: (page) => core.endpoints.call((client) => client.listEndpoints, { ...which, ...page }, options),
       present: async ({ endpoints }) => {
         const workers = includeWorkers ? await workersOf(core, apiKey, endpoints.map(({ id }) => id)) : undefined;
-        return endpoints.map((endpoint) => presentEndpoint(endpoint, accountId, { workers: workers && (workers.get(endpoint.id) ?? []) }));
+        return endpoints.map((endpoint) => presentEndpoint(endpoint, accountId, workers?.(endpoint.id)));
       },
     });
   });
 }
 
-/** Workers of these endpoints by the endpoint's id. */
-export async function workersOf(core: RestParts['core'], apiKey: string, endpointIds: string[]): Promise<Map<string, Pod[]>> {
-  if (endpointIds.length === 0) return new Map();
+/** Workers of these endpoints by the endpoint's id: those that exist, and groups of those that ended without being told to. */
+export async function workersOf(core: RestParts['core'], apiKey: string, endpointIds: string[]): Promise<(endpointId: string) => EndpointCompany> {
+  if (endpointIds.length === 0) return () => ({});
   const which = { includeWorkers: true, endpointId: '', endpointIds };
+  const groups: EndedWorkers[] = [];
   const read = (page: PageAsked): Promise<ListPodsResponse> => (
     core.pods.call((client) => client.listPods, { ...which, ...page }, { apiKey, repeatable: true })
   );
-  return Map.groupBy(await allPages(read, ({ pods }) => pods), (pod) => pod.endpointId);
+  const pods = await allPages(read, (response) => {
+    groups.push(...response.endedWorkers);
+    return response.pods;
+  });
+  const [workers, ended] = [Map.groupBy(pods, (pod) => pod.endpointId), Map.groupBy(groups, (group) => group.endpointId)];
+  return (endpointId) => ({ workers: workers.get(endpointId) ?? [], ended: ended.get(endpointId) ?? [] });
 }

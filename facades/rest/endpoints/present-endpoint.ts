@@ -1,16 +1,20 @@
 /** Contract endpoint to public record. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { lowestVersion } from '../cuda-versions.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { presentTemplate } from '../templates/present-template.ts';
+import { presentEndedWorkers } from './present-ended-workers.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
 
 /** What is shown with an endpoint when it is asked for. */
 export interface EndpointCompany {
   workers?: readonly Pod[] | undefined;
+  /** With `workers`. */
+  ended?: readonly EndedWorkers[] | undefined;
 }
 
 /** The public record. */
@@ -19,7 +23,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
   const [networkVolumeId] = endpoint.networkVolumeIds;
   const minCudaVersion = lowestVersion(endpoint.allowedCudaVersions);
   const { template } = endpoint;
-  const { workers } = company;
+  const { workers, ended = [] } = company;
   return {
     id: endpoint.id,
     name: endpoint.name,
@@ -48,6 +52,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     workersMin: endpoint.workersMin,
     workersMax: endpoint.workersMax,
     workersStandby: endpoint.workersMin,
-    ...(workers === undefined ? {} : { workers: workers.map((worker) => presentPod(worker, accountId)) }),
+    ...(endpoint.throttledReason === '' ? {} : { throttledReason: endpoint.throttledReason }),
+    ...(workers === undefined ? {} : { workers: workers.map((worker) => presentPod(worker, accountId)), endedWorkers: ended.map(presentEndedWorkers) }),
   };
 }

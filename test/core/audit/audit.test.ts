@@ -128,7 +128,12 @@ t.test('who may read it', async (t) => {
   for (const key of [await core.newKey(KeyScope.READ_ONLY), await core.newKey(KeyScope.ALL, [endpointId]), core.agentKey, 'rpa_wrong', '']) {
     t.match(await reasonOf(list(core, {}, key)), /^UNAUTHORIZED/);
   }
-  t.match(await reasonOf(list(core, {}, core.rootKey)), /^UNAUTHORIZED: The root key belongs to no account/);
+  t.ok((await list(core, { accountId: core.accountId }, core.rootKey)).events.every(({ accountId }) => accountId === core.accountId));
+  const strangerAccount = await core.newAccount();
+  const everywhere = (await list(core, {}, core.rootKey)).events;
+  t.ok(everywhere.some(({ action, accountId }) => action === 'CreateAccount' && accountId === strangerAccount), 'the operator sees all accounts');
+  t.ok(everywhere.some(({ accountId }) => accountId === core.accountId));
+  t.match(await reasonOf(list(core, { accountId: strangerAccount }, core.key)), /^UNAUTHORIZED/);
   t.same((await list(core, { subjectId: endpointId }, stranger)).events, [], "another account's changes are not there");
   t.same((await list(core, {}, stranger)).events.map(({ action }) => action), ['CreateKey', 'CreateAccount']);
 });

@@ -87,6 +87,7 @@ const RULES = {
   'account: change':     [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, OK],
   'everybody: read':     [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
   'owner':               [OK, NO, NO, NO, NO, NO, NO, NO, NO, NO, OK],
+  'owner or operator':   [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, OK],
   'keys: read':          [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, NO],
   'keys: make':          [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
   'keys: revoke':        [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
@@ -118,6 +119,11 @@ const onJob = (more: object = {}): Ask => async () => about(served, { endpointId
 const submission = (endpointId: string): SubmitJobRequest => SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
 const onPipeline = (pipelined: (jobId: string) => object): Ask => async (apiKey) =>
   about(served, { calls: [{ callId: 1, apiKey, call: pipelined(await failedJob()) }] });
+const newMachine = async (): Promise<string> => {
+  const id = randomBytes(6).toString('hex');
+  await core.sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, 'left', now() - interval '1 s')`;
+  return id;
+};
 const machine = () => Machine.fromPartial({ id: agent.machineId, name: 'm' });
 
 const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
@@ -126,6 +132,8 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['AccessService/CheckAccess', 'endpoint: change', () => about(served, { endpointId: served, api: Api.MANAGEMENT, write: true })],
   ['AccessService/CheckAccess', 'everybody: read', plain({ api: Api.MANAGEMENT })],
   ['AccessService/GetAccount', 'account: read', plain()],
+  ['AccessService/ListAccounts', 'operator', plain()],
+  ['AccessService/SetQuota', 'operator', plain({ accountId: core.accountId, quota: { workers: 1_000 } })],
   ['AccessService/UpdateAccount', 'owner', plain({ publicKey: 'ssh' })],
   ['KeyService/CreateKey', 'keys: make', plain({ name: 'k', scope: KeyScope.ALL, accountId: core.accountId })],
   ['KeyService/ListKeys', 'keys: read', plain({ accountId: core.accountId })],
@@ -183,14 +191,16 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['PodService/DeletePod', 'thing: change', onNew(newPod)],
   ['PodService/GetPodLog', 'outside: read', onNew(newPod)],
 
-  ['UsageService/ListUsage', 'account: read', plain({ kind: 1, bucket: 2 })],
+  ['UsageService/ListUsage', 'everybody: read', plain({ kind: 1, bucket: 2 })],
   ['UsageService/ListPrices', 'everybody: read', plain()],
   ['UsageService/SetPrices', 'operator', plain({ prices: [{ item: 'CPU', usdPerHour: 1 }] })],
   ['CatalogService/ListGpuTypes', 'everybody: read', plain()],
   ['CatalogService/ListGpuPools', 'everybody: read', plain()],
   ['CatalogService/ListDataCenters', 'everybody: read', plain()],
-  ['AuditService/ListAuditEvents', 'owner', plain()],
+  ['AuditService/ListAuditEvents', 'owner or operator', plain()],
   ['MachineService/ListMachines', 'operator', plain()],
+  ['MachineService/ForgetMachine', 'operator', async () => ({ request: { id: await newMachine() } })],
+  ['MachineService/ListWorkers', 'operator', plain({ accountId: core.accountId })],
   ['MachineService/ListWorkers', 'endpoint: read', () => about(served, { endpointId: served })],
   ['MachineService/GetWorkerLog', 'endpoint: read', () => about(served, { workerId })],
 

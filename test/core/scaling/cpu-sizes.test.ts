@@ -29,9 +29,9 @@ t.test('workers and pods share a machine out', async (t) => {
   t.match(pod.machine, { cpuModel: 'Threadripper', cpuCount: 8 });
   const endpointId = await core.createEndpoint({ computeType: 'CPU', instanceIds: ['cpu3c-4-8', 'cpu3c-1-2'], workersMin: 4, workersMax: 4 });
   await core.ready(endpointId, 3);
-  t.match(await decisionOf(core, endpointId, 1), { reason: /cpu3c-4-8 or cpu3c-1-2 is asked for and 0 of 8 processors and 1 of 17 GB are free/ });
+  t.match(await decisionOf(core, endpointId, 1), { refusal_by_machine: /cpu3c-4-8 or cpu3c-1-2 is asked for and 0 of 8 processors and 1 of 17 GB are free/ });
   t.same(agent.desired.map(({ spec }) => spec!.vcpuCount).sort(), [1, 1, 4], 'the preferred size while there is room');
-  t.match(await reasonOf(createPod(core, { instanceIds: ['cpu3c-1-2'] })), /^NO_CAPACITY: .*0 of 8 processors/);
+  t.match(await reasonOf(createPod(core, { instanceIds: ['cpu3c-1-2'] })), /^NO_CAPACITY: .*room for cpu3c-1-2: 1 machine has too few processors/);
   t.match(await createPod(core, {}), { instanceId: '' }, 'one without a size takes a slot');
   await call(core.clients.pods, 'stopPod', { id: pod.id }, core.key);
   await core.ready(endpointId, 4);
@@ -66,7 +66,7 @@ t.test('an endpoint that names no GPU type', async (t) => {
   await core.updateEndpoint(endpointId, { workersMin: 3 });
   await core.ready(endpointId, 2);
   t.match(rich.desired, [{ spec: { gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4' } }], 'gets one where there is one');
-  t.match(await decisionOf(core, endpointId, 1), { reason: /it has no GPU; .*1 of one type are needed and 0/ }, 'and waits for it');
+  t.match(await decisionOf(core, endpointId, 1), { refusal_by_machine: /it has no GPU; .*1 of one type are needed and 0/ }, 'and waits for it');
   await core.createEndpoint({ computeType: 'CPU' });
   await waitFor('a worker without', () => [...bare.desired, ...rich.desired].length === 3);
 });

@@ -5,7 +5,7 @@ import type { PlacementGpu, PlacementMachine, PlacementWish } from '../../../cor
 
 const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => ({ uuid, name, migProfile: '', used: false, ...given });
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
-  id, name: id, connected: true, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
+  id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
   vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, ...given,
 });
 const wish = (given: Partial<PlacementWish> = {}): PlacementWish => ({
@@ -68,9 +68,32 @@ const REFUSED: [what: string, machines: PlacementMachine[], wish: PlacementWish,
 for (const [what, machines, given, why] of REFUSED) {
   t.test(`refused: ${what}`, async (t) => {
     const placement = place(machines, given);
-    t.ok('refusal' in placement && why.test(placement.refusal), JSON.stringify(placement));
+    t.ok('refusal' in placement && why.test(placement.refusalByMachine), JSON.stringify(placement));
   });
 }
+
+t.test('whoever is not the operator learns why, and no machine', async (t) => {
+  const busy = { gpus: [gpu('g1', 'NVIDIA GeForce RTX 4090', { used: true })] };
+  const told = (machines: PlacementMachine[], given: PlacementWish): string => {
+    const placement = place(machines, given);
+    return 'refusal' in placement ? placement.refusal : 'placed';
+  };
+  const others = [machine('rack-1', { gpus: [gpu('g1', 'Tesla T4')] }), machine('rack-2', { gpus: [gpu('g2', 'NVIDIA A40')] })];
+  const ada = wish({ gpuIds: ['ADA_24'], gpuCount: 1 });
+  t.equal(told(others, ada), 'no machine has a free GPU of ADA_24: 2 machines have other GPUs');
+  t.equal(told([...others, machine('rack-3', busy), machine('rack-4', { connected: false }), machine('vm')], ada),
+    'no machine has a free GPU of ADA_24: 1 machine has too few of them free; 2 machines have other GPUs; 1 machine has no GPU; 1 machine is not connected');
+  t.equal(told([], ada), 'no machine has joined');
+  t.equal(told([machine('vm')], wish({ gpuCount: 2 })), 'no machine has 2 free GPUs of one type: 1 machine has no GPU');
+  t.equal(told([machine('vm')], wish({ gpuIds: ['-NVIDIA L4'], gpuCount: 1 })),
+    'no machine has a free GPU, of those that are not excluded: 1 machine has no GPU');
+  t.equal(told([machine('vm', { cpuSlotsUsed: 4 })], wish()), 'no machine has a free slot for it without a GPU: 1 machine has no slot free');
+  t.equal(told([machine('vm', { vcpus: 1, memoryGb: 1 })], wish({ instanceIds: ['cpu3c-2-4'] })),
+    'no machine has room for cpu3c-2-4: 1 machine has too few processors or too little memory free');
+  t.equal(told([machine('vm', { locations: ['US'] })], wish({ locations: ['CZ'] })), 'no machine has a free slot for it without a GPU: 1 machine is elsewhere');
+  t.equal(told(others, wish({ gpuIds: ['A', 'B', 'C', 'D', 'E', 'F'], gpuCount: 1 })).split(':')[0], 'no machine has a free GPU of A or B or C or D or 2 more');
+  for (const [, machines, given] of REFUSED) t.notMatch(told(machines.map((each) => ({ ...each, name: 'secret-host' })), given), /secret-host/);
+});
 
 const roomy = machine('a', { vcpus: 8, memoryGb: 16 });
 
@@ -83,12 +106,12 @@ t.test('sizes are shared out, the most preferred that is free first', async (t) 
     at = occupied(at, placed);
   }
   t.same(given, ['cpu3c-4-8', 'cpu3c-4-8']);
-  t.match(place([at], sized), { refusal: 'a: cpu3c-4-8 or cpu3c-2-4 is asked for and 0 of 8 processors and 0 of 16 GB are free' });
+  t.match(place([at], sized), { refusalByMachine: 'a: cpu3c-4-8 or cpu3c-2-4 is asked for and 0 of 8 processors and 0 of 16 GB are free' });
   t.match(place([at], wish()), { machineId: 'a', instanceId: '' }, 'one without a size needs a slot only');
   const small = { ...roomy, vcpusUsed: 5 };
   t.match(place([small], sized), { instanceId: 'cpu3c-2-4' });
   t.match(place([small, machine('b', { vcpus: 4, memoryGb: 8, siblings: 3 })], sized), { machineId: 'b', instanceId: 'cpu3c-4-8' });
-  t.match(place([{ ...roomy, memoryGbUsed: 14 }], sized), { refusal: /8 of 8 processors and 2 of 16 GB are free/ });
+  t.match(place([{ ...roomy, memoryGbUsed: 14 }], sized), { refusalByMachine: /8 of 8 processors and 2 of 16 GB are free/ });
   t.match(place([machine('a')], sized), { instanceId: 'cpu3c-4-8' }, 'what a machine does not say is never short');
 });
 
@@ -98,10 +121,13 @@ t.test('a worker of any type runs without a GPU only where there is none', async
   t.match(placeWorker([bare], any), { machineId: 'a', gpuUuids: [] });
   t.match(placeWorker([bare, machine('b', { gpus: [gpu('g1')] })], any), { machineId: 'b', gpuUuids: ['g1'] });
   for (const busy of [{ gpus: [gpu('g1', 'NVIDIA L4', { used: true })] }, { gpus: [gpu('g1')], connected: false }]) {
-    t.match(placeWorker([bare, machine('b', busy)], any), { refusal: /a: it has no GPU; b: / }, 'it waits for the one there is');
+    t.match(placeWorker([bare, machine('b', busy)], any), { refusalByMachine: /a: it has no GPU; b: / }, 'it waits for the one there is');
   }
   const elsewhere = machine('b', { gpus: [gpu('g1')], locations: ['US'] });
   t.match(placeWorker([machine('a', { locations: ['CZ'] }), elsewhere], { ...any, locations: ['CZ'] }), { machineId: 'a', gpuUuids: [] });
-  t.match(placeWorker([bare], L4), { refusal: /it has no GPU/ }, 'a type that was asked for is needed');
-  t.match(place([bare], any), { refusal: /it has no GPU/ }, 'pods are meant as they say');
+  t.match(placeWorker([bare], L4), { refusalByMachine: /it has no GPU/ }, 'a type that was asked for is needed');
+  t.match(place([bare], any), { refusalByMachine: /it has no GPU/ }, 'pods are meant as they say');
+  const gone = machine('b', { gpus: [gpu('g1')], connected: false, gone: true });
+  t.match(placeWorker([bare, gone], any), { machineId: 'a', gpuUuids: [] }, 'one that left for good holds nobody up');
+  t.match(placeWorker([bare, gone, machine('c', { gpus: [gpu('g2')], connected: false })], any), { refusalByMachine: /c: its agent/ }, 'one that is away does');
 });

@@ -75,7 +75,9 @@ t.test('a crash: at once, then with growing pauses; the row says why; a finished
   const [first] = idsOf(agent);
   crash(first!);
   const [second] = await waitFor('a new worker', () => (agent.desired.length === 1 && idsOf(agent)[0] !== first ? idsOf(agent) : undefined));
-  t.match(await workersOf(core, endpointId), [{ id: first, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }, { id: second }], 'with its reason');
+  const lists = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
+  t.same(lists.workers.map(({ id }) => id), [second], 'what has ended is no worker');
+  t.match(lists.ended, [{ endpointId, count: 1, exitCode: 3, lastLine: 'boom', lastWorkerId: first, reason: 'boom', lastEndTime: Date }], 'but told');
   await core.ready(endpointId);
   const [before] = await core.sql`SELECT now()::text AS crash`;
   crash(second!);
@@ -131,14 +133,14 @@ t.test('no room: throttled, with the reason; room: placed', async (t) => {
     const [row] = await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`;
     return row;
   });
-  t.match(decision, { target: 2, throttled: 2, reason: /no machine has room: .*it has no GPU/ });
+  t.match(decision, { target: 2, throttled: 2, refusal: /no machine has .*1 machine has no GPU/, refusal_by_machine: /it has no GPU/ });
   const health = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
   t.equal(health.workers!.throttled, 2);
   const agent = await core.joinAgent({ gpus: [L4] });
   await core.ready(endpointId, 1);
   t.match(agent.desired, [{ spec: { gpuUuids: ['GPU-1'], gpuTypeId: 'NVIDIA L4' } }]);
   const [now] = await core.sql`SELECT * FROM scale_decision WHERE endpoint_id = ${endpointId}`;
-  t.match(now, { target: 2, throttled: 1, reason: /0 of the GPUs asked for are free/ });
+  t.match(now, { target: 2, throttled: 1, refusal: /1 machine has too few of them free/, refusal_by_machine: /0 of the GPUs asked for are free/ });
 });
 
 t.test('two endpoints never get the same GPU', async (t) => {

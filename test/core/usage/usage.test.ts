@@ -121,7 +121,24 @@ t.test('refusals', async (t) => {
   const tenThousand = { bucket: UsageBucket.HOUR, startTime: at('2026-01-01T00:00'), endTime: new Date(at('2026-01-01T00:00').getTime() + 10_000 * 3_600_000) };
   t.same(await usage(core, tenThousand), [], 'the most that is allowed');
   t.match(await reasonOf(usage(core, {}, core.agentKey)), /^UNAUTHORIZED/);
-  t.match(await reasonOf(usage(core, {}, core.rootKey)), /^UNAUTHORIZED: The root key/);
+  t.match(await reasonOf(usage(core, { accountId: await core.newAccount() })), /^UNAUTHORIZED/, 'another account');
+});
+
+t.test('the operator sees all accounts, by account and by endpoint with their names', async (t) => {
+  const core = await startReplicas(t);
+  const other = await core.newAccount();
+  const endpoint = await core.createEndpoint({ name: 'ocr', workersMin: 0 });
+  const hour = { from: '2026-05-01T00:00', to: '2026-05-01T01:00' };
+  await addSpan(core, { subject: 'a', endpoint, price: 1, ...hour });
+  await addSpan(core, { subject: 'b', endpoint: 'deleted0000000', price: 2, ...hour, account: other });
+  const nameOf = async (id: string) => (await core.sql`SELECT name FROM account WHERE id = ${id}`)[0]!.name as string;
+  const [mine, theirs] = [await nameOf(core.accountId), await nameOf(other)];
+  const of = async (fields: Partial<ListUsageRequest>, key = core.rootKey) => (await usage(core, fields, key))
+    .map(({ accountId, endpointId, groupName, amountUsd }) => [accountId || endpointId, groupName, amountUsd]).sort();
+  t.same(await of({ grouping: UsageGrouping.ACCOUNT }), [[core.accountId, mine, 1], [other, theirs, 2]].sort());
+  t.same(await of({ grouping: UsageGrouping.ENDPOINT }), [[endpoint, 'ocr', 1], ['deleted0000000', '', 2]].sort());
+  t.same(await of({ grouping: UsageGrouping.ENDPOINT, accountId: other }), [['deleted0000000', '', 2]]);
+  t.same(await of({ grouping: UsageGrouping.ACCOUNT }, core.key), [[core.accountId, mine, 1]], 'others see their own');
 });
 
 t.test('prices', async (t) => {

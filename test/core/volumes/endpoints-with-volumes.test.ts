@@ -65,7 +65,7 @@ t.test('workers run where one of the volumes is, and get that one', async (t) =>
     const decision = await decisionOf(core, id);
     return decision?.throttled === 1 ? decision : undefined;
   });
-  t.match(refused.reason, /no machine has room: .*: it is in US, US-1, and the network volumes are in (EU-1, EU-2|EU-2, EU-1)/);
+  t.match(refused.refusal_by_machine, /.*: it is in US, US-1, and the network volumes are in (EU-1, EU-2|EU-2, EU-1)/);
   const here = await core.joinAgent({ locations: ['CZ', 'EU-2'] });
   t.same((await spec(here)).volumes, [{ networkVolumeId: second, mountPath: '/runpod-volume' }]);
   t.same(elsewhere.desired, []);

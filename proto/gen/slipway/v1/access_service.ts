@@ -121,6 +121,29 @@ export interface Key {
     | undefined;
   /** Of a key with scope AGENT: the machine that uses it, for good. Empty: none has yet. */
   machineId: string;
+  /** Whose key it is. Empty for keys of machines. Output only. */
+  accountId: string;
+}
+
+/** What an account may use at most. Absent fields are no limit. */
+export interface Quota {
+  /** Workers that have not ended, of all its endpoints, 0 to 1,000,000. More are throttled. */
+  workers?:
+    | number
+    | undefined;
+  /** GPUs of its workers and running pods, 0 to 1,000,000. Workers over it are throttled, pods are refused with NO_CAPACITY. */
+  gpus?:
+    | number
+    | undefined;
+  /**
+   * Jobs that wait in the queues of all its endpoints, 0 to 1,000,000,000. Submissions beyond are refused with QUEUE_FULL, by a count that each
+   * core replica corrects at least every 5 s: for that long a burst may exceed it by what the other replicas took.
+   */
+  queuedJobs?:
+    | number
+    | undefined;
+  /** Requests to the job API of its endpoints in 10 s, 0 to 1,000,000,000, counted by each facade for itself. Beyond: RATE_LIMITED. */
+  requests?: number | undefined;
 }
 
 /** The owner of keys, templates, endpoints and their jobs. */
@@ -132,7 +155,11 @@ export interface Account {
   /** SSH key that pods find in their environment as PUBLIC_KEY. At most 16,384 characters. */
   publicKey: string;
   /** Output only. */
-  createTime: Date | undefined;
+  createTime:
+    | Date
+    | undefined;
+  /** What it may use at most. Set by the operator. Output only. */
+  quota: Quota | undefined;
 }
 
 /** An account to create. */
@@ -169,10 +196,38 @@ export interface CheckAccessResponse {
   workersRunning: number;
   /** Milliseconds for which a facade may reuse this verdict. */
   validMs: number;
+  /** Most requests of the account in 10 s (Quota.requests). Absent: no limit. */
+  requestQuota?: number | undefined;
 }
 
-/** The caller's own. */
+/** All accounts. */
+export interface ListAccountsRequest {
+}
+
+/** All accounts. */
+export interface ListAccountsResponse {
+  /** By name. */
+  accounts: Account[];
+}
+
+/** Whose quota, and the new one. */
+export interface SetQuotaRequest {
+  /** The account. */
+  accountId: string;
+  /** Takes the place of the one before; a field that is absent is no limit. */
+  quota: Quota | undefined;
+}
+
+/** As it is now. */
+export interface SetQuotaResponse {
+  /** The account. */
+  account: Account | undefined;
+}
+
+/** Which account. */
 export interface GetAccountRequest {
+  /** With the root key: the account. Otherwise absent or the caller's own. */
+  accountId?: string | undefined;
 }
 
 /** As it is. */
@@ -219,7 +274,7 @@ export interface CreateKeyResponse {
 
 /** Whose keys. */
 export interface ListKeysRequest {
-  /** Which account. Only with the root key; otherwise the caller's own. With the root key, empty: keys of machines (scope AGENT). */
+  /** Which account. Only with the root key; otherwise empty or the caller's own. With the root key, empty: keys of machines (scope AGENT). */
   accountId: string;
   /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
   pageSize?:
@@ -324,6 +379,7 @@ function createBaseKey(): Key {
     revokeTime: undefined,
     permissions: undefined,
     machineId: "",
+    accountId: "",
   };
 }
 
@@ -352,6 +408,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.machineId !== "") {
       writer.uint32(66).string(message.machineId);
+    }
+    if (message.accountId !== "") {
+      writer.uint32(74).string(message.accountId);
     }
     return writer;
   },
@@ -433,6 +492,14 @@ export const Key: MessageFns<Key> = {
             message.machineId = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -460,12 +527,104 @@ export const Key: MessageFns<Key> = {
       ? KeyPermissions.fromPartial(object.permissions)
       : undefined;
     message.machineId = object.machineId ?? "";
+    message.accountId = object.accountId ?? "";
+    return message;
+  },
+};
+
+function createBaseQuota(): Quota {
+  return { workers: undefined, gpus: undefined, queuedJobs: undefined, requests: undefined };
+}
+
+export const Quota: MessageFns<Quota> = {
+  encode(message: Quota, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workers !== undefined) {
+      writer.uint32(8).int32(message.workers);
+    }
+    if (message.gpus !== undefined) {
+      writer.uint32(16).int32(message.gpus);
+    }
+    if (message.queuedJobs !== undefined) {
+      writer.uint32(24).int32(message.queuedJobs);
+    }
+    if (message.requests !== undefined) {
+      writer.uint32(32).int32(message.requests);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Quota {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseQuota();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.workers = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.gpus = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.queuedJobs = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.requests = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Quota>): Quota {
+    return Quota.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Quota>): Quota {
+    const message = createBaseQuota();
+    message.workers = object.workers ?? undefined;
+    message.gpus = object.gpus ?? undefined;
+    message.queuedJobs = object.queuedJobs ?? undefined;
+    message.requests = object.requests ?? undefined;
     return message;
   },
 };
 
 function createBaseAccount(): Account {
-  return { id: "", name: "", publicKey: "", createTime: undefined };
+  return { id: "", name: "", publicKey: "", createTime: undefined, quota: undefined };
 }
 
 export const Account: MessageFns<Account> = {
@@ -481,6 +640,9 @@ export const Account: MessageFns<Account> = {
     }
     if (message.createTime !== undefined) {
       Timestamp.encode(toTimestamp(message.createTime), writer.uint32(34).fork()).join();
+    }
+    if (message.quota !== undefined) {
+      Quota.encode(message.quota, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -530,6 +692,14 @@ export const Account: MessageFns<Account> = {
             message.createTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.quota = Quota.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -551,6 +721,7 @@ export const Account: MessageFns<Account> = {
     message.name = object.name ?? "";
     message.publicKey = object.publicKey ?? "";
     message.createTime = object.createTime ?? undefined;
+    message.quota = (object.quota !== undefined && object.quota !== null) ? Quota.fromPartial(object.quota) : undefined;
     return message;
   },
 };
@@ -745,7 +916,7 @@ export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
 };
 
 function createBaseCheckAccessResponse(): CheckAccessResponse {
-  return { accountId: "", keyId: "", endpointType: 0, workersRunning: 0, validMs: 0 };
+  return { accountId: "", keyId: "", endpointType: 0, workersRunning: 0, validMs: 0, requestQuota: undefined };
 }
 
 export const CheckAccessResponse: MessageFns<CheckAccessResponse> = {
@@ -764,6 +935,9 @@ export const CheckAccessResponse: MessageFns<CheckAccessResponse> = {
     }
     if (message.validMs !== 0) {
       writer.uint32(40).int32(message.validMs);
+    }
+    if (message.requestQuota !== undefined) {
+      writer.uint32(48).int32(message.requestQuota);
     }
     return writer;
   },
@@ -821,6 +995,14 @@ export const CheckAccessResponse: MessageFns<CheckAccessResponse> = {
             message.validMs = reader.int32();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.requestQuota = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -843,16 +1025,242 @@ export const CheckAccessResponse: MessageFns<CheckAccessResponse> = {
     message.endpointType = object.endpointType ?? 0;
     message.workersRunning = object.workersRunning ?? 0;
     message.validMs = object.validMs ?? 0;
+    message.requestQuota = object.requestQuota ?? undefined;
+    return message;
+  },
+};
+
+function createBaseListAccountsRequest(): ListAccountsRequest {
+  return {};
+}
+
+export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
+  encode(_: ListAccountsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAccountsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAccountsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAccountsRequest>): ListAccountsRequest {
+    return ListAccountsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListAccountsRequest>): ListAccountsRequest {
+    const message = createBaseListAccountsRequest();
+    return message;
+  },
+};
+
+function createBaseListAccountsResponse(): ListAccountsResponse {
+  return { accounts: [] };
+}
+
+export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
+  encode(message: ListAccountsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.accounts) {
+      Account.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAccountsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAccountsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accounts.push(Account.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAccountsResponse>): ListAccountsResponse {
+    return ListAccountsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListAccountsResponse>): ListAccountsResponse {
+    const message = createBaseListAccountsResponse();
+    message.accounts = object.accounts?.map((e) => Account.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSetQuotaRequest(): SetQuotaRequest {
+  return { accountId: "", quota: undefined };
+}
+
+export const SetQuotaRequest: MessageFns<SetQuotaRequest> = {
+  encode(message: SetQuotaRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accountId !== "") {
+      writer.uint32(10).string(message.accountId);
+    }
+    if (message.quota !== undefined) {
+      Quota.encode(message.quota, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetQuotaRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetQuotaRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.quota = Quota.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetQuotaRequest>): SetQuotaRequest {
+    return SetQuotaRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetQuotaRequest>): SetQuotaRequest {
+    const message = createBaseSetQuotaRequest();
+    message.accountId = object.accountId ?? "";
+    message.quota = (object.quota !== undefined && object.quota !== null) ? Quota.fromPartial(object.quota) : undefined;
+    return message;
+  },
+};
+
+function createBaseSetQuotaResponse(): SetQuotaResponse {
+  return { account: undefined };
+}
+
+export const SetQuotaResponse: MessageFns<SetQuotaResponse> = {
+  encode(message: SetQuotaResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== undefined) {
+      Account.encode(message.account, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetQuotaResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetQuotaResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = Account.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SetQuotaResponse>): SetQuotaResponse {
+    return SetQuotaResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SetQuotaResponse>): SetQuotaResponse {
+    const message = createBaseSetQuotaResponse();
+    message.account = (object.account !== undefined && object.account !== null)
+      ? Account.fromPartial(object.account)
+      : undefined;
     return message;
   },
 };
 
 function createBaseGetAccountRequest(): GetAccountRequest {
-  return {};
+  return { accountId: undefined };
 }
 
 export const GetAccountRequest: MessageFns<GetAccountRequest> = {
-  encode(_: GetAccountRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: GetAccountRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accountId !== undefined) {
+      writer.uint32(10).string(message.accountId);
+    }
     return writer;
   },
 
@@ -869,6 +1277,14 @@ export const GetAccountRequest: MessageFns<GetAccountRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -884,8 +1300,9 @@ export const GetAccountRequest: MessageFns<GetAccountRequest> = {
   create(base?: DeepPartial<GetAccountRequest>): GetAccountRequest {
     return GetAccountRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<GetAccountRequest>): GetAccountRequest {
+  fromPartial(object: DeepPartial<GetAccountRequest>): GetAccountRequest {
     const message = createBaseGetAccountRequest();
+    message.accountId = object.accountId ?? undefined;
     return message;
   },
 };
@@ -1502,7 +1919,31 @@ export const AccessServiceService = {
     responseSerialize: (value: CheckAccessResponse): Buffer => Buffer.from(CheckAccessResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckAccessResponse => CheckAccessResponse.decode(value),
   },
-  /** Reads the caller's account. */
+  /** Lists all accounts by name. Needs the root key. */
+  listAccounts: {
+    path: "/slipway.v1.AccessService/ListAccounts" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListAccountsRequest): Buffer => Buffer.from(ListAccountsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListAccountsRequest => ListAccountsRequest.decode(value),
+    responseSerialize: (value: ListAccountsResponse): Buffer =>
+      Buffer.from(ListAccountsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListAccountsResponse => ListAccountsResponse.decode(value),
+  },
+  /**
+   * Sets what an account may use at most; it holds within 5 s. What runs and waits already goes on. Needs the root key. NOT_FOUND: no such
+   * account. INVALID_ARGUMENT: a number is out of range.
+   */
+  setQuota: {
+    path: "/slipway.v1.AccessService/SetQuota" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetQuotaRequest): Buffer => Buffer.from(SetQuotaRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetQuotaRequest => SetQuotaRequest.decode(value),
+    responseSerialize: (value: SetQuotaResponse): Buffer => Buffer.from(SetQuotaResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetQuotaResponse => SetQuotaResponse.decode(value),
+  },
+  /** Reads the caller's account; with the root key the one that is named. */
   getAccount: {
     path: "/slipway.v1.AccessService/GetAccount" as const,
     requestStream: false as const,
@@ -1533,7 +1974,14 @@ export interface AccessServiceServer extends UntypedServiceImplementation {
    * A verdict may be cached for its valid_ms and no longer.
    */
   checkAccess: handleUnaryCall<CheckAccessRequest, CheckAccessResponse>;
-  /** Reads the caller's account. */
+  /** Lists all accounts by name. Needs the root key. */
+  listAccounts: handleUnaryCall<ListAccountsRequest, ListAccountsResponse>;
+  /**
+   * Sets what an account may use at most; it holds within 5 s. What runs and waits already goes on. Needs the root key. NOT_FOUND: no such
+   * account. INVALID_ARGUMENT: a number is out of range.
+   */
+  setQuota: handleUnaryCall<SetQuotaRequest, SetQuotaResponse>;
+  /** Reads the caller's account; with the root key the one that is named. */
   getAccount: handleUnaryCall<GetAccountRequest, GetAccountResponse>;
   /** Changes the caller's account. */
   updateAccount: handleUnaryCall<UpdateAccountRequest, UpdateAccountResponse>;
@@ -1575,7 +2023,42 @@ export interface AccessServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CheckAccessResponse) => void,
   ): ClientUnaryCall;
-  /** Reads the caller's account. */
+  /** Lists all accounts by name. Needs the root key. */
+  listAccounts(
+    request: ListAccountsRequest,
+    callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
+  ): ClientUnaryCall;
+  listAccounts(
+    request: ListAccountsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
+  ): ClientUnaryCall;
+  listAccounts(
+    request: ListAccountsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Sets what an account may use at most; it holds within 5 s. What runs and waits already goes on. Needs the root key. NOT_FOUND: no such
+   * account. INVALID_ARGUMENT: a number is out of range.
+   */
+  setQuota(
+    request: SetQuotaRequest,
+    callback: (error: ServiceError | null, response: SetQuotaResponse) => void,
+  ): ClientUnaryCall;
+  setQuota(
+    request: SetQuotaRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetQuotaResponse) => void,
+  ): ClientUnaryCall;
+  setQuota(
+    request: SetQuotaRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetQuotaResponse) => void,
+  ): ClientUnaryCall;
+  /** Reads the caller's account; with the root key the one that is named. */
   getAccount(
     request: GetAccountRequest,
     callback: (error: ServiceError | null, response: GetAccountResponse) => void,

@@ -39,6 +39,8 @@ export interface AuditEvent {
   subjectId: string;
   /** Names of the fields that were set. Never their values, which may be secret. */
   fields: string[];
+  /** The account it was made in. Empty for what belongs to none. */
+  accountId: string;
 }
 
 /** Which page. */
@@ -49,6 +51,8 @@ export interface ListAuditEventsRequest {
   pageToken: string;
   /** Only changes of this thing. Empty: all. */
   subjectId: string;
+  /** With the root key: only changes in this account; empty: in all. Otherwise empty or the caller's own. */
+  accountId?: string | undefined;
 }
 
 /** A page. */
@@ -60,7 +64,7 @@ export interface ListAuditEventsResponse {
 }
 
 function createBaseAuditEvent(): AuditEvent {
-  return { id: 0, time: undefined, keyId: "", action: "", subjectId: "", fields: [] };
+  return { id: 0, time: undefined, keyId: "", action: "", subjectId: "", fields: [], accountId: "" };
 }
 
 export const AuditEvent: MessageFns<AuditEvent> = {
@@ -82,6 +86,9 @@ export const AuditEvent: MessageFns<AuditEvent> = {
     }
     for (const v of message.fields) {
       writer.uint32(50).string(v!);
+    }
+    if (message.accountId !== "") {
+      writer.uint32(58).string(message.accountId);
     }
     return writer;
   },
@@ -147,6 +154,14 @@ export const AuditEvent: MessageFns<AuditEvent> = {
             message.fields.push(reader.string());
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -170,12 +185,13 @@ export const AuditEvent: MessageFns<AuditEvent> = {
     message.action = object.action ?? "";
     message.subjectId = object.subjectId ?? "";
     message.fields = object.fields?.map((e) => e) || [];
+    message.accountId = object.accountId ?? "";
     return message;
   },
 };
 
 function createBaseListAuditEventsRequest(): ListAuditEventsRequest {
-  return { pageSize: 0, pageToken: "", subjectId: "" };
+  return { pageSize: 0, pageToken: "", subjectId: "", accountId: undefined };
 }
 
 export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
@@ -188,6 +204,9 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     }
     if (message.subjectId !== "") {
       writer.uint32(26).string(message.subjectId);
+    }
+    if (message.accountId !== undefined) {
+      writer.uint32(34).string(message.accountId);
     }
     return writer;
   },
@@ -229,6 +248,14 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
             message.subjectId = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -249,6 +276,7 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     message.pageSize = object.pageSize ?? 0;
     message.pageToken = object.pageToken ?? "";
     message.subjectId = object.subjectId ?? "";
+    message.accountId = object.accountId ?? undefined;
     return message;
   },
 };
@@ -323,7 +351,10 @@ export const ListAuditEventsResponse: MessageFns<ListAuditEventsResponse> = {
 /** Who changed what: accounts, keys, endpoints, templates, volumes, registry credentials and pods. Jobs are not recorded here. */
 export type AuditServiceService = typeof AuditServiceService;
 export const AuditServiceService = {
-  /** Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits. */
+  /**
+   * Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits, or the root key, which sees
+   * all accounts.
+   */
   listAuditEvents: {
     path: "/slipway.v1.AuditService/ListAuditEvents" as const,
     requestStream: false as const,
@@ -338,12 +369,18 @@ export const AuditServiceService = {
 } as const;
 
 export interface AuditServiceServer extends UntypedServiceImplementation {
-  /** Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits. */
+  /**
+   * Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits, or the root key, which sees
+   * all accounts.
+   */
   listAuditEvents: handleUnaryCall<ListAuditEventsRequest, ListAuditEventsResponse>;
 }
 
 export interface AuditServiceClient extends Client {
-  /** Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits. */
+  /**
+   * Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits, or the root key, which sees
+   * all accounts.
+   */
   listAuditEvents(
     request: ListAuditEventsRequest,
     callback: (error: ServiceError | null, response: ListAuditEventsResponse) => void,

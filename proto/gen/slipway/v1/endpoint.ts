@@ -127,7 +127,14 @@ export interface Endpoint {
    */
   instanceIds: string[];
   /** What its workers run, when the request asks for it: of another account's template as it was given, with its `version`. Output only. */
-  template?: Template | undefined;
+  template?:
+    | Template
+    | undefined;
+  /**
+   * Why workers that it should have find no place, for people; it names no machine unless the operator asks. Empty when none is throttled, and
+   * in answers to changes. Output only.
+   */
+  throttledReason: string;
 }
 
 export interface Endpoint_EnvEntry {
@@ -163,6 +170,7 @@ function createBaseEndpoint(): Endpoint {
     allowedCudaVersions: [],
     instanceIds: [],
     template: undefined,
+    throttledReason: "",
   };
 }
 
@@ -245,6 +253,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.template !== undefined) {
       Template.encode(message.template, writer.uint32(210).fork()).join();
+    }
+    if (message.throttledReason !== "") {
+      writer.uint32(218).string(message.throttledReason);
     }
     return writer;
   },
@@ -473,6 +484,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.template = Template.decode(reader, reader.uint32());
             continue;
           }
+          case 27: {
+            if (tag !== 218) {
+              break;
+            }
+
+            message.throttledReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -526,6 +545,7 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.template = (object.template !== undefined && object.template !== null)
       ? Template.fromPartial(object.template)
       : undefined;
+    message.throttledReason = object.throttledReason ?? "";
     return message;
   },
 };

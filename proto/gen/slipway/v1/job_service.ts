@@ -326,10 +326,12 @@ export interface WorkerCounts {
   initializing: number;
   /** Can take a job now. */
   ready: number;
-  /** Wanted, but no machine has room. */
+  /** Wanted, but no machine has room or a quota of the account is used up. */
   throttled: number;
-  /** Crashed and waiting for its back-off to end. */
+  /** Crashed and waiting for its back-off to end. Those that have ended are not counted. */
   unhealthy: number;
+  /** Why `throttled` workers find no place, for people; it names no machine unless the operator asks. Empty when none is throttled. */
+  throttledReason: string;
 }
 
 function createBasePipelineRequest(): PipelineRequest {
@@ -2377,7 +2379,7 @@ export const JobCounts: MessageFns<JobCounts> = {
 };
 
 function createBaseWorkerCounts(): WorkerCounts {
-  return { idle: 0, running: 0, initializing: 0, ready: 0, throttled: 0, unhealthy: 0 };
+  return { idle: 0, running: 0, initializing: 0, ready: 0, throttled: 0, unhealthy: 0, throttledReason: "" };
 }
 
 export const WorkerCounts: MessageFns<WorkerCounts> = {
@@ -2399,6 +2401,9 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
     }
     if (message.unhealthy !== 0) {
       writer.uint32(48).int32(message.unhealthy);
+    }
+    if (message.throttledReason !== "") {
+      writer.uint32(58).string(message.throttledReason);
     }
     return writer;
   },
@@ -2464,6 +2469,14 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
             message.unhealthy = reader.int32();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.throttledReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2487,6 +2500,7 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
     message.ready = object.ready ?? 0;
     message.throttled = object.throttled ?? 0;
     message.unhealthy = object.unhealthy ?? 0;
+    message.throttledReason = object.throttledReason ?? "";
     return message;
   },
 };

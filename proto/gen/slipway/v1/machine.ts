@@ -18,7 +18,10 @@ export const WorkerState = {
   READY: 2,
   /** DRAINING - It gets no more work and ends when it holds no attempt. */
   DRAINING: 3,
-  /** UNHEALTHY - It ended without being told to, or reported itself unhealthy. Kept with its reason until the back-off has passed. */
+  /**
+   * UNHEALTHY - It ended without being told to, or reported itself unhealthy. Shown with its reason until the back-off has passed and another takes
+   * its place; after that it is one of the ended ones.
+   */
   UNHEALTHY: 4,
   /** STOPPED - It ended as it was told to. */
   STOPPED: 5,
@@ -108,6 +111,37 @@ export interface Worker {
     | undefined;
   /** SDK version the worker reported. Empty until it did. */
   sdkVersion: string;
+  /** Name of its endpoint. Output only. */
+  endpointName: string;
+  /** Whose it is. Output only. */
+  accountId: string;
+}
+
+/**
+ * Workers of one endpoint that ended without being told to, with the same exit code and the same last line. They are kept for a day, at
+ * most 20 an endpoint.
+ */
+export interface EndedWorkers {
+  /** Whose they were. */
+  endpointId: string;
+  /** Its name. */
+  endpointName: string;
+  /** How many. */
+  count: number;
+  /** Exit code they share. Absent: a signal ended them, or they are lost. */
+  exitCode?:
+    | number
+    | undefined;
+  /** The last line of what each wrote, or why it is lost. */
+  lastLine: string;
+  /** When the latest of them ended. */
+  lastEndTime:
+    | Date
+    | undefined;
+  /** The latest of them, whose log may still be read. */
+  lastWorkerId: string;
+  /** What is known of the latest: its exit code and its last lines. */
+  reason: string;
 }
 
 function createBaseGpu(): Gpu {
@@ -414,6 +448,8 @@ function createBaseWorker(): Worker {
     gpuUuids: [],
     createTime: undefined,
     sdkVersion: "",
+    endpointName: "",
+    accountId: "",
   };
 }
 
@@ -454,6 +490,12 @@ export const Worker: MessageFns<Worker> = {
     }
     if (message.sdkVersion !== "") {
       writer.uint32(98).string(message.sdkVersion);
+    }
+    if (message.endpointName !== "") {
+      writer.uint32(106).string(message.endpointName);
+    }
+    if (message.accountId !== "") {
+      writer.uint32(114).string(message.accountId);
     }
     return writer;
   },
@@ -567,6 +609,22 @@ export const Worker: MessageFns<Worker> = {
             message.sdkVersion = reader.string();
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.endpointName = reader.string();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -596,6 +654,156 @@ export const Worker: MessageFns<Worker> = {
     message.gpuUuids = object.gpuUuids?.map((e) => e) || [];
     message.createTime = object.createTime ?? undefined;
     message.sdkVersion = object.sdkVersion ?? "";
+    message.endpointName = object.endpointName ?? "";
+    message.accountId = object.accountId ?? "";
+    return message;
+  },
+};
+
+function createBaseEndedWorkers(): EndedWorkers {
+  return {
+    endpointId: "",
+    endpointName: "",
+    count: 0,
+    exitCode: undefined,
+    lastLine: "",
+    lastEndTime: undefined,
+    lastWorkerId: "",
+    reason: "",
+  };
+}
+
+export const EndedWorkers: MessageFns<EndedWorkers> = {
+  encode(message: EndedWorkers, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.endpointName !== "") {
+      writer.uint32(18).string(message.endpointName);
+    }
+    if (message.count !== 0) {
+      writer.uint32(24).int32(message.count);
+    }
+    if (message.exitCode !== undefined) {
+      writer.uint32(32).int32(message.exitCode);
+    }
+    if (message.lastLine !== "") {
+      writer.uint32(42).string(message.lastLine);
+    }
+    if (message.lastEndTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastEndTime), writer.uint32(50).fork()).join();
+    }
+    if (message.lastWorkerId !== "") {
+      writer.uint32(58).string(message.lastWorkerId);
+    }
+    if (message.reason !== "") {
+      writer.uint32(66).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndedWorkers {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndedWorkers();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.endpointName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.count = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.exitCode = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastLine = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.lastEndTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.lastWorkerId = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EndedWorkers>): EndedWorkers {
+    return EndedWorkers.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndedWorkers>): EndedWorkers {
+    const message = createBaseEndedWorkers();
+    message.endpointId = object.endpointId ?? "";
+    message.endpointName = object.endpointName ?? "";
+    message.count = object.count ?? 0;
+    message.exitCode = object.exitCode ?? undefined;
+    message.lastLine = object.lastLine ?? "";
+    message.lastEndTime = object.lastEndTime ?? undefined;
+    message.lastWorkerId = object.lastWorkerId ?? "";
+    message.reason = object.reason ?? "";
     return message;
   },
 };

@@ -19,7 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
-import { Machine, Worker } from "./machine.ts";
+import { EndedWorkers, Machine, Worker } from "./machine.ts";
 
 /** All machines. */
 export interface ListMachinesRequest {
@@ -43,24 +43,44 @@ export interface ListMachinesResponse {
   machines: MachineStatus[];
 }
 
+/** Which machine. */
+export interface ForgetMachineRequest {
+  /** Its id. */
+  id: string;
+}
+
+/** What went with it. */
+export interface ForgetMachineResponse {
+  /** Workers that count as lost; those that are still wanted start elsewhere. */
+  lostWorkers: number;
+  /** Pods that are deleted: their files were on that machine. */
+  deletedPods: number;
+}
+
 /** Whose workers. */
 export interface ListWorkersRequest {
-  /** The endpoint. */
+  /** The endpoint. With the root key empty for those of all endpoints. */
   endpointId: string;
   /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
   pageSize?:
     | number
     | undefined;
   /** `next_page_token` of the page before. Empty: the first page. */
-  pageToken?: string | undefined;
+  pageToken?:
+    | string
+    | undefined;
+  /** Only this account's. Only with the root key and without endpoint_id; empty: all. */
+  accountId?: string | undefined;
 }
 
 /** Its workers. */
 export interface ListWorkersResponse {
-  /** Oldest first; workers that were stopped are left out. */
+  /** Oldest first; workers that have ended are left out. */
   workers: Worker[];
   /** Names the next page. Empty: there is none. */
   nextPageToken: string;
+  /** Those that ended without being told to, grouped by endpoint, exit code and last line, the latest first. On the first page only. */
+  ended: EndedWorkers[];
 }
 
 /** Which log. */
@@ -256,8 +276,130 @@ export const ListMachinesResponse: MessageFns<ListMachinesResponse> = {
   },
 };
 
+function createBaseForgetMachineRequest(): ForgetMachineRequest {
+  return { id: "" };
+}
+
+export const ForgetMachineRequest: MessageFns<ForgetMachineRequest> = {
+  encode(message: ForgetMachineRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ForgetMachineRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseForgetMachineRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ForgetMachineRequest>): ForgetMachineRequest {
+    return ForgetMachineRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ForgetMachineRequest>): ForgetMachineRequest {
+    const message = createBaseForgetMachineRequest();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseForgetMachineResponse(): ForgetMachineResponse {
+  return { lostWorkers: 0, deletedPods: 0 };
+}
+
+export const ForgetMachineResponse: MessageFns<ForgetMachineResponse> = {
+  encode(message: ForgetMachineResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.lostWorkers !== 0) {
+      writer.uint32(8).int32(message.lostWorkers);
+    }
+    if (message.deletedPods !== 0) {
+      writer.uint32(16).int32(message.deletedPods);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ForgetMachineResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseForgetMachineResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.lostWorkers = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.deletedPods = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ForgetMachineResponse>): ForgetMachineResponse {
+    return ForgetMachineResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ForgetMachineResponse>): ForgetMachineResponse {
+    const message = createBaseForgetMachineResponse();
+    message.lostWorkers = object.lostWorkers ?? 0;
+    message.deletedPods = object.deletedPods ?? 0;
+    return message;
+  },
+};
+
 function createBaseListWorkersRequest(): ListWorkersRequest {
-  return { endpointId: "", pageSize: undefined, pageToken: undefined };
+  return { endpointId: "", pageSize: undefined, pageToken: undefined, accountId: undefined };
 }
 
 export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
@@ -270,6 +412,9 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
     }
     if (message.pageToken !== undefined) {
       writer.uint32(26).string(message.pageToken);
+    }
+    if (message.accountId !== undefined) {
+      writer.uint32(34).string(message.accountId);
     }
     return writer;
   },
@@ -311,6 +456,14 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -331,12 +484,13 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
     message.endpointId = object.endpointId ?? "";
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
+    message.accountId = object.accountId ?? undefined;
     return message;
   },
 };
 
 function createBaseListWorkersResponse(): ListWorkersResponse {
-  return { workers: [], nextPageToken: "" };
+  return { workers: [], nextPageToken: "", ended: [] };
 }
 
 export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
@@ -346,6 +500,9 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
     }
     if (message.nextPageToken !== "") {
       writer.uint32(18).string(message.nextPageToken);
+    }
+    for (const v of message.ended) {
+      EndedWorkers.encode(v!, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -379,6 +536,14 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
             message.nextPageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.ended.push(EndedWorkers.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -398,6 +563,7 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
     const message = createBaseListWorkersResponse();
     message.workers = object.workers?.map((e) => Worker.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
+    message.ended = object.ended?.map((e) => EndedWorkers.fromPartial(e)) || [];
     return message;
   },
 };
@@ -538,7 +704,21 @@ export const MachineServiceService = {
       Buffer.from(ListMachinesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListMachinesResponse => ListMachinesResponse.decode(value),
   },
-  /** Lists the workers of an endpoint, with the reasons of those that crashed. */
+  /**
+   * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
+   * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
+   */
+  forgetMachine: {
+    path: "/slipway.v1.MachineService/ForgetMachine" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ForgetMachineRequest): Buffer => Buffer.from(ForgetMachineRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ForgetMachineRequest => ForgetMachineRequest.decode(value),
+    responseSerialize: (value: ForgetMachineResponse): Buffer =>
+      Buffer.from(ForgetMachineResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ForgetMachineResponse => ForgetMachineResponse.decode(value),
+  },
+  /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: {
     path: "/slipway.v1.MachineService/ListWorkers" as const,
     requestStream: false as const,
@@ -567,7 +747,12 @@ export const MachineServiceService = {
 export interface MachineServiceServer extends UntypedServiceImplementation {
   /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
   listMachines: handleUnaryCall<ListMachinesRequest, ListMachinesResponse>;
-  /** Lists the workers of an endpoint, with the reasons of those that crashed. */
+  /**
+   * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
+   * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
+   */
+  forgetMachine: handleUnaryCall<ForgetMachineRequest, ForgetMachineResponse>;
+  /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
   /**
    * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. NOT_FOUND: no such worker. UNAVAILABLE: its
@@ -593,7 +778,26 @@ export interface MachineServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListMachinesResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the workers of an endpoint, with the reasons of those that crashed. */
+  /**
+   * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
+   * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
+   */
+  forgetMachine(
+    request: ForgetMachineRequest,
+    callback: (error: ServiceError | null, response: ForgetMachineResponse) => void,
+  ): ClientUnaryCall;
+  forgetMachine(
+    request: ForgetMachineRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ForgetMachineResponse) => void,
+  ): ClientUnaryCall;
+  forgetMachine(
+    request: ForgetMachineRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ForgetMachineResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers(
     request: ListWorkersRequest,
     callback: (error: ServiceError | null, response: ListWorkersResponse) => void,

@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { FieldMask } from "../../google/protobuf/field_mask.ts";
+import { EndedWorkers } from "./machine.ts";
 import { Pod } from "./pod.ts";
 
 /** What to create. */
@@ -69,10 +70,15 @@ export interface ListPodsRequest {
 
 /** All that fit. */
 export interface ListPodsResponse {
-  /** Oldest first. */
+  /** Oldest first; workers that have ended are left out. */
   pods: Pod[];
   /** Names the next page. Empty: there is none. */
   nextPageToken: string;
+  /**
+   * Workers of the same endpoints that ended without being told to, grouped by endpoint, exit code and last line, the latest first.
+   * On the first page only.
+   */
+  endedWorkers: EndedWorkers[];
 }
 
 /** What to change. */
@@ -502,7 +508,7 @@ export const ListPodsRequest: MessageFns<ListPodsRequest> = {
 };
 
 function createBaseListPodsResponse(): ListPodsResponse {
-  return { pods: [], nextPageToken: "" };
+  return { pods: [], nextPageToken: "", endedWorkers: [] };
 }
 
 export const ListPodsResponse: MessageFns<ListPodsResponse> = {
@@ -512,6 +518,9 @@ export const ListPodsResponse: MessageFns<ListPodsResponse> = {
     }
     if (message.nextPageToken !== "") {
       writer.uint32(18).string(message.nextPageToken);
+    }
+    for (const v of message.endedWorkers) {
+      EndedWorkers.encode(v!, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -545,6 +554,14 @@ export const ListPodsResponse: MessageFns<ListPodsResponse> = {
             message.nextPageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.endedWorkers.push(EndedWorkers.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -564,6 +581,7 @@ export const ListPodsResponse: MessageFns<ListPodsResponse> = {
     const message = createBaseListPodsResponse();
     message.pods = object.pods?.map((e) => Pod.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
+    message.endedWorkers = object.endedWorkers?.map((e) => EndedWorkers.fromPartial(e)) || [];
     return message;
   },
 };

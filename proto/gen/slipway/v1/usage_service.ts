@@ -78,6 +78,8 @@ export const UsageGrouping = {
   ENDPOINT: 2,
   /** GPU_TYPE - By type of the GPUs. */
   GPU_TYPE: 3,
+  /** ACCOUNT - By account. */
+  ACCOUNT: 4,
 } as const;
 
 export type UsageGrouping = typeof UsageGrouping[keyof typeof UsageGrouping];
@@ -87,6 +89,7 @@ export namespace UsageGrouping {
   export type SUBJECT = typeof UsageGrouping.SUBJECT;
   export type ENDPOINT = typeof UsageGrouping.ENDPOINT;
   export type GPU_TYPE = typeof UsageGrouping.GPU_TYPE;
+  export type ACCOUNT = typeof UsageGrouping.ACCOUNT;
 }
 
 /** What to sum up. */
@@ -117,6 +120,8 @@ export interface ListUsageRequest {
   templateId: string;
   /** Only what ran this image. Empty: all. */
   imageName: string;
+  /** With the root key: only this account; empty: all. Otherwise empty or the caller's own. */
+  accountId?: string | undefined;
 }
 
 /** Usage of one period and one group. Periods without usage are left out. */
@@ -137,6 +142,10 @@ export interface UsageRecord {
   endpointId: string;
   /** Set when grouped by GPU_TYPE; empty there for what has no GPU. */
   gpuTypeId: string;
+  /** Set when grouped by ACCOUNT. */
+  accountId: string;
+  /** Name of the endpoint or account that usage is grouped by. Empty for one that is gone, and for other groupings. */
+  groupName: string;
 }
 
 /** The sums. */
@@ -186,6 +195,7 @@ function createBaseListUsageRequest(): ListUsageRequest {
     dataCenterIds: [],
     templateId: "",
     imageName: "",
+    accountId: undefined,
   };
 }
 
@@ -223,6 +233,9 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
     }
     if (message.imageName !== "") {
       writer.uint32(90).string(message.imageName);
+    }
+    if (message.accountId !== undefined) {
+      writer.uint32(98).string(message.accountId);
     }
     return writer;
   },
@@ -328,6 +341,14 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
             message.imageName = reader.string();
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -356,12 +377,23 @@ export const ListUsageRequest: MessageFns<ListUsageRequest> = {
     message.dataCenterIds = object.dataCenterIds?.map((e) => e) || [];
     message.templateId = object.templateId ?? "";
     message.imageName = object.imageName ?? "";
+    message.accountId = object.accountId ?? undefined;
     return message;
   },
 };
 
 function createBaseUsageRecord(): UsageRecord {
-  return { startTime: undefined, amountUsd: 0, billedMs: 0, diskGb: 0, subjectId: "", endpointId: "", gpuTypeId: "" };
+  return {
+    startTime: undefined,
+    amountUsd: 0,
+    billedMs: 0,
+    diskGb: 0,
+    subjectId: "",
+    endpointId: "",
+    gpuTypeId: "",
+    accountId: "",
+    groupName: "",
+  };
 }
 
 export const UsageRecord: MessageFns<UsageRecord> = {
@@ -386,6 +418,12 @@ export const UsageRecord: MessageFns<UsageRecord> = {
     }
     if (message.gpuTypeId !== "") {
       writer.uint32(58).string(message.gpuTypeId);
+    }
+    if (message.accountId !== "") {
+      writer.uint32(66).string(message.accountId);
+    }
+    if (message.groupName !== "") {
+      writer.uint32(74).string(message.groupName);
     }
     return writer;
   },
@@ -459,6 +497,22 @@ export const UsageRecord: MessageFns<UsageRecord> = {
             message.gpuTypeId = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.groupName = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -483,6 +537,8 @@ export const UsageRecord: MessageFns<UsageRecord> = {
     message.subjectId = object.subjectId ?? "";
     message.endpointId = object.endpointId ?? "";
     message.gpuTypeId = object.gpuTypeId ?? "";
+    message.accountId = object.accountId ?? "";
+    message.groupName = object.groupName ?? "";
     return message;
   },
 };
@@ -806,7 +862,7 @@ export const SetPricesResponse: MessageFns<SetPricesResponse> = {
 };
 
 /**
- * Metered time of the caller's account, to the millisecond by the database clock, and what it costs by the operator's price table. A key for
+ * Metered time of the caller's account, or of all accounts for the root key, to the millisecond by the database clock, and what it costs by the operator's price table. A key for
  * some endpoints sees of workers those of its endpoints.
  */
 export type UsageServiceService = typeof UsageServiceService;

@@ -1,0 +1,54 @@
+/** What an account may use at most. The operator sets it; null = no limit. */
+import { invalid } from './endpoint.ts';
+
+/** The contract (access_service.proto, Quota) says what each number means. */
+export interface Quota {
+  workers: number | null;
+  gpus: number | null;
+  queuedJobs: number | null;
+  requests: number | null;
+}
+
+/** What an account's workers and pods have. */
+export interface QuotaUse {
+  workers: number;
+  gpus: number;
+}
+
+/** Both with what of it counts at a placement. */
+export interface QuotaState {
+  quota: Pick<Quota, 'workers' | 'gpus'>;
+  use: QuotaUse;
+}
+
+const HIGHEST: Record<keyof Quota, number> = { workers: 1_000_000, gpus: 1_000_000, queuedJobs: 1_000_000_000, requests: 1_000_000_000 };
+const NAMES: Record<keyof Quota, string> = { workers: 'workers', gpus: 'gpus', queuedJobs: 'queued_jobs', requests: 'requests' };
+
+/** Fails with INVALID_REQUEST at the first number that is out of range. */
+export function checkQuota(quota: Quota): void {
+  for (const [field, highest] of Object.entries(HIGHEST) as [keyof Quota, number][]) {
+    const value = quota[field];
+    if (value === null || (Number.isInteger(value) && value >= 0 && value <= highest)) continue;
+    throw invalid(`quota.${NAMES[field]} is ${value}, but must be a whole number from 0 to ${highest}, or absent for no limit`);
+  }
+}
+
+/** Why a worker with so many GPUs is more than the account may have; undefined when it is not. */
+export function workerOverQuota(state: QuotaState, gpus: number): string | undefined {
+  const { workers } = state.quota;
+  if (workers !== null && state.use.workers >= workers) return `the account's quota of ${workers} ${workers === 1 ? 'worker' : 'workers'} is used up`;
+  return gpusOverQuota(state, gpus);
+}
+
+/** Why so many more GPUs are more than the account may have; undefined when they are not. */
+export function gpusOverQuota({ quota, use }: QuotaState, gpus: number): string | undefined {
+  if (quota.gpus === null || gpus === 0 || use.gpus + gpus <= quota.gpus) return undefined;
+  const total = `the account's quota of ${quota.gpus} ${quota.gpus === 1 ? 'GPU' : 'GPUs'}`;
+  const left = Math.max(quota.gpus - use.gpus, 0);
+  return left === 0 ? `${total} is used up` : `of ${total} ${left} ${left === 1 ? 'is' : 'are'} left, and ${gpus} are needed`;
+}
+
+/** The state after something was placed. */
+export function quotaAfter({ quota, use }: QuotaState, placed: QuotaUse): QuotaState {
+  return { quota, use: { workers: use.workers + placed.workers, gpus: use.gpus + placed.gpus } };
+}

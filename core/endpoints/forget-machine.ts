@@ -1,0 +1,23 @@
+/** Forgets a machine that will not come back. */
+import { unauthorized } from '../domain/access.ts';
+import type { Caller } from '../domain/access.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { EndpointContext } from './context.ts';
+
+/**
+ * Its key works no more, its workers count as lost and its pods are deleted. Attempts that it held are put back by the duty that rescues them.
+ * UNAUTHORIZED: only the operator may. NOT_FOUND: there is no such machine. IN_USE: its agent is connected, or was a moment ago and may still
+ * hold attempts.
+ */
+export async function forgetMachine(
+  { machines, onChanged }: Pick<EndpointContext, 'machines' | 'onChanged'>, caller: Caller, id: string,
+): Promise<{ lostWorkers: number; deletedPods: number }> {
+  if (caller.scope !== 'ROOT') throw unauthorized();
+  const forgotten = await machines.forget(id, caller.keyId);
+  if (forgotten === 'unknown') throw new DomainError('NOT_FOUND', `There is no machine ${JSON.stringify(id.slice(0, 64))}.`);
+  if (forgotten === 'leased') {
+    throw new DomainError('IN_USE', 'The machine is connected, or was until a few seconds ago. Stop its agent, wait 10 s and try again.');
+  }
+  onChanged([...forgotten.endpointIds, ...forgotten.keyIds]);
+  return forgotten;
+}

@@ -1,0 +1,8 @@
+/** Workers that ended without being told to: one record for all with the same exit code and the same last line. */
+import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkersRecord } from './endpoint-schemas.ts';
+
+/** The public record. */
+export function presentEndedWorkers({ count, exitCode, lastLine, lastEndTime, lastWorkerId }: EndedWorkers): EndedWorkersRecord {
+  return { count, exitCode: exitCode ?? null, lastLine, lastEndedAt: lastEndTime?.toISOString() ?? null, lastWorkerId };
+}
