@@ -29,10 +29,10 @@ async function cutAtRandom(proxy: CuttingProxy, random: () => number, wanted: ()
 }
 
 /** What is written in transactions of several statements, over and over. Failures are answered, never hung. */
-async function changeThings(slipway: Processes, wanted: () => boolean): Promise<Map<number, number>> {
+async function changeThings(slipway: Processes, name: string, wanted: () => boolean): Promise<Map<number, number>> {
   const answers = new Map<number, number>();
   for (let i = 0; wanted(); i += 1) {
-    const { status, json } = await slipway.request('POST', '/v1/templates', { name: `cut-${i}`, imageName: 'process', env: { NUMBER: String(i) } });
+    const { status, json } = await slipway.request('POST', '/v1/templates', { name: `${name}-${i}`, imageName: 'process', env: { NUMBER: String(i) } });
     answers.set(status, (answers.get(status) ?? 0) + 1);
     if (status === 200) await slipway.request('DELETE', `/v1/templates/${json.id}`);
   }
@@ -57,7 +57,7 @@ t.test('500 cuts', async (t) => {
   const from = performance.now();
   const wanted = (): boolean => (submitting || proxy.cuts < CUTS) && t.passing();
   const cutting = cutAtRandom(proxy, seededRandom(seed), wanted);
-  const changing = changeThings(slipway, wanted);
+  const changing = changeThings(slipway, 'cut', wanted);
   await flight.submit(JOBS);
   submitting = false;
   await cutting;
@@ -65,7 +65,8 @@ t.test('500 cuts', async (t) => {
   t.comment(`${proxy.cuts} cuts in ${Math.round(performance.now() - from)} ms; templates were answered ${JSON.stringify([...await changing])}`);
   t.equal(slipway.cores[0]!.pid, core);
   await land(t, flight);
-  const after = await changeThings(slipway, once());
+  // Under another name: what was answered with 503 may be there all the same.
+  const after = await changeThings(slipway, 'whole', once());
   t.same([...after.keys()], [200], 'with the database back everything works');
 });
 
