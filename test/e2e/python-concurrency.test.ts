@@ -29,6 +29,7 @@ for (const version of Object.keys(PYTHONS) as Version[]) {
     }));
     await t.test('as many as the worker says, not more', (t) => capped(t, system, jobs, version));
     await t.test('cancelling one leaves the others alone', (t) => cancelOne(t, jobs, version));
+    await t.test('a job after a cancel does not wait for the cancelled one', (t) => afterCancel(t, jobs));
   });
 }
 
@@ -78,4 +79,18 @@ async function cancelOne(t: Test, jobs: EndpointJobs, version: Version): Promise
   t.equal((output as Output).worker, workerId, 'on the same worker: it was not killed for the sake of one job');
   t.equal((await jobs.look(doomed)).status, 'CANCELLED', 'a late result changes nothing');
   t.notOk((await jobs.look(doomed)).output);
+}
+
+// The cancelled job would run for ever. An old SDK hears no stop, and a job that it takes now it begins only when that one is over.
+async function afterCancel(t: Test, jobs: EndpointJobs): Promise<void> {
+  const { path, notes, lines } = await scratch(t);
+  const [note, never] = ['note', 'never'].map(path);
+  const doomed = await jobs.run({ note, until: never });
+  await notes('note', 1);
+  t.equal((await jobs.cancel(doomed)).status, 'CANCELLED');
+  const next = await jobs.run({ note }, { policy: { executionTimeout: 10_000 } });
+  const { status, retries } = await jobs.settled(next, 30_000);
+  t.equal(status, 'COMPLETED', 'never TIMED_OUT behind a job that nobody wants');
+  t.notOk(retries, 'it was given to no worker that could not begin it');
+  t.notOk(lines('note').includes(`end ${doomed}`), 'nobody waited for the end of the cancelled one');
 }

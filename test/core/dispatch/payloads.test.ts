@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { JobState, S3Config, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { ChunkCursor, JobState, S3Config, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
 import { createDatabase } from '../../helpers/database.ts';
@@ -103,6 +103,34 @@ t.test('chunks are stored before the end is, and acknowledged in order; progress
   const page = await call(core.clients.jobs, 'readChunks', { endpointId, jobId: id, cursor: undefined, waitMs: 0, limit: 1_000 }, core.key);
   t.same(page.chunks.map((chunk) => Number(chunk.output)), numbers, 'all of them are there when the job is final');
   await waitFor('the acknowledgement', () => agent.chunkAcks.at(-1)?.number === 300);
+});
+
+t.test('a gap in the numbers of chunks is not waited for: what arrived is shown in order, and a number stays as it was stored', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const { id } = await core.submit(endpointId);
+  const { ref } = await waitFor('it to run', () => agent.assignments[0]);
+  const send = (...numbers: number[]): void => agent.send({ chunks: numbers.map((number) => ({ ref, number, output: Buffer.from(`${number}`) })) });
+  const acked = (number: number) => waitFor(`an acknowledgement of ${number}`, () => agent.chunkAcks.some((ack) => ack.number === number));
+  const read = async (cursor?: { attempt: number; number: number }): Promise<number[]> => {
+    const request = { endpointId, jobId: id, cursor: cursor && ChunkCursor.fromPartial(cursor), waitMs: 0, limit: 1_000 };
+    return (await call(core.clients.jobs, 'readChunks', request, core.key)).chunks.map((chunk) => Number(chunk.output));
+  };
+  send(4, 1);
+  await acked(4);
+  t.same(await read(), [1, 4], 'in order of number, without 2 and 3');
+  send(0, -1, 2);
+  await acked(2);
+  t.same(await read(), [], 'the shared place has passed 2');
+  t.same(await read({ attempt: 1, number: 1 }), [2, 4], 'a reader that has not passed it gets it');
+  agent.send({ chunks: [{ ref, number: 2, output: Buffer.from('22') }, { ref, number: 5, output: Buffer.from('5') }] });
+  await acked(5);
+  t.same(await read({ attempt: 1, number: 0 }), [1, 2, 4, 5], 'sent again, it is what it was');
+  t.notOk(agent.chunkAcks.some((ack) => ack.number < 1), 'what has no number is not acknowledged');
+  agent.finish(ref!);
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED, 'the end does not wait for 3 either');
 });
 
 t.test('logs are read through any replica', async (t) => {

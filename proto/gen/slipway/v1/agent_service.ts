@@ -200,7 +200,12 @@ export interface AttemptChunk {
   ref:
     | AttemptRef
     | undefined;
-  /** From 1 within the attempt, without gaps. Sent again until acknowledged; storing it twice changes nothing. */
+  /**
+   * From 1 within the attempt, each one more than the one before: to leave none out is the agent's duty. Core waits for no missing number, because
+   * only the agent knows what its worker yielded, and a number that never comes must not keep a job from its readers: each chunk that arrives
+   * is stored and acknowledged, and readers get what is there in order of number. One that arrives after a reader has passed its place is
+   * stored and that reader does not see it. Sent again until acknowledged: a number that is stored stays as it was. Below 1: ignored.
+   */
   number: number;
   /** JSON text, at most 1 MB. */
   output: Buffer;
@@ -414,7 +419,10 @@ export interface ChunkAck {
   ref:
     | AttemptRef
     | undefined;
-  /** All chunks up to this number are stored. */
+  /**
+   * All chunks up to this number that the agent sent before it on this session are stored. One below an earlier acknowledgement says nothing new
+   * of those above it.
+   */
   number: number;
 }
 
