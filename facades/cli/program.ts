@@ -30,7 +30,7 @@ const COMMANDS = [
 const HELP = `
 Beside a running "npm start" every command works as it stands: address, key and endpoint are read from .slipway/local.env. Elsewhere set
 SLIPWAY_CORE_ADDRESS and SLIPWAY_API_KEY, or give --core and --key (other users of the machine can see the options of a command).
-Commands for the operator (machines, accounts create, keys of machines and of other accounts) take his key: SLIPWAY_ROOT_KEY, beside
+Commands for the operator (machines, accounts create, prices set, keys of machines and of other accounts) take his key: SLIPWAY_ROOT_KEY, beside
 "npm start" the one of its secrets.json.
 
 Examples:

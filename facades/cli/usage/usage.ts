@@ -32,7 +32,7 @@ export function addUsage(program: Command, cli: Cli): void {
     .option('--to <time>', 'a date or an ISO 8601 time; default: now', time)
     .action((what: string = 'workers', options: Omit<UsageOptions, 'of'>) => showUsage(cli, { ...options, of: kindOf(what) }));
   const prices = addCommand(program, {
-    usage: 'prices', description: 'Show and set the price table.', examples: ['prices list', 'prices set "NVIDIA L4" 0.45 --key ROOT_KEY'],
+    usage: 'prices', description: 'Show and set the price table.', examples: ['prices list', 'prices set "NVIDIA L4" 0.45'],
   });
   addCommand(prices, {
     usage: 'list', description: 'List the prices. What has none costs nothing.', examples: ['prices list', 'prices list --json'],
@@ -40,11 +40,11 @@ export function addUsage(program: Command, cli: Cli): void {
     .action(() => listPrices(cli));
   addCommand(prices, {
     usage: 'set <item> <usd-per-hour>',
-    description: 'Set the price of one GPU, of CPU (a worker or pod without a GPU), or of VOLUME_GB, for an hour. Needs the root key.',
-    examples: ['prices set "NVIDIA L4" 0.45 --key ROOT_KEY', 'prices set CPU 0.02 --key ROOT_KEY'],
+    description: 'Set the price of one GPU, of CPU (a worker or pod without a GPU), or of VOLUME_GB, for an hour. For the operator.',
+    examples: ['prices set "NVIDIA L4" 0.45', 'prices set CPU 0.02'],
   }).action(async (item: string, amount: string) => {
     const price = { item, usdPerHour: dollars(amount) };
-    await cli.core.usage.call((client) => client.setPrices, { prices: [price] });
+    await cli.operator.usage.call((client) => client.setPrices, { prices: [price] });
     cli.output.result(price, () => cli.output.line(`${item} costs ${price.usdPerHour} USD an hour. What runs already keeps its price.`));
   });
 }

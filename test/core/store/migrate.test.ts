@@ -49,3 +49,21 @@ t.test('0002: templates that endpoints use become serverless, and nothing else c
   ]);
   t.match(await sql`SELECT gpu_count, instance_ids FROM endpoint`, [{ gpu_count: 0, instance_ids: [] }], 'it goes on without a GPU');
 });
+
+t.test('0006: keys of machines that an account made become the installation\'s and go on working, and no other key changes', async (t) => {
+  const { url, sql } = await databaseOf(t, 6);
+  await sql`INSERT INTO account (id, name) VALUES ('a', 'a')`;
+  await sql`INSERT INTO api_key (id, account_id, name, secret_hash, scope, endpoint_ids, revoked_at) VALUES
+    ('gone', 'a', 'gone', '\\x01', 'AGENT', '{}', now()), ('rack', 'a', 'rack', '\\x02', 'AGENT', '{e}', NULL),
+    ('read', 'a', 'read', '\\x03', 'READ_ONLY', '{e}', NULL), ('shelf', 'a', 'shelf', '\\x04', 'AGENT', '{}', NULL)`;
+  await migrate({ url }, logger);
+  t.same(await sql`SELECT id, account_id, machine_id, endpoint_ids, encode(secret_hash, 'hex') AS hash, revoked_at IS NULL AS works FROM api_key ORDER BY id`, [
+    { id: 'gone', account_id: null, machine_id: null, endpoint_ids: [], hash: '01', works: false },
+    { id: 'rack', account_id: null, machine_id: null, endpoint_ids: [], hash: '02', works: true },
+    { id: 'read', account_id: 'a', machine_id: null, endpoint_ids: ['e'], hash: '03', works: true },
+    { id: 'shelf', account_id: null, machine_id: null, endpoint_ids: [], hash: '04', works: true },
+  ], 'each goes to the first machine that uses it');
+  await t.rejects(sql`UPDATE api_key SET account_id = 'a' WHERE id = 'rack'`, { code: '23514' }, 'nor can one become an account\'s again');
+  await sql`DELETE FROM account WHERE id = 'a'`;
+  t.same(await sql`SELECT id FROM api_key WHERE revoked_at IS NULL ORDER BY id`, [{ id: 'rack' }, { id: 'shelf' }], 'machines outlive the account');
+});

@@ -163,7 +163,8 @@ t.test('management', async (t) => {
     t.match(await root.run('prices', 'set', 'CPU', '0.5'), { code: 0, stdout: 'CPU costs 0.5 USD an hour. What runs already keeps its price.\n' });
     t.match(await root.run('prices', 'set', 'CPU', 'free'), { code: 2, stderr: /amount in US dollars/ });
     t.same(await cli.json('prices', 'list'), [{ item: 'CPU', usdPerHour: 0.5 }]);
-    t.match(await cli.run('prices', 'set', 'CPU', '0'), { code: 1, stderr: /^error: UNAUTHORIZED/ });
+    t.match(await cli.run('prices', 'set', 'CPU', '0'), { code: 2, stderr: /^error: This command is for the operator/ });
+    t.match(await cli.run('prices', 'set', 'CPU', '0', '--key', system.key), { code: 1, stderr: /^error: UNAUTHORIZED/ });
     t.match(await cli.json('usage', 'workers', '--by', 'endpoint'), [{ timeBilledMs: Number, endpointId: /^\w{14}$/, amount: Number }]);
     t.match(await cli.run('usage'), { code: 0, stdout: /^FROM +ENDPOINT +HOURS +USD\n\d{4}-\d\d-\d\d / });
     t.match(await cli.run('usage', '--from', 'yesterday'), { code: 2, stderr: /a date as 2026-01-31/ });
