@@ -11,6 +11,8 @@ export interface EndpointFacts {
   retryLimit: number;
   retryHandlerErrors: boolean;
   workersMax: number;
+  /** Most jobs that may wait in all queues of the account; null: no limit. */
+  queuedJobQuota: number | null;
 }
 
 interface FactsRow {
@@ -22,12 +24,14 @@ interface FactsRow {
   retry_limit: number;
   retry_handler_errors: boolean;
   workers_max: number;
+  queued_job_quota: number | null;
 }
 
 /** Reads an endpoint's facts. Undefined: no such endpoint. */
 export async function readEndpointFacts(sql: Sql, endpointId: string): Promise<EndpointFacts | undefined> {
   const [row] = await sql<FactsRow[]>`
-    SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max
+    SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max,
+      a.queued_job_quota
     FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ${endpointId}`;
   return row && {
     id: row.id,
@@ -38,6 +42,7 @@ export async function readEndpointFacts(sql: Sql, endpointId: string): Promise<E
     retryLimit: row.retry_limit,
     retryHandlerErrors: row.retry_handler_errors,
     workersMax: row.workers_max,
+    queuedJobQuota: row.queued_job_quota,
   };
 }
 
@@ -46,6 +51,15 @@ export async function countQueued(sql: Sql, endpointId: string, limit: number): 
   const [row] = await sql<{ count: number }[]>`
     SELECT count(*) AS count FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'
       ORDER BY low_priority, position LIMIT ${limit}::int) AS q`;
+  return row?.count ?? 0;
+}
+
+/** Number of queued jobs of all endpoints of an account, counted up to `limit` only. */
+export async function countQueuedOfAccount(sql: Sql, accountId: string, limit: number): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    SELECT count(*) AS count FROM (SELECT FROM endpoint e CROSS JOIN LATERAL (
+      SELECT FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' ORDER BY low_priority, position LIMIT ${limit}::int
+    ) q WHERE e.account_id = ${accountId} LIMIT ${limit}::int) AS queued`;
   return row?.count ?? 0;
 }
 

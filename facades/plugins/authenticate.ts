@@ -41,8 +41,8 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
     await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
     if (!isId(endpointId)) throw noEndpoint();
-    const { accountId, workersRunning } = request.caller;
-    await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning }, reply);
+    const { accountId, workersRunning, requestQuota } = request.caller;
+    await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning, requestQuota }, reply);
   };
 }
 
@@ -66,8 +66,8 @@ export function graphqlGate(parts: GateParts, bodyBytesMax: number): onRequestAs
 
 async function admitManagement(parts: GateParts, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): Promise<void> {
   await admit(parts.access, request, { apiKey, endpointId: '', write: false, api: Api.MANAGEMENT });
-  const { accountId, workersRunning } = request.caller;
-  await parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
+  const { accountId, workersRunning, requestQuota } = request.caller;
+  await parts.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning, requestQuota }, reply);
 }
 
 async function admit(access: AccessCache, request: FastifyRequest, question: Omit<AccessQuestion, 'apiKey'> & { apiKey: string | undefined }): Promise<void> {
@@ -78,7 +78,7 @@ async function admit(access: AccessCache, request: FastifyRequest, question: Omi
   if (verdict instanceof CoreError) throw verdict.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : verdict;
   // The operator's own key belongs to no account; it manages accounts and is no API key.
   if (verdict.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');
-  request.caller = { apiKey, accountId: verdict.accountId, workersRunning: verdict.workersRunning };
+  request.caller = { apiKey, accountId: verdict.accountId, workersRunning: verdict.workersRunning, requestQuota: verdict.requestQuota };
 }
 
 /** One text for endpoints that do not exist and for those of other accounts. */

@@ -11,6 +11,8 @@ export interface LimitedRequest {
   endpointId: string;
   operation: LimitedOperation;
   workersRunning: number;
+  /** Most requests of the account to the job API in a window; undefined: no limit. */
+  requestQuota?: number | undefined;
 }
 
 /** See the file's first line. */
@@ -27,6 +29,7 @@ export class RateLimit {
   /** Counts a request until its answer has gone or its client has; throws TooManyRequests. A refused request counts for the rate. */
   async admit(request: LimitedRequest, reply: FastifyReply): Promise<void> {
     const { operation, workersRunning } = request;
+    if (operation !== 'management' && request.requestQuota !== undefined) await this.#withinQuota(request.accountId, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
     const rule = RATE_RULES[operation];
     const window = await this.#window.consume(name);
@@ -35,6 +38,14 @@ export class RateLimit {
     const decision = decideRate(rule, sample, this.#perWorker);
     if (!decision.allowed) throw refusal(operation, decision);
     if (rule.concurrency !== undefined) this.#hold(name, inFlight, reply);
+  }
+
+  /** The account's own limit, whatever its endpoints are allowed. */
+  async #withinQuota(accountId: string, quota: number): Promise<void> {
+    const { consumedPoints, msBeforeNext } = await this.#window.consume(`quota ${accountId}`);
+    if (consumedPoints <= quota) return;
+    const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+    throw new TooManyRequests(`The account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
   }
 
   #hold(name: string, inFlight: number, reply: FastifyReply): void {

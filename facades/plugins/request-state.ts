@@ -9,6 +9,8 @@ export interface Caller {
   accountId: string;
   /** Running workers of the endpoint, for the dynamic limit of spec.md 8. */
   workersRunning: number;
+  /** Most requests of the account to the job API in 10 s; undefined: no limit. */
+  requestQuota?: number | undefined;
 }
 
 declare module 'fastify' {

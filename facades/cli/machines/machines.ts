@@ -4,14 +4,24 @@ import type { Gpu } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { ago, memory } from '../output/words.ts';
+import { ago, count, memory } from '../output/words.ts';
 
 /** Adds the command. */
 export function addMachines(program: Command, cli: Cli): void {
-  addCommand(program, {
+  const machines = addCommand(program, {
     usage: 'machines', description: 'List the machines that ever joined, and whether they are here. For the operator.',
-    examples: ['machines', 'machines --json'],
+    examples: ['machines', 'machines --json', 'machines forget 4kq0c2m9w1zp'],
   }).action(() => listMachines(cli));
+  addCommand(machines, {
+    usage: 'forget <id>', description: 'Forget a machine that will not come back: its workers are lost, its pods and its key gone. For the operator.',
+    examples: ['machines forget 4kq0c2m9w1zp'],
+  }).action((id: string) => forgetMachine(cli, id));
+}
+
+async function forgetMachine(cli: Cli, id: string): Promise<void> {
+  const { lostWorkers, deletedPods } = await cli.operator.machines.call((client) => client.forgetMachine, { id });
+  const what = `${count(lostWorkers, 'worker')} lost, ${count(deletedPods, 'pod')} deleted`;
+  cli.output.result({ id, lostWorkers, deletedPods }, () => cli.output.line(`Machine ${id} is forgotten: ${what}.`));
 }
 
 async function listMachines(cli: Cli): Promise<void> {

@@ -28,10 +28,10 @@ export interface LogTailOptions {
 export function addWorkers(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'workers [endpoint]', description: 'List the workers of an endpoint, or of all of the account, and why some ended or find no place.',
-    examples: ['workers', 'workers ocr --json', 'workers --all --key ROOT_KEY'],
+    examples: ['workers', 'workers ocr --json', 'workers --all'],
   })
-    .option('--all', 'those of all accounts; needs the root key')
-    .option('--account <id>', 'those of one account; needs the root key')
+    .option('--all', 'those of all accounts; for the operator')
+    .option('--account <id>', 'those of one account; for the operator')
     .action((named: string | undefined, options: ListOptions) => listWorkers(cli, named, options));
   logOptions(addCommand(program, {
     usage: 'logs <worker>', description: 'Show what a worker wrote. The log of a job: slipway jobs logs.',
@@ -70,11 +70,12 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
   if ((all || accountId !== undefined) && named !== undefined) throw new UsageError('Name an endpoint, or --all or --account, not both.');
   const everywhere = all || accountId !== undefined;
   const endpoints = everywhere ? [] : await endpointsOf(cli, named);
+  const core = everywhere ? cli.operator : cli.core;
   const workers: Worker[] = [];
   const ended: EndedWorkers[] = [];
   // One after the other: hundreds of endpoints must not become hundreds of calls at once.
   for (const which of everywhere ? [{ endpointId: '', accountId }] : endpoints.map(({ id }) => ({ endpointId: id }))) {
-    workers.push(...await allPages((page) => cli.core.machines.call((client) => client.listWorkers, { ...which, ...page }), (response) => {
+    workers.push(...await allPages((page) => core.machines.call((client) => client.listWorkers, { ...which, ...page }), (response) => {
       ended.push(...response.ended);
       return response.workers;
     }));

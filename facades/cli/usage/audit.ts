@@ -9,6 +9,8 @@ import { ago } from '../output/words.ts';
 interface AuditOptions {
   limit: number;
   subject?: string;
+  all?: boolean;
+  account?: string;
 }
 
 const PAGE_MAX = 1_000;
@@ -23,15 +25,18 @@ export function addAudit(program: Command, cli: Cli): void {
   })
     .option('--limit <number>', `at most this many, 1 to ${LIMIT_MAX}`, wholeNumber(1, LIMIT_MAX), LIMIT)
     .option('--subject <id>', 'only changes of this endpoint, template, key, …')
+    .option('--all', 'changes in all accounts; for the operator')
+    .option('--account <id>', 'changes in this account; for the operator')
     .action((options: AuditOptions) => listEvents(cli, options));
 }
 
-async function listEvents(cli: Cli, { limit, subject = '' }: AuditOptions): Promise<void> {
+async function listEvents(cli: Cli, { limit, subject = '', all = false, account: accountId }: AuditOptions): Promise<void> {
+  const core = all || accountId !== undefined ? cli.operator : cli.core;
   const events: AuditEvent[] = [];
   let pageToken = '';
   do {
-    const request = { pageSize: Math.min(limit - events.length, PAGE_MAX), pageToken, subjectId: subject };
-    const page = await cli.core.audit.call((client) => client.listAuditEvents, request);
+    const request = { pageSize: Math.min(limit - events.length, PAGE_MAX), pageToken, subjectId: subject, accountId };
+    const page = await core.audit.call((client) => client.listAuditEvents, request);
     events.push(...page.events);
     pageToken = page.nextPageToken;
   } while (pageToken !== '' && events.length < limit);
@@ -40,6 +45,7 @@ async function listEvents(cli: Cli, { limit, subject = '' }: AuditOptions): Prom
     output.table<AuditEvent>([
       { title: 'WHEN', text: ({ time }) => ago(time, output.nowMs()) },
       { title: 'ACTION', text: ({ action }) => action },
+      { title: 'ACCOUNT', text: (event) => all ? event.accountId : '' },
       { title: 'SUBJECT', text: ({ subjectId }) => subjectId },
       { title: 'KEY', text: ({ keyId }) => keyId },
       { title: 'FIELDS', text: ({ fields }) => fields.join(', ') },
@@ -48,6 +54,6 @@ async function listEvents(cli: Cli, { limit, subject = '' }: AuditOptions): Prom
   });
 }
 
-function presentEvent({ id, time, keyId, action, subjectId, fields }: AuditEvent) {
-  return { id, time: time?.toISOString(), keyId, action, subjectId, fields };
+function presentEvent({ id, time, keyId, action, subjectId, fields, accountId }: AuditEvent) {
+  return { id, time: time?.toISOString(), keyId, action, subjectId, fields, accountId };
 }

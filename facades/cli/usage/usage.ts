@@ -13,10 +13,12 @@ interface UsageOptions {
   bucket?: UsageBucket;
   from?: Date;
   to?: Date;
+  all?: boolean;
+  account?: string;
 }
 
 const KINDS = { workers: UsageKind.WORKER, pods: UsageKind.POD, volumes: UsageKind.NETWORK_VOLUME };
-const GROUPINGS = { id: UsageGrouping.SUBJECT, endpoint: UsageGrouping.ENDPOINT, gpu: UsageGrouping.GPU_TYPE };
+const GROUPINGS = { id: UsageGrouping.SUBJECT, endpoint: UsageGrouping.ENDPOINT, gpu: UsageGrouping.GPU_TYPE, account: UsageGrouping.ACCOUNT };
 const BUCKETS = { hour: UsageBucket.HOUR, day: UsageBucket.DAY, week: UsageBucket.WEEK, month: UsageBucket.MONTH, year: UsageBucket.YEAR };
 const HOUR_MS = 3_600_000;
 
@@ -26,7 +28,9 @@ export function addUsage(program: Command, cli: Cli): void {
     usage: 'usage [what]', description: 'Sum up the metered time of workers (default), pods or volumes, and what it costs.',
     examples: ['usage', 'usage workers --by gpu --bucket month', 'usage pods --from 2026-01-01 --to 2026-02-01 --json'],
   })
-    .option('--by <group>', 'endpoint (default for workers), gpu, or id (default)', oneOf(GROUPINGS))
+    .option('--by <group>', 'endpoint (default for workers), gpu, account, or id (default)', oneOf(GROUPINGS))
+    .option('--all', 'that of all accounts; for the operator')
+    .option('--account <id>', 'that of this account; for the operator')
     .option('--bucket <length>', 'hour, day (default), week, month or year, by UTC', oneOf(BUCKETS))
     .option('--from <time>', 'a date or an ISO 8601 time; default: 30 days ago', time)
     .option('--to <time>', 'a date or an ISO 8601 time; default: now', time)
@@ -55,10 +59,11 @@ function kindOf(what: string): UsageKind {
   return kind;
 }
 
-async function showUsage(cli: Cli, { of: kind, by, bucket, from, to }: UsageOptions): Promise<void> {
+async function showUsage(cli: Cli, { of: kind, by, bucket, from, to, all = false, account: accountId }: UsageOptions): Promise<void> {
   const grouping = by ?? (kind === UsageKind.WORKER ? UsageGrouping.ENDPOINT : UsageGrouping.SUBJECT);
-  const request = ListUsageRequest.fromPartial({ kind, grouping, bucket, startTime: from, endTime: to });
-  const { records } = await cli.core.usage.call((client) => client.listUsage, request);
+  const request = ListUsageRequest.fromPartial({ kind, grouping, bucket, startTime: from, endTime: to, accountId });
+  const core = all || accountId !== undefined ? cli.operator : cli.core;
+  const { records } = await core.usage.call((client) => client.listUsage, request);
   const { output } = cli;
   output.result(records.map((record) => presentUsage(record, kind, grouping)), () => {
     output.table<UsageRecord>([
@@ -74,18 +79,20 @@ async function showUsage(cli: Cli, { of: kind, by, bucket, from, to }: UsageOpti
 function groupTitle(kind: UsageKind, grouping: UsageGrouping): string {
   if (grouping === UsageGrouping.GPU_TYPE) return 'GPU';
   if (grouping === UsageGrouping.ENDPOINT) return 'ENDPOINT';
+  if (grouping === UsageGrouping.ACCOUNT) return 'ACCOUNT';
   return kind === UsageKind.NETWORK_VOLUME ? 'VOLUME' : 'POD';
 }
 
-function groupText({ subjectId, endpointId, gpuTypeId }: UsageRecord): string {
-  return subjectId || endpointId || gpuTypeId || 'without a GPU';
+function groupText({ subjectId, endpointId, gpuTypeId, accountId, groupName }: UsageRecord): string {
+  return groupName || accountId || subjectId || endpointId || gpuTypeId || 'without a GPU';
 }
 
 /** Field names of GET /v1/billing/…. */
 function presentUsage(record: UsageRecord, kind: UsageKind, grouping: UsageGrouping) {
   const subject = kind === UsageKind.NETWORK_VOLUME ? { networkVolumeId: record.subjectId } : { podId: record.subjectId };
   const group = grouping === UsageGrouping.GPU_TYPE ? { gpuTypeId: record.gpuTypeId }
-    : grouping === UsageGrouping.ENDPOINT ? { endpointId: record.endpointId } : subject;
+    : grouping === UsageGrouping.ENDPOINT ? { endpointId: record.endpointId, endpointName: record.groupName }
+      : grouping === UsageGrouping.ACCOUNT ? { accountId: record.accountId, accountName: record.groupName } : subject;
   return {
     amount: record.amountUsd, time: record.startTime?.toISOString(), timeBilledMs: record.billedMs, diskSpaceBilledGb: record.diskGb,
     ...group,

@@ -1,0 +1,59 @@
+/** How many jobs wait, as far as this replica knows: counted now and then, and corrected by what was queued and claimed here since. */
+import type { Clock } from '../runtime/clock.ts';
+
+/** A count older than this many milliseconds is made again in the background, and before use after the other. */
+const FRESH_MS = 1_000;
+const USABLE_MS = 5_000;
+/** Nobody is refused by a count older than this many milliseconds, or than ten times what counting takes. */
+const REFUSABLE_MS = 50;
+
+/** See the file's first line. */
+export class QueueCount {
+  readonly #clock: Clock;
+  /** Counts no further than its limit. */
+  readonly #read: (limit: number) => Promise<number>;
+  #counted = 0;
+  /** Jobs queued here less jobs claimed here since then. */
+  #changed = 0;
+  #countedAtMs = -Infinity;
+  #tookMs = 0;
+  #counting: Promise<void> | undefined;
+
+  constructor(clock: Clock, read: (limit: number) => Promise<number>) {
+    this.#clock = clock;
+    this.#read = read;
+  }
+
+  /** Jobs were queued (positive) or claimed (negative) here. */
+  changed(count: number): void {
+    this.#changed += count;
+  }
+
+  /** Passes while at most `max` jobs wait, at once when that is known. Else fails with what `refusal` makes. */
+  admit(max: number, refusal: () => Error): void | Promise<void> {
+    const ageMs = this.#clock.monotonicMs() - this.#countedAtMs;
+    if (ageMs > USABLE_MS || this.#counted + this.#changed > max) return this.#admitByCount(max, refusal);
+    // Failing in the background is fine: the count gets too old and the next submission meets the failure.
+    if (ageMs > FRESH_MS) this.#count(max).catch(() => {});
+  }
+
+  async #admitByCount(max: number, refusal: () => Error): Promise<void> {
+    const ageMs = this.#clock.monotonicMs() - this.#countedAtMs;
+    if (ageMs > Math.max(REFUSABLE_MS, this.#tookMs * 10)) await this.#count(max);
+    if (this.#counted + this.#changed > max) throw refusal();
+  }
+
+  #count(max: number): Promise<void> {
+    this.#counting ??= this.#countOnce(max).finally(() => { this.#counting = undefined; });
+    return this.#counting;
+  }
+
+  async #countOnce(max: number): Promise<void> {
+    const startedAtMs = this.#clock.monotonicMs();
+    const changedBefore = this.#changed;
+    this.#counted = await this.#read(max + 1);
+    this.#changed -= changedBefore;
+    this.#countedAtMs = this.#clock.monotonicMs();
+    this.#tookMs = this.#countedAtMs - startedAtMs;
+  }
+}
