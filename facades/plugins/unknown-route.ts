@@ -56,7 +56,7 @@ function methodsOf(known: KnownPaths, path: string): string[] {
 
 /** Error shape of the surface that a path belongs to. */
 export function shapeOf(path: string): ErrorShape {
-  if (/^\/+v1(\/|$)/.test(path)) return restErrorShape;
+  if (/^\/+v1(\.\d+)?(\/|$)/.test(path)) return restErrorShape;
   return /^\/+v2\/+[^/]+\/+openai\//.test(path) ? openaiErrorShape : queueErrorShape;
 }
 
