@@ -44,6 +44,9 @@ const ID_LENGTH_MAX = 1_024;
 /** Longest time for a request's headers, in milliseconds. */
 const HEADERS_MS = 20_000;
 
+/** Slack over the announced time for which an idle connection stays open (Fastify's 72 s), in milliseconds. */
+const KEEP_ALIVE_SLACK_MS = 15_000;
+
 const MIB = 1024 * 1024;
 /** One account's bodies, or answers, may take up this part of the room for all. */
 const ACCOUNT_SHARE = 4;
@@ -110,6 +113,8 @@ function buildApp(config: FacadeConfig): FastifyInstance {
     requestTimeout: config.bodyTotalMs + REQUEST_SLACK_MS,
     http: {
       headersTimeout: Math.min(HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HEADER_BYTES_MAX,
+      // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
+      keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,
       // Node refuses such a request without a body (plugins/http-rules.ts).
       requireHostHeader: false,
     },

@@ -31,6 +31,8 @@ export interface Held<Answer> {
   answer: Answer;
   /** Gives the room back before the response ends. Harmless when repeated. */
   release(): void;
+  /** The next piece is being read: until `prolong` the client has nothing to take, so its time does not pass. */
+  pause(): void;
   /** Another piece as large follows: the client gets its time once more. */
   prolong(): void;
 }
@@ -57,18 +59,18 @@ export class AnswerRoom {
     await found.granted;
     const answer = await (reading.again ?? reading.read)();
     found.watch();
-    return { answer, release: found.release, prolong: found.prolong };
+    return { answer, release: found.release, pause: found.pause, prolong: found.prolong };
   }
 
   /** Apart, so that nothing keeps an answer that was thrown away. */
   async #read<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<Held<Answer> | Hold> {
     const answer = await reading.read();
     const bytes = reading.bytesOf(answer);
-    if (bytes <= UNCOUNTED_BYTES_MAX) return { answer, release: nothing, prolong: nothing };
+    if (bytes <= UNCOUNTED_BYTES_MAX) return { answer, release: nothing, pause: nothing, prolong: nothing };
     const hold = new Hold(this.#options, request.caller.accountId, reply, bytes);
     if (!hold.isGranted) return hold;
     hold.watch();
-    return { answer, release: hold.release, prolong: hold.prolong };
+    return { answer, release: hold.release, pause: hold.pause, prolong: hold.prolong };
   }
 
   /** Lets every large answer to a caller's GET find room at once, or refuses it with RATE_LIMITED. For answers that are not read from one place. */
@@ -136,17 +138,23 @@ class Hold {
   /** From now on the answer waits for nothing but its client, who must read it. */
   watch(): void {
     if (this.#reply.raw.closed) return;
-    const { idleMs } = this.#options;
-    // Node closes a connection on which nothing moves for that long. The next request on it may be a long wait, so it ends with this answer:
-    // before Node's own listener, which gives an idle connection a time of its own.
-    this.#reply.raw.setTimeout(idleMs);
+    // The next request on the connection may be a long wait, so the idle time ends with this answer: before Node's own listener, which gives an
+    // idle connection a time of its own.
     this.#reply.raw.prependOnceListener('finish', this.#rest);
     this.prolong();
   }
 
+  readonly pause = (): void => {
+    if (this.#reply.raw.closed) return;
+    this.#slow?.cancel();
+    this.#rest();
+  };
+
   readonly prolong = (): void => {
     if (this.#reply.raw.closed) return;
     const { idleMs, clock } = this.#options;
+    // Node closes a connection on which nothing moves for that long.
+    this.#reply.raw.setTimeout(idleMs);
     this.#slow?.cancel();
     this.#slow = clock.after(idleMs + this.#bytes / READ_BYTES_PER_MS_MIN, () => this.#reply.raw.destroy());
   };

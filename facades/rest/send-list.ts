@@ -23,15 +23,21 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
   answers: AnswerRoom, request: FastifyRequest, reply: FastifyReply, { read, present }: ListSource<Response, Entry>,
 ): Promise<Entry[]> {
   const bytesOf = ({ nextPageToken }: Response): number => (nextPageToken === '' ? 0 : HELD_BYTES);
-  const { answer: first, prolong } = await answers.hold(request, reply, { read: () => read({ pageToken: '' }), bytesOf });
+  const { answer: first, pause, prolong } = await answers.hold(request, reply, { read: () => read({ pageToken: '' }), bytesOf });
   const records = await present(first);
   if (first.nextPageToken === '') return records;
+  // A slow core is not an idle client, whose connection is cut.
+  const readNext = async (page: PageAsked): Promise<Response> => {
+    pause();
+    const response = await read(page);
+    prolong();
+    return response;
+  };
   async function* texts(): AsyncGenerator<string> {
     yield '[';
     let text = inner(reply, records);
     yield text;
-    for await (const response of eachPage(read, first.nextPageToken)) {
-      prolong();
+    for await (const response of eachPage(readNext, first.nextPageToken)) {
       const comma = text === '' ? '' : ',';
       const more = inner(reply, await present(response));
       // What was on a page may have gone meanwhile, or be filtered out.

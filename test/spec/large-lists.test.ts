@@ -9,13 +9,13 @@ import { startProcesses } from '../helpers/processes.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import type { Answer } from '../helpers/public-api.ts';
 
-const TEMPLATES = 100;
+const TEMPLATES = 32;
 const LISTS = 24;
 const VALUES = 120;
 const VALUE_BYTES = 2_000;
 const MIB = 1024 * 1024;
-/** More than core may grow by: a few pages, and what the collector leaves lying. The lists together have 576 MB. */
-const GROWTH_BYTES_MAX = 250 * MIB;
+/** More than core may grow by: a few pages, and what the collector leaves lying. The lists together have 184 MB, and twice that as text. */
+const GROWTH_BYTES_MAX = 100 * MIB;
 
 t.setTimeout(240_000);
 const system = await startProcesses(t, { agents: 0 });
@@ -33,7 +33,7 @@ function large(i: number): Template {
 
 for (let i = 0; i < TEMPLATES; i += 1) await call(system.clients.templates, 'createTemplate', { template: large(i) }, system.key);
 
-t.test('24 lists of 100 templates with 240 kB of environment', async (t) => {
+t.test('24 lists of 32 templates with 240 kB of environment', async (t) => {
   const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
   const otherKey = (await call(system.clients.keys, 'createKey', {
     name: 'other', scope: KeyScope.ALL, endpointIds: [], accountId, permissions: undefined,
@@ -54,7 +54,7 @@ t.test('24 lists of 100 templates with 240 kB of environment', async (t) => {
   }
   const statuses = await lists;
   t.same(statuses.filter((status) => status !== 200), [], 'all are answered');
-  t.ok(meanwhile >= 5, `another account had ${meanwhile} answers before half of them`);
+  t.ok(meanwhile >= 2, `another account had ${meanwhile} answers before half of them`);
   const { peak } = await memoryOf(system.cores[0]!.pid);
   t.comment(`core grew by ${Math.round((peak - before.now) / MIB)} MiB`);
   t.ok(peak - before.now < GROWTH_BYTES_MAX, `core grew by ${Math.round((peak - before.now) / MIB)} MiB`);

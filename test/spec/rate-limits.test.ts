@@ -1,12 +1,15 @@
-/** Every row of the rate table in spec.md 8: requests per 10 s, requests at a time, Retry-After, and the dynamic limit. */
+/** Every row of the rate table in spec.md 8, and management: requests per 10 s, requests at a time, Retry-After, and the dynamic limit. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
+import { publicRequest } from '../helpers/public-api.ts';
 import { flood, requestText } from '../helpers/raw-http.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -81,14 +84,14 @@ const answered: string[] = [];
 t.teardown(() => { for (const socket of sockets) socket.destroy(); });
 
 /** Opens a request that stays open: a body that never ends, or a call that waits. */
-function open(method: string, path: string): void {
+function open(method: string, path: string, key = system.key): void {
   const { hostname, port } = new URL(system.url);
   const socket = connect(Number(port), hostname);
   sockets.add(socket);
   socket.on('error', () => undefined);
   socket.on('data', (bytes) => answered.push(bytes.toString()));
   const body = method === 'POST' ? 'content-length: 100\r\n\r\n{' : '\r\n';
-  socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\n${body}`);
+  socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n${body}`);
 }
 
 /** Of `base` + 1 requests at a time one is refused at once; when the others go, their places are free again. */
@@ -183,4 +186,42 @@ t.test('dynamic limit: the higher of the base and number_of_running_workers x re
   t.same(await sendMany(jobs, OPERATIONS.cancel, 101, key), [100, 1], 'where the base is higher it stays');
   files.open('go');
   await jobs.reached(id, 'COMPLETED');
+});
+
+/** A key of an account that has asked for nothing yet. */
+async function freshAccount(name: string): Promise<string> {
+  const { accountId } = await call(system.clients.access, 'createAccount', { name }, system.rootKey);
+  return (await call(system.clients.keys, 'createKey', {
+    name, scope: KeyScope.ALL, endpointIds: [], accountId, permissions: undefined,
+  }, system.rootKey)).secret;
+}
+
+t.test('management | 1000 requests per 10 s of an account', async (t) => {
+  const [busy, calm] = [await freshAccount('busy by rate'), await freshAccount('calm by rate')];
+  // Refused by the facade itself, as no id looks like that.
+  const text = requestText('GET', `/v1/templates/${NO_JOB}`, { authorization: `Bearer ${busy}`, connection: 'keep-alive' }, Buffer.alloc(0));
+  t.same(await flood(system.url, text, 1_000), new Map([[404, 1_000]]), '1000 requests pass');
+  for (const [method, path, body] of [['GET', '/v1/templates'], ['POST', '/graphql', { query: '{ myself { id } }' }]] as const) {
+    const next = await publicRequest(system.url, busy)(method, path, body);
+    t.equal(next.status, 429, `${path}: one more does not`);
+    t.match(next.text, /More than 1000 requests under \/v1 and to \/graphql in 10 s; try again in \d+ s\./);
+    const retryAfter = Number(next.headers.get('retry-after'));
+    t.ok(Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 10, `Retry-After: ${retryAfter}`);
+  }
+  t.equal((await publicRequest(system.url, calm)('GET', '/v1/templates')).status, 200, 'another account is not affected');
+});
+
+t.test('management | concurrency 100 of an account', async (t) => {
+  const [busy, calm] = [await freshAccount('busy at once'), await freshAccount('calm at once')];
+  answered.length = 0;
+  for (let i = 0; i <= 100; i += 1) open('POST', '/v1/templates', busy);
+  await waitFor('one request to be refused', () => answered.length > 0);
+  t.match(answered[0], /^HTTP\/1.1 429 [^]*retry-after: 1[^]*More than 100 requests under \/v1 and to \/graphql at a time/);
+  const list = async (key: string): Promise<number> => (await publicRequest(system.url, key)('GET', '/v1/templates')).status;
+  t.equal(await list(busy), 429, 'so is another');
+  t.equal(await list(calm), 200, 'another account is not affected');
+  t.equal(answered.length, 1, '100 are not');
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  await waitFor('the places to be free again', async () => await list(busy) === 200);
 });

@@ -12,6 +12,7 @@ import { AnswerRoom } from '../../../facades/plugins/answer-room.ts';
 import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
+import { sendList } from '../../../facades/rest/send-list.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -30,6 +31,9 @@ async function setup(t: Test, idleMs = 60_000) {
   app.addHook('onRequest', async (request) => { if (request.url !== '/public') request.caller = caller; });
   const reads: string[] = [];
   const waits: (() => void)[] = [];
+  /** Paths whose answers have ended or were cut off. */
+  const closed: string[] = [];
+  app.addHook('onRequest', async (request, reply) => void reply.raw.once('close', () => closed.push(request.url)));
   app.get('/wait', async () => {
     await new Promise<void>((resolve) => { waits.push(resolve); });
     return 'waited';
@@ -44,6 +48,15 @@ async function setup(t: Test, idleMs = 60_000) {
     };
     return (await answers.hold(request, reply, { read, bytesOf: (text) => text.length })).answer;
   });
+  // The second page comes at once, or when the test lets it.
+  app.get('/pages/:second', async (request, reply) => sendList(answers, request, reply, {
+    read: async ({ pageToken }) => {
+      const { second } = request.params as { second: string };
+      if (pageToken !== '' && second === 'later') await new Promise<void>((resolve) => { waits.push(resolve); });
+      return { nextPageToken: pageToken === '' ? 'second' : '', text: pageToken === '' ? LARGE : 'end' };
+    },
+    present: ({ text }) => [text],
+  }));
   await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => app.close());
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -55,7 +68,7 @@ async function setup(t: Test, idleMs = 60_000) {
     const [answer] = await once(asked, 'response') as [IncomingMessage];
     return answer.on('error', () => undefined);
   };
-  return { url, clock, reads, waits, stall };
+  return { url, clock, reads, waits, closed, stall };
 }
 
 /** Reads to the end; false when that was not the end of the answer. */
@@ -125,4 +138,23 @@ t.test('a long wait behind a large answer on the same connection is not cut off'
   await waitFor('the idle time to pass', async () => socket.destroyed || performance.now() - silentSinceMs > 3 * idleMs);
   waits[0]!();
   await waitFor('the second answer', async () => text.endsWith('waited'));
+});
+
+t.test('a client that waits for the next page of a list is not cut off, however long core takes; one that does not read is', async (t) => {
+  const { url, waits, closed, stall } = await setup(t, 200);
+  const pieces = (await fetch(`${url}/pages/later`)).body!.getReader();
+  let bytes = 0;
+  const read = async (): Promise<boolean> => {
+    const { value, done } = await pieces.read();
+    bytes += value?.length ?? 0;
+    return !done;
+  };
+  while (bytes < BYTES) await read();
+  await waitFor('the second page to be asked for', async () => waits.length === 1);
+  // Another that starts now and is cut off for idling shows that the time has passed.
+  await stall('/pages/now');
+  await waitFor('the idle one to be cut off', async () => closed.includes('/pages/now'));
+  waits[0]!();
+  while (await read());
+  t.equal(bytes, BYTES + '["","end"]'.length);
 });
