@@ -9,6 +9,7 @@ import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
 import { DocumentCache } from './document-cache.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
+import { takeQuotedWords } from './quoted-words.ts';
 import resolvers from './resolvers.ts';
 
 /** A request, already authorized. */
@@ -112,7 +113,9 @@ export class GraphqlExecutor implements Service {
     const { getMeshOptions } = await import(ARTIFACT.href) as { getMeshOptions(): Promise<GetMeshOptions> };
     const options = await getMeshOptions();
     for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(target(this.#addresses));
-    return withPlainFields(await getMesh(options));
+    const mesh = withPlainFields(await getMesh(options));
+    takeQuotedWords(mesh.schema);
+    return mesh;
   }
 }
 

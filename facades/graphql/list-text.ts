@@ -1,6 +1,8 @@
 /** Lists that GraphQL clients write as one text, and environments that they write as lists. */
+import { dockerArgsOf } from '../rest/command-line.ts';
+import type { Command } from '../rest/command-line.ts';
 import { envFault } from '../rest/text-map.ts';
-import { refused } from './core-calls.ts';
+import { refused, toGraphqlError } from './core-calls.ts';
 
 /** One variable. */
 export interface EnvironmentVariable {
@@ -16,6 +18,15 @@ export function listOf(text: string | null): string[] {
 /** The same the other way. */
 export function textOf(parts: readonly string[] | undefined): string {
   return (parts ?? []).join(',');
+}
+
+/** What dockerArgs says; null counts as not given. Throws GraphQLError when its quotes do not match. */
+export function commandOf(dockerArgs: string | null | undefined): Command | undefined {
+  try {
+    return typeof dockerArgs === 'string' ? dockerArgsOf(dockerArgs) : undefined;
+  } catch (error) {
+    throw toGraphqlError(error);
+  }
 }
 
 /** Of a repeated key the last value counts. Throws GraphQLError when a name would be lost on the way to core. */

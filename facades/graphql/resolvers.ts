@@ -20,6 +20,7 @@ function fieldsOf(type: string): object {
 const types = new Set(PARTS.flatMap((part) => Object.keys(part)));
 
 export default {
+  Anything: new GraphQLScalarType({ name: 'Anything', description: 'Any value; nobody reads it.', serialize: () => null }),
   Void: new GraphQLScalarType({ name: 'Void', description: 'Always null.', serialize: () => null }),
   ...Object.fromEntries([...types].map((type) => [type, fieldsOf(type)])),
 };

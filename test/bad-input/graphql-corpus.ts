@@ -92,7 +92,7 @@ const VALIDATION = named<string>([
   ['unknown argument', 'mutation { deleteEndpoint(id: "{endpoint}", force: true) }'],
   ['unknown input field', 'mutation { saveEndpoint(input: { id: "{endpoint}", workers: 3 }) { id } }'],
   ['required input field missing', 'mutation { createNetworkVolume(input: { name: "x", size: 1 }) { id } }'],
-  ['enum in quotes', 'mutation { saveEndpoint(input: { id: "{endpoint}", flashBootType: "FLASHBOOT" }) { id } }'],
+  ['unknown enum value in quotes', 'mutation { saveEndpoint(input: { id: "{endpoint}", flashBootType: "TURBO" }) { id } }'],
   ['unknown enum value', 'mutation { saveEndpoint(input: { id: "{endpoint}", flashBootType: TURBO }) { id } }'],
   ['a text for a number', 'mutation { saveEndpoint(input: { id: "{endpoint}", idleTimeout: "5" }) { id } }'],
   ['a fraction for a number', 'mutation { saveEndpoint(input: { id: "{endpoint}", idleTimeout: 5.5 }) { id } }'],

@@ -4,8 +4,7 @@ import { change, noChanges } from '../../rest/mask-fields.ts';
 import type { FieldChanges } from '../../rest/mask-fields.ts';
 import { refused } from '../core-calls.ts';
 import { versionsFrom } from '../../rest/cuda-versions.ts';
-import { commandOf } from '../command-line.ts';
-import { environmentOf, listOf } from '../list-text.ts';
+import { commandOf, environmentOf, listOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
 
 /** PodEditJobInput of the public schema, without the pod's id. Null counts as not given. */
@@ -44,7 +43,9 @@ const TEMPLATE_OF_CLIENT = 'runpod-ubuntu';
 export function podJobFields(input: PodJobInput): FieldChanges<Pod> {
   const fields = noChanges<Pod>();
   change(fields, 'imageName', input.imageName ?? undefined);
-  change(fields, 'startCommand', typeof input.dockerArgs === 'string' ? commandOf('dockerArgs', input.dockerArgs) : undefined);
+  const command = commandOf(input.dockerArgs);
+  change(fields, 'startCommand', command?.startCommand);
+  change(fields, 'entrypoint', command?.entrypoint);
   change(fields, 'env', input.env ? environmentOf(input.env) : undefined);
   change(fields, 'ports', typeof input.ports === 'string' ? listOf(input.ports) : undefined);
   change(fields, 'containerDiskGb', input.containerDiskInGb ?? undefined);

@@ -5,7 +5,7 @@ import { sizeOf } from '../../rest/cpu-sizes.ts';
 import { statusChange } from '../../rest/pods/status-change.ts';
 import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
-import { commandText } from '../command-line.ts';
+import { commandText } from '../../rest/command-line.ts';
 import { textOf } from '../list-text.ts';
 
 /** Two capital letters are a country; everything else that a machine carries is a data centre. */

@@ -2,8 +2,7 @@
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { change, noChanges } from '../../rest/mask-fields.ts';
 import type { FieldChanges } from '../../rest/mask-fields.ts';
-import { commandOf } from '../command-line.ts';
-import { environmentOf, listOf } from '../list-text.ts';
+import { commandOf, environmentOf, listOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
 
 /** SaveTemplateInput of the public schema. Null counts as not given. */
@@ -29,7 +28,9 @@ export function templateFields(input: TemplateInput): FieldChanges<Template> {
   const fields = noChanges<Template>();
   change(fields, 'name', input.name ?? undefined);
   change(fields, 'imageName', input.imageName ?? undefined);
-  change(fields, 'startCommand', typeof input.dockerArgs === 'string' ? commandOf('dockerArgs', input.dockerArgs) : undefined);
+  const command = commandOf(input.dockerArgs);
+  change(fields, 'startCommand', command?.startCommand);
+  change(fields, 'entrypoint', command?.entrypoint);
   change(fields, 'containerDiskGb', input.containerDiskInGb ?? undefined);
   change(fields, 'volumeGb', input.volumeInGb ?? undefined);
   change(fields, 'volumeMountPath', input.volumeMountPath ?? undefined);

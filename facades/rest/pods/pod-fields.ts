@@ -1,6 +1,9 @@
 /** Public pod settings to contract fields. */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { dockerArgsOf } from '../command-line.ts';
 import { instanceIdsOf } from '../cpu-sizes.ts';
+import { versionsFrom } from '../cuda-versions.ts';
 import { change, noChanges } from '../mask-fields.ts';
 import type { FieldChanges } from '../mask-fields.ts';
 import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
@@ -21,7 +24,7 @@ export function newPodFields(input: PodCreateInput): Partial<Pod> {
   if (input.computeType === 'CPU') change(fields, 'instanceIds', instanceIdsOf(input));
   else change(fields, 'instanceIds', input.instanceIds);
   change(fields, 'locations', places(input));
-  change(fields, 'allowedCudaVersions', input.allowedCudaVersions);
+  change(fields, 'allowedCudaVersions', cudaVersions(input));
   change(fields, 'interruptible', input.interruptible);
   if (!input.templateId) change(fields, 'ports', input.ports ?? DEFAULT_PORTS);
   return fields.changes;
@@ -32,8 +35,9 @@ export function podFields(input: PodUpdateInput): FieldChanges<Pod> {
   const fields = noChanges<Pod>();
   change(fields, 'name', input.name);
   change(fields, 'imageName', input.imageName);
-  change(fields, 'startCommand', input.dockerStartCmd);
-  change(fields, 'entrypoint', input.dockerEntrypoint);
+  const command = commandOf(input);
+  change(fields, 'startCommand', command.startCommand);
+  change(fields, 'entrypoint', command.entrypoint);
   change(fields, 'env', usableEnv(input.env));
   change(fields, 'workingDirectory', input.workingDirectory);
   change(fields, 'containerDiskGb', input.containerDiskInGb);
@@ -43,6 +47,19 @@ export function podFields(input: PodUpdateInput): FieldChanges<Pod> {
   change(fields, 'registryAuthId', input.containerRegistryAuthId);
   change(fields, 'locked', input.locked);
   return fields;
+}
+
+/** Throws CoreError INVALID_REQUEST: the command is given twice, or its text has a quote that is not closed. */
+function commandOf({ dockerArgs, dockerStartCmd, dockerEntrypoint }: PodUpdateInput): { startCommand?: string[]; entrypoint?: string[] } {
+  // Clients that send every field send an empty text for none.
+  if (dockerArgs === undefined || (dockerArgs === '' && dockerStartCmd)) return { startCommand: dockerStartCmd, entrypoint: dockerEntrypoint };
+  if (dockerStartCmd?.length) throw new CoreError('INVALID_REQUEST', 'Give dockerArgs or dockerStartCmd, not both.');
+  const { startCommand, entrypoint } = dockerArgsOf(dockerArgs);
+  return { startCommand, entrypoint: dockerEntrypoint ?? entrypoint };
+}
+
+function cudaVersions({ allowedCudaVersions, minCudaVersion }: PodCreateInput): string[] | undefined {
+  return minCudaVersion && !allowedCudaVersions?.length ? versionsFrom(minCudaVersion) : allowedCudaVersions;
 }
 
 /** The contract has one list of places of which any will do, so the more exact one counts. */

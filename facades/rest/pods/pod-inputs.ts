@@ -20,6 +20,7 @@ const priority = (whose: string) => optional(oneOf(['availability', 'custom'], `
 const settings = {
   containerDiskInGb: whole(1, 65_536, 'Disk of the container in GB. Default 50.'),
   containerRegistryAuthId: optional(Text('Credentials for the image\'s registry; empty: none.')),
+  dockerArgs: optional(Text('The command line as one text, divided as a shell divides it; in place of dockerStartCmd.', 131_072)),
   dockerEntrypoint: optional(Words('Replaces the image\'s entry point.')),
   dockerStartCmd: optional(Words('Command line; with the process executor the program and its arguments.')),
   env: optional(textMap('Its environment, over the template\'s.')),
@@ -46,6 +47,7 @@ const creation = {
   gpuTypeIds: optional(Strings('GPU type names in order of preference. Default: any.')),
   gpuTypePriority: priority('GPU types'),
   interruptible: optional(Type.Boolean({ description: 'Kept as given. Default false.' })),
+  minCudaVersion: optional(Text('Oldest CUDA version, when allowedCudaVersions is not given.', 16)),
   minDiskBandwidthMBps: leastOf(WITHOUT_EFFECT),
   minDownloadMbps: leastOf(WITHOUT_EFFECT),
   minRAMPerGPU: whole(0, 65_536, WITHOUT_EFFECT),

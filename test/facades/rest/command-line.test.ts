@@ -1,7 +1,7 @@
 /** Commands as one text (compat.md 4.5): words as a shell divides them, nothing replaced, and back. */
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { commandOf, commandText } from '../../../facades/graphql/command-line.ts';
+import { commandOf, commandText, dockerArgsOf } from '../../../facades/rest/command-line.ts';
 
 const CASES: [text: string, words: string[]][] = [
   ['', []],
@@ -20,6 +20,15 @@ t.test('texts and their words', async (t) => {
   for (const [text, words] of CASES) t.same(commandOf('dockerArgs', text), words, text);
   for (const text of ["it's", '"open', 'a\\']) t.throws(() => commandOf('dockerArgs', text), { message: /^dockerArgs: a quote is not closed/ }, text);
   t.equal(commandText(['python', '-c', "print('hello!')", '', 'http://h/?a=b']), String.raw`python -c 'print('\''hello!'\'')' '' 'http://h/?a=b'`);
+});
+
+t.test('the form with an entry point', async (t) => {
+  t.same(dockerArgsOf('{"cmd":["a b"],"entrypoint":["sh","-c"]}'), { startCommand: ['a b'], entrypoint: ['sh', '-c'] });
+  t.same(dockerArgsOf(' { "entrypoint": ["x"] } '), { startCommand: [], entrypoint: ['x'] });
+  t.same(dockerArgsOf('{"cmd":["a"]}'), { startCommand: ['a'], entrypoint: undefined });
+  for (const text of ['{"cmd":"a"}', '{"cmd":[1]}', '{"cmd":["a"],"user":"b"}', '{"cmd":["a"]} b', '{"model":"m"}']) {
+    t.same(dockerArgsOf(text), { startCommand: commandOf('dockerArgs', text), entrypoint: undefined }, `words: ${text}`);
+  }
 });
 
 t.test('a command comes back as it was, and a shell reads it alike', async (t) => {
