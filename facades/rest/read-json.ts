@@ -3,18 +3,21 @@ import type { preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify'
 import type { BodyWork } from '../plugins/body-work.ts';
 import { parseSettings } from '../plugins/json-body.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
+import type { NameIgnored } from './name-ignored.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 /** Largest body in bytes: settings, not payloads. */
 export const REST_BODY_BYTES_MAX = 1024 * 1024;
 
 /** The hook. Members that are null count as not given: generated clients send them for what was not set. */
-export function readJson(bodies: BodyWork): preHandlerAsyncHookHandler {
-  return async (request) => {
+export function readJson(bodies: BodyWork, nameIgnored: NameIgnored): preHandlerAsyncHookHandler {
+  return async (request, reply) => {
     const bytes = bodyBytes(request.body);
     const values = await bodies.run(request.caller.accountId, bytes.length, parseSettings(bytes));
     refuseNoText(values);
-    request.body = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+    const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+    nameIgnored(request, reply, given);
+    request.body = given;
   };
 }
 

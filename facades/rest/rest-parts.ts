@@ -13,6 +13,7 @@ import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
 import type { AnswerRoom } from '../plugins/answer-room.ts';
 import { isId } from '../plugins/authenticate.ts';
+import { ignoredHeader } from './name-ignored.ts';
 
 /** An app whose handlers know the types of their schemas. */
 export type RestApp = FastifyInstance<
@@ -48,6 +49,11 @@ export function ref<Shape>(id: string): TUnsafe<Shape> {
 /** A documented answer of one shape. */
 export function answer<Shape>(id: string): TUnsafe<Shape> {
   return Type.Unsafe<Shape>({ $ref: `${id}#`, description: 'As it is now.' });
+}
+
+/** A documented answer to a body, whose members without meaning are named. */
+export function changed<Shape>(id: string): TUnsafe<Shape> {
+  return Type.Unsafe<Shape>({ ...answer<Shape>(id), headers: ignoredHeader });
 }
 
 /** A documented answer of a bare list. */

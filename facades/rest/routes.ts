@@ -21,6 +21,7 @@ import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from './endp
 import { getEndpoint } from './endpoints/get-endpoint.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
+import { nameIgnored } from './name-ignored.ts';
 import { actOnPod } from './pods/act-on-pod.ts';
 import { createPod } from './pods/create-pod.ts';
 import { deletePod } from './pods/delete-pod.ts';
@@ -83,6 +84,8 @@ export async function restRoutes(plain: FastifyInstance, { core, answers, bodies
   for (const shape of SHAPES) app.addSchema(shape);
   openapi(app);
   await docsPage(app);
-  const parts: RestParts = { core, room: answers, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies) };
+  const parts: RestParts = {
+    core, room: answers, config, logger, gate: restGate(gate, REST_BODY_BYTES_MAX), readJson: readJson(bodies, nameIgnored(SHAPES)),
+  };
   for (const add of ROUTES) add(app, parts);
 }

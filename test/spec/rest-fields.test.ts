@@ -198,3 +198,40 @@ t.test('every query parameter is described', async (t) => {
     t.same(described.sort(), words(names).sort(), path);
   }
 });
+
+t.test('what means nothing in a body is named in a header, and has no effect', async (t) => {
+  const bound = await rest('POST', 'endpoints', { name: 'ignores', templateId: serverless, workersMax: 0 });
+  const pathOf: Record<string, string> = {
+    EndpointUpdateInput: `endpoints/${bound['id'] as string}`, TemplateUpdateInput: `templates/${ofPods}`, NetworkVolumeUpdateInput: `networkvolumes/${volume}`,
+    TemplateCreateInput: 'templates', NetworkVolumeCreateInput: 'networkvolumes', ContainerRegistryAuthCreateInput: 'containerregistryauth',
+    EndpointCreateInput: 'endpoints',
+  };
+  const creates: Record<string, Json> = {
+    TemplateCreateInput: { name: 'ignores', imageName: 'image' }, NetworkVolumeCreateInput: { name: 'ignores', size: 1, dataCenterId: 'EU-RO-1' },
+    ContainerRegistryAuthCreateInput: { name: 'ignores', username: 'u', password: 'p' }, EndpointCreateInput: { templateId: serverless, workersMax: 0 },
+  };
+  for (const [shape, path] of Object.entries(pathOf)) {
+    const body = { workersMaxx: 1, 'a\r\nb: ü': 2, ...creates[shape], notGiven: null };
+    for (const form of shape.endsWith('CreateInput') ? ['POST'] : ['PATCH', 'POST']) {
+      const { status, headers, text } = await system.request(form, `/v1/${path}${form === 'POST' && !(shape in creates) ? '/update' : ''}`, body);
+      t.equal(status, 200, `${form} of ${shape}: ${text}`);
+      t.equal(headers.get('x-slipway-ignored'), 'workersMaxx, a??b???');
+    }
+  }
+  const update = `/v1/templates/${ofPods}`;
+  t.equal((await system.request('PATCH', update, { readme: 'x' })).headers.get('x-slipway-ignored'), null, 'nothing to name');
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}_`.padEnd(500, 'n'), 1]));
+  const named = (await system.request('PATCH', update, many)).headers.get('x-slipway-ignored')!;
+  t.equal(named.split(', ').length, 20);
+  t.ok(named.length <= 1024, `${named.length} characters`);
+});
+
+t.test('the header is described where a body is taken', async (t) => {
+  const bodied = Object.entries(description.paths).flatMap(([path, operations]) => Object.entries(operations).map(([method, operation]) => (
+    { name: `${method} ${path}`, operation: operation as { requestBody?: object; responses: Record<string, { headers?: object }> } }
+  ))).filter(({ operation }) => operation.requestBody !== undefined);
+  t.ok(bodied.length >= 13, `${bodied.length} operations`);
+  for (const { name, operation: { responses } } of bodied) {
+    t.same(Object.keys((responses['200'] ?? responses['201'])!.headers ?? {}), ['x-slipway-ignored'], name);
+  }
+});

@@ -3,7 +3,7 @@ import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointCreateInput, EndpointRecord } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { answer, errors, ref } from '../rest-parts.ts';
+import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds the route. */
@@ -11,7 +11,7 @@ export function createEndpoint(app: RestApp, { core, gate, readJson }: RestParts
   const schema = {
     operationId: 'CreateEndpoint', tags: ['endpoints'], summary: 'Create an endpoint',
     body: ref<EndpointCreateInput>('EndpointCreateInput'),
-    response: { 200: answer<EndpointRecord>('Endpoint'), ...errors() },
+    response: { 200: changed<EndpointRecord>('Endpoint'), ...errors() },
   };
   app.post('/v1/endpoints', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
     const { apiKey, accountId } = request.caller;

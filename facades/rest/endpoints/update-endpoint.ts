@@ -4,7 +4,7 @@ import { endpointFields } from './endpoint-fields.ts';
 import { EndpointPath } from './endpoint-schemas.ts';
 import type { EndpointRecord, EndpointUpdateInput } from './endpoint-schemas.ts';
 import { presentEndpoint } from './present-endpoint.ts';
-import { answer, errors, idOf, ref } from '../rest-parts.ts';
+import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 
 /** Adds both routes. */
@@ -13,7 +13,7 @@ export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts
     const schema = {
       operationId, tags: ['endpoints'], summary: 'Change an endpoint',
       params: EndpointPath, body: ref<EndpointUpdateInput>('EndpointUpdateInput'),
-      response: { 200: answer<EndpointRecord>('Endpoint'), ...errors(404) },
+      response: { 200: changed<EndpointRecord>('Endpoint'), ...errors(404) },
     };
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
       const { apiKey, accountId } = request.caller;

@@ -1,6 +1,6 @@
 /** POST /v1/pods: 201 (compat.md 3.5). */
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { answer, errors, ref } from '../rest-parts.ts';
+import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { newPodFields } from './pod-fields.ts';
 import type { PodCreateInput } from './pod-inputs.ts';
@@ -12,7 +12,7 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
   const schema = {
     operationId: 'CreatePod', tags: ['pods'], summary: 'Create a pod and start it',
     body: ref<PodCreateInput>('PodCreateInput'),
-    response: { 201: answer<PodRecord>('Pod'), ...errors() },
+    response: { 201: changed<PodRecord>('Pod'), ...errors() },
   };
   app.post('/v1/pods', { schema, onRequest: gate, preValidation: readJson }, async (request, reply) => {
     const { apiKey, accountId } = request.caller;

@@ -1,6 +1,6 @@
 /** PATCH /v1/pods/{podId} and POST …/update: what is left out stays as it is; anything but `name` and `locked` resets the pod. */
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { answer, errors, idOf, ref } from '../rest-parts.ts';
+import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { podFields } from './pod-fields.ts';
 import type { PodUpdateInput } from './pod-inputs.ts';
@@ -13,7 +13,7 @@ export function updatePod(app: RestApp, { core, gate, readJson }: RestParts): vo
   for (const { method, url, operationId } of FORMS) {
     const schema = {
       operationId, tags: ['pods'], summary: 'Change a pod',
-      params: PodPath, body: ref<PodUpdateInput>('PodUpdateInput'), response: { 200: answer<PodRecord>('Pod'), ...errors(404) },
+      params: PodPath, body: ref<PodUpdateInput>('PodUpdateInput'), response: { 200: changed<PodRecord>('Pod'), ...errors(404) },
     };
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
       const { apiKey, accountId } = request.caller;

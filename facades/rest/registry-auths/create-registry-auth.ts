@@ -1,5 +1,5 @@
 /** POST /v1/containerregistryauth (compat.md 3.8). There is no update on this surface. */
-import { answer, errors, ref } from '../rest-parts.ts';
+import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentRegistryAuth } from './present-registry-auth.ts';
 import type { RegistryAuthCreateInput, RegistryAuthRecord } from './registry-auth-schemas.ts';
@@ -9,7 +9,7 @@ export function createRegistryAuth(app: RestApp, { core, gate, readJson }: RestP
   const schema = {
     operationId: 'CreateContainerRegistryAuth', tags: ['container registry auths'], summary: 'Store credentials for a container registry',
     body: ref<RegistryAuthCreateInput>('ContainerRegistryAuthCreateInput'),
-    response: { 200: answer<RegistryAuthRecord>('ContainerRegistryAuth'), ...errors() },
+    response: { 200: changed<RegistryAuthRecord>('ContainerRegistryAuth'), ...errors() },
   };
   app.post('/v1/containerregistryauth', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
     const { name, username, password } = request.body;

@@ -1,7 +1,7 @@
 /** POST /v1/templates (compat.md 3.6). */
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from './present-template.ts';
-import { answer, errors, ref } from '../rest-parts.ts';
+import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { newTemplateFields } from './template-fields.ts';
 import type { TemplateCreateInput, TemplateRecord } from './template-schemas.ts';
@@ -11,7 +11,7 @@ export function createTemplate(app: RestApp, { core, gate, readJson }: RestParts
   const schema = {
     operationId: 'CreateTemplate', tags: ['templates'], summary: 'Create a template',
     body: ref<TemplateCreateInput>('TemplateCreateInput'),
-    response: { 200: answer<TemplateRecord>('Template'), ...errors() },
+    response: { 200: changed<TemplateRecord>('Template'), ...errors() },
   };
   app.post('/v1/templates', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
     const template = Template.fromPartial(newTemplateFields(request.body));

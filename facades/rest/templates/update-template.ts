@@ -1,7 +1,7 @@
 /** PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is (compat.md 3.6). */
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from './present-template.ts';
-import { answer, errors, idOf, ref } from '../rest-parts.ts';
+import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { templateFields } from './template-fields.ts';
 import { TemplatePath } from './template-schemas.ts';
@@ -13,7 +13,7 @@ export function updateTemplate(app: RestApp, { core, gate, readJson }: RestParts
     const schema = {
       operationId, tags: ['templates'], summary: 'Change a template',
       params: TemplatePath, body: ref<TemplateUpdateInput>('TemplateUpdateInput'),
-      response: { 200: answer<TemplateRecord>('Template'), ...errors(404) },
+      response: { 200: changed<TemplateRecord>('Template'), ...errors(404) },
     };
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
       const id = idOf(request.params.templateId, 'template');

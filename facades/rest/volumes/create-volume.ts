@@ -1,6 +1,6 @@
 /** POST /v1/networkvolumes (compat.md 3.7). */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { answer, errors, ref } from '../rest-parts.ts';
+import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentVolume } from './present-volume.ts';
 import type { NetworkVolumeCreateInput, NetworkVolumeRecord } from './volume-schemas.ts';
@@ -10,7 +10,7 @@ export function createVolume(app: RestApp, { core, gate, readJson }: RestParts):
   const schema = {
     operationId: 'CreateNetworkVolume', tags: ['network volumes'], summary: 'Create a network volume',
     body: ref<NetworkVolumeCreateInput>('NetworkVolumeCreateInput'),
-    response: { 200: answer<NetworkVolumeRecord>('NetworkVolume'), ...errors() },
+    response: { 200: changed<NetworkVolumeRecord>('NetworkVolume'), ...errors() },
   };
   app.post('/v1/networkvolumes', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
     const { name, size, dataCenterId } = request.body;

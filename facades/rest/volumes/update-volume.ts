@@ -1,7 +1,7 @@
 /** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update: what is left out stays as it is; the size only grows (compat.md 3.7). */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { change, noChanges } from '../mask-fields.ts';
-import { answer, errors, idOf, ref } from '../rest-parts.ts';
+import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentVolume } from './present-volume.ts';
 import { NetworkVolumePath } from './volume-schemas.ts';
@@ -13,7 +13,7 @@ export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts):
     const schema = {
       operationId, tags: ['network volumes'], summary: 'Change a network volume',
       params: NetworkVolumePath, body: ref<NetworkVolumeUpdateInput>('NetworkVolumeUpdateInput'),
-      response: { 200: answer<NetworkVolumeRecord>('NetworkVolume'), ...errors(404) },
+      response: { 200: changed<NetworkVolumeRecord>('NetworkVolume'), ...errors(404) },
     };
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
       const id = idOf(request.params.networkVolumeId, 'network volume');

@@ -7,6 +7,7 @@ import { BodyWork } from '../../../facades/plugins/body-work.ts';
 import { VALUES_MAX } from '../../../facades/plugins/json-body.ts';
 import { optional } from '../../../facades/rest/optional.ts';
 import { oneOf } from '../../../facades/rest/one-of.ts';
+import { nameIgnored } from '../../../facades/rest/name-ignored.ts';
 import { readJson } from '../../../facades/rest/read-json.ts';
 import { readQuery } from '../../../facades/rest/read-query.ts';
 
@@ -15,7 +16,7 @@ app.removeAllContentTypeParsers();
 app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 app.decorateRequest('caller');
 app.addHook('onRequest', async (request) => { request.caller = { apiKey: 'key', accountId: 'account', workersRunning: 0 }; });
-app.post('/body', { preValidation: readJson(new BodyWork(1_000_000, systemClock)) }, async (request) => request.body);
+app.post('/body', { preValidation: readJson(new BodyWork(1_000_000, systemClock), nameIgnored([])) }, async (request) => request.body);
 const Query = Type.Object({ flag: Type.Boolean(), list: Type.Array(Type.String()), text: Type.String() });
 app.get('/query', { preValidation: readQuery(Query) }, async (request) => request.query);
 t.teardown(() => app.close());
