@@ -78,8 +78,11 @@ const IN_PLACE: ReadonlySet<keyof EndpointSettings> = new Set([
   'retryLimit', 'retryHandlerErrors', 'type', 'computeType',
 ]);
 
-/** Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. */
-export function checkEndpoint(settings: EndpointSettings): void {
+/**
+ * Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. `reported`: GPU types that may be named besides
+ * those of the public API.
+ */
+export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', settings.name);
   for (const [field, min, max] of BOUNDS) {
     const value = settings[field] as number;
@@ -90,7 +93,7 @@ export function checkEndpoint(settings: EndpointSettings): void {
   if (settings.workersMin > settings.workersMax) {
     throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
   }
-  checkGpuIds(settings.gpuIds);
+  checkGpuIds(settings.gpuIds, reported);
   if (settings.computeType !== 'GPU' && settings.computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(settings.computeType)}, but must be GPU or CPU`);
   }

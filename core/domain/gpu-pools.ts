@@ -43,7 +43,7 @@ export interface GpuPreference {
 /** Reads a list of pool ids, type names and excluded types. A list that only excludes accepts any other type. */
 export function gpuPreference(gpuIds: readonly string[]): GpuPreference {
   const excluded = new Set(gpuIds.filter((id) => id.startsWith('-')).map((id) => sameCard(id.slice(1))));
-  const wanted = gpuIds.filter((id) => !id.startsWith('-')).flatMap((id) => GPU_POOLS[id] ?? [id]);
+  const wanted = gpuIds.filter((id) => !id.startsWith('-')).flatMap((id) => (Object.hasOwn(GPU_POOLS, id) ? GPU_POOLS[id]! : [id]));
   return { order: [...new Set(wanted.map(sameCard))].filter((type) => !excluded.has(type)), excluded };
 }
 
@@ -52,17 +52,23 @@ export function sameCard(type: string): string {
   return type.replace(/ {2,}/g, ' ').trim();
 }
 
+/** Type names in a list of GPU ids, excluded ones too, that the public API does not know: some machine may have such a card all the same. */
+export function unlistedTypes(gpuIds: readonly string[]): string[] {
+  return gpuIds.map((id) => (id.startsWith('-') ? id.slice(1) : id)).filter((id) => !Object.hasOwn(GPU_POOLS, id) && !GPU_TYPES.has(id)).map(sameCard);
+}
+
 /**
- * Checks a list of pool ids, type names and excluded types (`-NVIDIA L4`). Fails with INVALID_REQUEST, listing what is allowed, when one
- * is unknown or when nothing is left to choose from.
+ * Checks a list of pool ids, type names and excluded types (`-NVIDIA L4`); `reported` are the types that the public API does not know and
+ * machines have. Fails with INVALID_REQUEST, listing what is allowed, when one is unknown or when nothing is left to choose from.
  */
-export function checkGpuIds(gpuIds: readonly string[]): void {
+export function checkGpuIds(gpuIds: readonly string[], reported: ReadonlySet<string>): void {
   for (const id of gpuIds) {
     const excluded = id.startsWith('-');
-    const known = excluded ? GPU_TYPES.has(id.slice(1)) : id in GPU_POOLS || GPU_TYPES.has(id);
-    if (known) continue;
+    const type = excluded ? id.slice(1) : id;
+    if (GPU_TYPES.has(type) || reported.has(sameCard(type)) || (!excluded && Object.hasOwn(GPU_POOLS, id))) continue;
     const pools = Object.keys(GPU_POOLS).join(', ');
-    const allowed = excluded ? `a type name after the '-': ${typeList()}` : `a pool (${pools}) or a type name (${typeList()})`;
+    const types = typeList(reported);
+    const allowed = excluded ? `a type name after the '-': ${types}` : `a pool (${pools}) or a type name (${types})`;
     throw new DomainError('INVALID_REQUEST', `gpu_ids: ${JSON.stringify(id)} is not known; allowed is ${allowed}`);
   }
   if (gpuIds.some((id) => !id.startsWith('-')) && gpuPreference(gpuIds).order.length === 0) {
@@ -70,6 +76,6 @@ export function checkGpuIds(gpuIds: readonly string[]): void {
   }
 }
 
-function typeList(): string {
-  return [...GPU_TYPES].join(', ');
+function typeList(reported: ReadonlySet<string>): string {
+  return [...GPU_TYPES, ...reported].join(', ');
 }

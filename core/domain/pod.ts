@@ -61,8 +61,10 @@ const GPUS_MAX = 64;
 /** Public API clients look for this sentence (compat.md 4.3). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
-/** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. */
-export function podSettings(wish: PodWish, template: Template | undefined, accountId: string): PodSettings {
+/** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. `reported`: see checkEndpoint. */
+export function podSettings(
+  wish: PodWish, template: Template | undefined, accountId: string, reported: ReadonlySet<string> = new Set(),
+): PodSettings {
   const computeType = wish.computeType === '' ? 'GPU' : wish.computeType;
   if (computeType !== 'GPU' && computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(computeType.slice(0, 64))}, but must be GPU or CPU`);
@@ -86,7 +88,7 @@ export function podSettings(wish: PodWish, template: Template | undefined, accou
     registryAuthId: wish.registryAuthId ?? templateAuthId,
     gpuCount: wish.gpuCount === 0 && computeType === 'GPU' ? 1 : wish.gpuCount,
   };
-  checkPod(settings);
+  checkPod(settings, reported);
   return settings;
 }
 
@@ -95,8 +97,8 @@ export function unshownEnv(template: Template | undefined, accountId: string): R
   return template === undefined || template.accountId === accountId ? {} : template.env;
 }
 
-/** Fails with INVALID_REQUEST, naming the field, at the first fault. */
-export function checkPod(pod: PodSettings): void {
+/** Fails with INVALID_REQUEST, naming the field, at the first fault. `reported`: see checkEndpoint. */
+export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', pod.name);
   if (pod.imageName === '' && pod.startCommand.length === 0) {
     throw invalid('a pod needs template_id, image_name or start_command: what should it run?');
@@ -110,7 +112,7 @@ export function checkPod(pod: PodSettings): void {
   if (pod.computeType === 'CPU' && (pod.gpuCount > 0 || pod.gpuIds.length > 0)) {
     throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
   }
-  checkGpuIds(pod.gpuIds);
+  checkGpuIds(pod.gpuIds, reported);
   checkInstanceIds(pod.instanceIds, pod.computeType);
   checkTexts('locations', pod.locations);
   checkCudaVersions(pod.allowedCudaVersions);

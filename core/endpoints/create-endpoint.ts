@@ -27,7 +27,7 @@ export interface EndpointWish {
  */
 export async function createEndpoint(context: EndpointContext, actor: Actor, wish: EndpointWish): Promise<Endpoint> {
   const { accountId } = actor;
-  const { endpoints, templates, random, onChanged } = context;
+  const { endpoints, templates, machines, random, onChanged } = context;
   const { requestId, webhookSecret } = wish;
   if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
   checkText('request_id', requestId);
@@ -36,7 +36,7 @@ export async function createEndpoint(context: EndpointContext, actor: Actor, wis
   if (!template) throw unknownTemplate(wish.settings.templateId);
   checkServerless(template);
   const settings = { ...wish.settings, name: wish.settings.name || template.name };
-  checkEndpoint(settings);
+  checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
   const id = random.id(ID_LENGTH);
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);
   const made = await endpoints.create({ id, requestId: requestId || null, webhookSecretSealed }, actor, settings);

@@ -4,6 +4,7 @@ import type { Actor } from '../domain/access.ts';
 import { checkEndpoint, checkServerless, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
+import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { EndpointContext } from './context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
@@ -24,11 +25,13 @@ export async function updateEndpoint(
   await checkWithin(context, actor, change.settings, only);
   const templateId = await newTemplate(context, actor, id, change.settings.templateId);
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
+  const reported = await context.machines.reportedTypes(change.settings.gpuIds ?? []);
   const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];
   const updated = await endpoints.update(id, actor, fields, templateId, (current) => {
     checkFixed<EndpointSettings>(current, change.settings, ['type', 'computeType']);
     const settings = merge(current, change.settings);
-    checkEndpoint(settings);
+    // What it has already stays allowed, also when no machine with such a card is left.
+    checkEndpoint(settings, new Set([...reported, ...unlistedTypes(current.gpuIds)]));
     return { settings, replacesWorkers: replacesWorkers(current, settings), webhookSecretSealed };
   });
   if (!updated) throw endpointNotFound(id);

@@ -8,7 +8,7 @@ import type { PodContext } from './context.ts';
 import { getPod } from './get-pod.ts';
 
 /** What changes need. */
-export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'onDesired'>;
+export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'machines' | 'onDesired'>;
 
 /**
  * Does what `decide` says; undefined: nothing. Answers the pod after it. NOT_FOUND; POD_FIXED: it is a worker. NO_CAPACITY: it shall run

@@ -14,11 +14,11 @@ const ID_LENGTH = 14;
  * NO_CAPACITY: no machine has room.
  */
 export async function createPod(context: PodContext, actor: Actor, wish: PodWish, fields: readonly string[]): Promise<PodView> {
-  const { pods, templates, random, onDesired } = context;
+  const { pods, templates, machines, random, onDesired } = context;
   const { accountId } = actor;
   const template = wish.templateId === '' ? undefined : await templates.usable(wish.templateId, accountId);
   if (wish.templateId !== '' && !template) throw unknownTemplate(wish.templateId);
-  const settings = podSettings(wish, template, accountId);
+  const settings = podSettings(wish, template, accountId, await machines.reportedTypes(wish.gpuIds));
   const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) => placePod(settings, machines, places, quota));
   onDesired([made.machineId]);

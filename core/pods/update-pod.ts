@@ -1,5 +1,6 @@
 /** Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk. */
 import type { Actor } from '../domain/access.ts';
+import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { checkPod, checkUnlocked, resetsPod } from '../domain/pod.ts';
 import type { PodSettings } from '../domain/pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
@@ -13,10 +14,12 @@ export type PodUpdate = Partial<PodSettings>;
 export async function updatePod(
   context: PodChanges, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
 ): Promise<PodView> {
+  const reported = await context.machines.reportedTypes(update.gpuIds ?? []);
   return changePod(context, actor, id, (pod) => {
     const onlyLocks = Object.keys(update).every((field) => field === 'locked');
     if (update.locked !== false && !onlyLocks) checkUnlocked(pod);
-    checkPod({ ...pod, ...update });
+    // What it has already stays allowed, also when no machine with such a card is left.
+    checkPod({ ...pod, ...update }, new Set([...reported, ...unlistedTypes(pod.gpuIds)]));
     const reset = pod.desired === 'RUNNING' && resetsPod(pod, update);
     return { action: 'UpdatePod', fields, settings: update, ...(reset && { run: 'anew', emptyDisk: true }) };
   });

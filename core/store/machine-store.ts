@@ -1,6 +1,8 @@
 /** Machines: who they are, which session speaks for them and until when their attempts are their own, by the database clock. */
 import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
 import type { CpuSize } from '../domain/cpu-size.ts';
+import { gpuTypeOf } from '../domain/gpu-facts.ts';
+import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
@@ -145,6 +147,13 @@ export class MachineStore {
       FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[]) AS s (machine_id, session_id)
       WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.session_id AS id`;
     return new Set(rows.map((row) => row.id));
+  }
+
+  /** GPU types that machines have, of all that ever joined. Read only where `gpuIds` names one that the public API does not know. */
+  async reportedTypes(gpuIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (unlistedTypes(gpuIds).length === 0) return new Set();
+    const machines = await this.list();
+    return new Set(machines.flatMap((machine) => machine.gpus).map(gpuTypeOf));
   }
 
   /** All machines that ever joined, by name. */

@@ -77,7 +77,7 @@ export interface Endpoint {
   /** QB or LB. Fixed after creation. */
   type: EndpointType;
   /**
-   * GPU pool ids (AMPERE_24 …) or type names (NVIDIA L4 …) in order of preference; a leading '-' excludes one type.
+   * GPU pool ids (AMPERE_24 …) or type names (NVIDIA L4 …, or what a machine reports) in order of preference; a leading '-' excludes one type.
    * Empty: any type; and while none of the machines that could run it has a GPU, its workers run there without one.
    */
   gpuIds: string[];
