@@ -20,7 +20,9 @@ export function handleUnknownRoutes(app: FastifyInstance): void {
   });
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const methods = methodsOf(known, pathOf(request));
-    return methods.length === 0 ? refuseUnknown(request, reply) : refuseMethod(request, reply, methods);
+    // A route that takes this method may find nothing behind a path, as that of the files of /v1/docs does.
+    const isUnknown = methods.length === 0 || methods.includes(request.method);
+    return isUnknown ? refuseUnknown(request, reply) : refuseMethod(request, reply, methods);
   };
   app.setNotFoundHandler(refuse);
   // Fastify would first find fault with its content type.

@@ -60,7 +60,7 @@ t.test('values in words', async (t) => {
 
 t.test('a job for programs holds what the handler sent byte for byte', async (t) => {
   const output = Buffer.from('{"n":12345678901234567890, "x" : 1.0}');
-  const job = Job.fromPartial({ id: 'a-u1', state: JobState.COMPLETED, output, delayMs: 3.6, executionMs: 10 });
+  const job = Job.fromPartial({ id: 'a-u1', state: JobState.COMPLETED, output, delayMs: 4, executionMs: 10 });
   const chunk = { attempt: 1, number: 1, output: Buffer.from('1.00'), metrics: undefined };
   const text = jobDocument(job, [chunk]);
   t.ok(text.includes('"output": {"n":12345678901234567890, "x" : 1.0}'));

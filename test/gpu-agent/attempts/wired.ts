@@ -23,7 +23,9 @@ export async function wired(t: Test) {
   const run = (worker: Worker): Promise<WorkerExit> => new Promise((resolve) => { exits.set(worker.id, resolve); });
   const folder = t.testdir({});
   const parts = buildAttempts({
-    config: readAgentConfig({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder }),
+    config: readAgentConfig({
+      SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_WORKER_USER: 'same',
+    }),
     logger: createLogger('test', 'silent'), clock, random: systemRandom,
     starter: { run, cleanUp: async () => {} } as unknown as WorkerStarter,
   });
