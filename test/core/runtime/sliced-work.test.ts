@@ -52,7 +52,6 @@ t.test('owners take turns; the work of one is done in its order, also what is sm
 
 t.test('a failure is its own', async (t) => {
   const work = sliced();
-  // eslint-disable-next-line require-yield
   const failing = (function* failing(): Work<never> { throw new Error('broken'); })();
   const [bad, good] = await Promise.allSettled([work.run('a', LARGE, failing), work.run('a', LARGE, busy(1, 'fine'))]);
   t.equal(bad.status, 'rejected');
