@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { findPython } from './find-python.ts';
+import type { FoundPython } from './find-python.ts';
 import { UsageError } from './options.ts';
 import { runProgram } from './run-program.ts';
 
@@ -35,19 +37,19 @@ const PATIENCE_MS = 10_000;
 /** Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do. */
 export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
   const { file, more } = options.requirements;
-  const version = await pythonVersion(seams.signal);
+  const found = await anyPython(seams.signal);
   // A requirements.txt may point to files beside it, so its folder belongs to its identity.
-  const identity = JSON.stringify([version, file && dirname(file), file && readFileSync(file, 'utf8'), more]);
+  const identity = JSON.stringify([found, file && dirname(file), file && readFileSync(file, 'utf8'), more]);
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, 12);
   const dir = join(options.parentDir, options.name ?? hash);
   const python = join(dir, 'bin', 'python');
   const stamp = join(dir, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && existsSync(python)) return python;
   makeRoom(options.parentDir, dir);
-  seams.report(`making a Python environment (Python ${version}) in ${dir}`);
+  seams.report(`making a Python environment (Python ${found.version}) in ${dir}`);
   const ticking = sayThatItGoesOn(seams);
   try {
-    await makeEmptyVenv(dir, seams.signal);
+    await makeEmptyVenv(found.program, dir, seams.signal);
     await install(python, options.requirements, seams);
   } finally {
     ticking.cancel();
@@ -84,21 +86,21 @@ export function pythonInstallHint(): string {
   return 'install Python 3.10 or newer with its venv module';
 }
 
-async function pythonVersion(signal: AbortSignal): Promise<string> {
-  const { code, output } = await runProgram('python3', ['-c', 'import platform; print(platform.python_version())'], { signal });
+async function anyPython(signal: AbortSignal): Promise<FoundPython> {
+  const found = await findPython(signal);
   if (signal.aborted) throw new UsageError('Stopped before a Python environment was made.');
-  if (code !== 0) throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
-  return output.at(-1)!.trim();
+  if (!found) throw new UsageError(`Python handlers need python3, which is missing here. Install it:\n  ${pythonInstallHint()}`);
+  return found;
 }
 
-async function makeEmptyVenv(dir: string, signal: AbortSignal): Promise<void> {
-  const { code, output } = await runProgram('python3', ['-m', 'venv', dir], { signal });
+async function makeEmptyVenv(program: string, dir: string, signal: AbortSignal): Promise<void> {
+  const { code, output } = await runProgram(program, ['-m', 'venv', dir], { signal });
   if (code === 0) return;
   rmSync(dir, { recursive: true, force: true });
   if (signal.aborted) throw new UsageError('Stopped while making a Python environment.');
   const tail = output.slice(-TAIL_LINES).join('\n');
   const hint = pythonInstallHint();
-  throw new UsageError(`python3 cannot make an environment (python3 -m venv failed):\n${tail}\nInstall what is missing:\n  ${hint}`);
+  throw new UsageError(`${program} cannot make an environment (${program} -m venv failed):\n${tail}\nInstall what is missing:\n  ${hint}`);
 }
 
 async function install(python: string, { file, more }: VenvOptions['requirements'], seams: VenvSeams): Promise<void> {

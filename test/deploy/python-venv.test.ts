@@ -1,6 +1,8 @@
 /** Python environments: reused, made anew when the requirements change, and clear words where something is missing. */
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import { runsAsRoot } from '../../core/runtime/host-user.ts';
+import { findPython } from '../../deploy/local/find-python.ts';
 import { makeVenv, pythonInstallHint } from '../../deploy/local/python-venv.ts';
 import { UsageError } from '../../deploy/local/options.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
@@ -10,7 +12,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 /** A python3 of a few lines in front of the real one on the PATH: `venv` makes bin/python, pip writes down what it was asked for. */
 const PYTHON = `#!/bin/sh
 case "$*" in
-  *platform*) echo 3.12.1 ;;
+  *platform*) echo 3.12.1; echo "$0" ;;
   *"-m venv"*)
     while [ -e "$FAKE/hold" ]; do sleep 0.01; done
     [ -e "$FAKE/no-venv" ] && { echo "ensurepip is not available"; exit 1; }
@@ -23,6 +25,7 @@ esac
 
 async function fakePython(t: Parameters<typeof scratch>[0]) {
   const place = await scratch(t);
+  chmodSync(place.folder, 0o755);
   mkdirSync(place.path('bin'));
   writeFileSync(place.path('bin/python3'), PYTHON);
   chmodSync(place.path('bin/python3'), 0o755);
@@ -56,6 +59,14 @@ t.test('what is missing is named', async (t) => {
   await t.rejects(make(['x']), { message: new RegExp(`ensurepip is not available[\\s\\S]*${pythonInstallHint().slice(0, 10)}`) });
   process.env.PATH = '/nowhere';
   await t.rejects(make(['x']), { constructor: UsageError, message: /need python3, which is missing here/ });
+});
+
+t.test('root does not take one that workers cannot reach', { skip: runsAsRoot() ? false : 'needs root to run something as another user' }, async (t) => {
+  const { folder } = await fakePython(t);
+  const find = () => findPython(new AbortController().signal);
+  t.equal((await find())!.program, 'python3');
+  chmodSync(folder, 0o700);
+  t.match(await find(), { program: '/usr/bin/python3', executable: '/usr/bin/python3' }, 'as below /root');
 });
 
 t.test('no place for it', async (t) => {

@@ -4,13 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { ACCOUNT_UID_BASE } from '../../core/runtime/host-user.ts';
+import { ACCOUNT_UID_BASE, tryAs } from '../../core/runtime/host-user.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
-import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
+import { PYTHONS, jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { podCalls } from '../helpers/pods.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -28,6 +28,14 @@ interface Snooped {
 
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
 t.setTimeout(240_000);
+
+/** A Python below /root starts for nobody else. */
+async function skipWithoutOpenPython(which: keyof typeof PYTHONS): Promise<false | string> {
+  const missing = skipWithoutPython(which);
+  if (missing) return missing;
+  const why = await tryAs({ uid: ACCOUNT_UID_BASE, gid: ACCOUNT_UID_BASE }, '"$1" -c ""', PYTHONS[which]);
+  return why === undefined ? false : `needs a Python that all users reach: apt-get install python3-venv, then npm run test:python (${why})`;
+}
 
 t.test('one user for each account', { skip: asRoot ? false : 'needs root on Linux to run workers as other users' }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
@@ -126,7 +134,7 @@ t.test('one user for each account', { skip: asRoot ? false : 'needs root on Linu
   });
 
   for (const which of ['new', 'old'] as const) {
-    await t.test(`Python, ${which}`, { skip: skipWithoutPython(which) }, async (t) => {
+    await t.test(`Python, ${which}`, { skip: await skipWithoutOpenPython(which) }, async (t) => {
       const jobs = endpointJobs(system, await system.createEndpoint({ command: pythonHandler(which, 'all.py') }));
       t.match(await jobs.runSync({ text: 'hi' }, {}, 20_000), { status: 'COMPLETED', output: { echo: { text: 'hi' } } });
     });
