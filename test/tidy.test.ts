@@ -63,6 +63,19 @@ t.test('imports run one way', async (t) => {
   }
 });
 
+t.test('no import leads back to its file', async (t) => {
+  const known = new Set(sources);
+  const done = new Set<string>();
+  const visit = (file: string, path: string[]): void => {
+    if (path.includes(file)) t.fail(`${[...path.slice(path.indexOf(file)), file].join(' -> ')}: move what both need into a file of its own`);
+    if (path.includes(file) || done.has(file) || !known.has(file)) return;
+    for (const next of importsOf(file)) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of sources) visit(file, []);
+  t.equal(done.size, sources.length, 'every file was looked at');
+});
+
 t.test('files and lines are short', async (t) => {
   for (const file of files) {
     const max = file.startsWith('test/') ? TEST_FILE_LINES_MAX : FILE_LINES_MAX;

@@ -1,7 +1,7 @@
 /** Accounts: the caller's own, and all of them for the operator. */
 import { isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkQuota } from '../domain/quota.ts';
 import type { Quota } from '../domain/quota.ts';

@@ -1,7 +1,7 @@
 /** Creates an account. */
 import { unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
-import { checkName } from '../domain/endpoint.ts';
+import { checkName } from '../domain/fields.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import { base62 } from './key-text.ts';
 

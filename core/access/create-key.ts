@@ -2,7 +2,7 @@
 import { NO_PERMISSIONS, endpointNotFound, isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller, Scope } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
-import { checkName, checkTexts, invalid } from '../domain/endpoint.ts';
+import { checkName, checkTexts, invalid } from '../domain/fields.ts';
 import type { AccountStore } from '../store/account-store.ts';
 import type { ApiKey, ApiKeyStore } from '../store/api-key-store.ts';
 import type { EndpointStore } from '../store/endpoint-store.ts';

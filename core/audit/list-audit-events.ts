@@ -1,7 +1,7 @@
 /** Lists who changed what in an account, newest first, page by page. */
 import { isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
-import { checkText, invalid } from '../domain/endpoint.ts';
+import { checkText, invalid } from '../domain/fields.ts';
 import type { AuditEvent, AuditStore } from '../store/audit-store.ts';
 
 const PAGE_SIZE_DEFAULT = 100;

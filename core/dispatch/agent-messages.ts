@@ -7,7 +7,7 @@ import { S3Config } from '../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
 import type { OutcomeKind as Kind } from '../domain/attempt-outcome.ts';
-import { checkName, checkText, checkTexts, invalid } from '../domain/endpoint.ts';
+import { checkName, checkText, checkTexts, invalid } from '../domain/fields.ts';
 import { cpuSize } from '../domain/cpu-size.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { WorkerState as State } from '../domain/worker.ts';

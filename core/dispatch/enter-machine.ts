@@ -3,7 +3,7 @@
  * data folder was copied; taking the machine from each other they would kill each other's work again and again.
  */
 import type { Hello } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { LeaseHolder, MachineFacts, MachineStore } from '../store/machine-store.ts';
 import type { LiveSession } from './live-session.ts';

@@ -1,5 +1,5 @@
 /** Sizes of workers and pods without a GPU, by the public API's instance ids: flavour, processors, GB (compat.md 7.8). */
-import { invalid } from './endpoint.ts';
+import { invalid } from './fields.ts';
 
 /** What a size takes of a machine. */
 export interface CpuSize {

@@ -1,5 +1,5 @@
 /** Fields that never change after creation. Clients that send all they know name them again, which is no fault while the value is the same. */
-import { invalid, snake } from './endpoint.ts';
+import { invalid, snake } from './fields.ts';
 
 /** INVALID_REQUEST: the change gives one of these fields another value than it has. */
 export function checkFixed<Settings extends object>(

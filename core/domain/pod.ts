@@ -1,6 +1,6 @@
 /** A pod: its fields, their defaults and bounds, and what a change of them means for one that runs. */
 import { checkInstanceIds } from './cpu-size.ts';
-import { checkCudaVersions, checkName, checkText, checkTexts, invalid } from './endpoint.ts';
+import { checkCudaVersions, checkName, checkText, checkTexts, invalid } from './fields.ts';
 import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';

@@ -1,5 +1,5 @@
 /** What an account may use at most. The operator sets it; null = no limit. */
-import { invalid } from './endpoint.ts';
+import { invalid } from './fields.ts';
 
 /** The contract (access_service.proto, Quota) says what each number means. */
 export interface Quota {

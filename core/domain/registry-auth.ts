@@ -1,5 +1,5 @@
 /** Credentials for a private container registry: bounds, and what their owner sees of them. */
-import { checkText, invalid } from './endpoint.ts';
+import { checkText, invalid } from './fields.ts';
 import { DomainError } from './errors.ts';
 
 /** Stored credentials, without their secrets. */

@@ -1,6 +1,6 @@
 /** A template: what workers run. Its fields, defaults and bounds. */
 import type { DomainError } from './errors.ts';
-import { checkEnv, checkName, checkProgramBytes, checkText, checkTexts, invalid } from './endpoint.ts';
+import { checkEnv, checkName, checkProgramBytes, checkText, checkTexts, invalid } from './fields.ts';
 
 /** What its owner chooses. The contract says what each field means. */
 export interface TemplateSettings {

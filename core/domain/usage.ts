@@ -1,5 +1,5 @@
 /** Usage and prices: what may be asked for, and what a price may be. */
-import { checkName, invalid } from './endpoint.ts';
+import { checkName, invalid } from './fields.ts';
 import { sameCard } from './gpu-pools.ts';
 
 /** What was used, as the rows call it. */

@@ -1,5 +1,5 @@
 /** A network volume: its fields and bounds, and which ones an endpoint may have together. */
-import { checkName, checkText, invalid } from './endpoint.ts';
+import { checkName, checkText, invalid } from './fields.ts';
 import { DomainError } from './errors.ts';
 
 /** What its owner chooses. */

@@ -1,6 +1,7 @@
 /** Creates an endpoint. */
 import type { Actor } from '../domain/access.ts';
-import { checkEndpoint, checkServerless, checkText, invalid } from '../domain/endpoint.ts';
+import { checkEndpoint, checkServerless } from '../domain/endpoint.ts';
+import { checkText, invalid } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { unknownTemplate } from '../domain/template.ts';

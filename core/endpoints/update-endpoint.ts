@@ -1,7 +1,8 @@
 /** Changes some fields of an endpoint and nothing else. */
 import { endpointNotFound } from '../domain/access.ts';
 import type { Actor } from '../domain/access.ts';
-import { checkEndpoint, checkServerless, invalid, replacesWorkers, snake } from '../domain/endpoint.ts';
+import { checkEndpoint, checkServerless, replacesWorkers } from '../domain/endpoint.ts';
+import { invalid, snake } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';

@@ -1,6 +1,6 @@
 /** Changes some fields of a template. A change of what workers run replaces the workers of its endpoints. */
 import type { Actor } from '../domain/access.ts';
-import { snake } from '../domain/endpoint.ts';
+import { snake } from '../domain/fields.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { checkTemplate, templateReplacesWorkers } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';

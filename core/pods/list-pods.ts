@@ -1,5 +1,5 @@
 /** Lists pods and, if asked for, workers as pods. */
-import { checkTexts, invalid } from '../domain/endpoint.ts';
+import { checkTexts, invalid } from '../domain/fields.ts';
 import { groupEnded } from '../domain/ended-workers.ts';
 import type { EndedGroup } from '../domain/ended-workers.ts';
 import type { Page, PageWish } from '../store/page.ts';

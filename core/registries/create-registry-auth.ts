@@ -1,6 +1,6 @@
 /** Stores credentials for a container registry. */
 import type { Actor } from '../domain/access.ts';
-import { checkName } from '../domain/endpoint.ts';
+import { checkName } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkRegistryCredentials } from '../domain/registry-auth.ts';
 import type { RegistryAuth, RegistryCredentials } from '../domain/registry-auth.ts';

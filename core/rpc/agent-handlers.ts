@@ -12,7 +12,7 @@ import { Session } from '../dispatch/session.ts';
 import type { SessionContext, SessionStream } from '../dispatch/session.ts';
 import { unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { ApiKeyStore } from '../store/api-key-store.ts';

@@ -3,7 +3,7 @@ import type { EndpointServiceServer } from '../../proto/gen/slipway/v1/endpoint_
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../domain/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { EndpointContext } from '../endpoints/context.ts';
 import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint } from '../endpoints/delete-endpoint.ts';

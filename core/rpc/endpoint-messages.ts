@@ -2,7 +2,8 @@
 import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { CreateEndpointRequest } from '../../proto/gen/slipway/v1/endpoint_service.ts';
-import { ENDPOINT_DEFAULTS, invalid } from '../domain/endpoint.ts';
+import { ENDPOINT_DEFAULTS } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointWish } from '../endpoints/create-endpoint.ts';
 import type { EndpointView } from '../endpoints/list-endpoints.ts';

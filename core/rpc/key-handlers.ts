@@ -7,7 +7,7 @@ import type { KeyContext, KeyWish } from '../access/create-key.ts';
 import { listKeys } from '../access/list-keys.ts';
 import { revokeKey } from '../access/revoke-key.ts';
 import type { Caller, Permission } from '../domain/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
 import { namedAccount } from './own-account.ts';
 import { listing, pageWishOf, tokenOf } from './paging.ts';

@@ -1,6 +1,6 @@
 /** Pages between the contract and the stores, and the handler of calls that answer one. */
 import type { handleUnaryCall } from '@grpc/grpc-js';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { PageKey, PageWish } from '../store/page.ts';
 import type { ListRoom } from './list-room.ts';

@@ -1,7 +1,7 @@
 /** PodService: decode, call a use case, encode. */
 import type { PodServiceServer } from '../../proto/gen/slipway/v1/pod_service.ts';
 import type { Access } from '../access/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { PodContext } from '../pods/context.ts';
 import { createPod } from '../pods/create-pod.ts';
 import { deletePod } from '../pods/delete-pod.ts';

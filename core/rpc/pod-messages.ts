@@ -2,7 +2,7 @@
 import { PodState, PodStatus } from '../../proto/gen/slipway/v1/pod.ts';
 import type { Pod as PodMessage } from '../../proto/gen/slipway/v1/pod.ts';
 import type { CreatePodRequest } from '../../proto/gen/slipway/v1/pod_service.ts';
-import { invalid, snake } from '../domain/endpoint.ts';
+import { invalid, snake } from '../domain/fields.ts';
 import { gpuDisplayName } from '../domain/gpu-facts.ts';
 import type { PodWish } from '../domain/pod.ts';
 import type { PodUpdate } from '../pods/update-pod.ts';

@@ -5,7 +5,7 @@ import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { CHANNEL_OPTIONS, WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import type { LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { MachineStore } from '../store/machine-store.ts';

@@ -10,7 +10,7 @@ import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { outcomeFromMessage } from '../dispatch/agent-messages.ts';
 import type { SessionContext } from '../dispatch/session.ts';
 import { attemptId } from '../dispatch/slot-pool.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
 

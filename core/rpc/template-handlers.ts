@@ -1,7 +1,7 @@
 /** TemplateService: decode, call a use case, encode. */
 import type { TemplateServiceServer } from '../../proto/gen/slipway/v1/template_service.ts';
 import type { Access } from '../access/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { EndpointContext } from '../endpoints/context.ts';
 import { createTemplate } from '../endpoints/create-template.ts';
 import { deleteTemplate } from '../endpoints/delete-template.ts';

@@ -1,6 +1,6 @@
 /** Templates between the contract and the domain. */
 import type { Template as TemplateMessage } from '../../proto/gen/slipway/v1/template_service.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import { TEMPLATE_DEFAULTS } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 import { changeFromMask } from './update-mask.ts';

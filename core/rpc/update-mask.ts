@@ -1,5 +1,5 @@
 /** Changes that an update mask names: fields of a message, under their names in the contract. */
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 
 const SHOWN_LENGTH_MAX = 64;
 

@@ -1,7 +1,7 @@
 /** Usage between the contract and the domain. */
 import { UsageBucket, UsageGrouping, UsageKind } from '../../proto/gen/slipway/v1/usage_service.ts';
 import type { ListUsageRequest, UsageRecord as UsageMessage } from '../../proto/gen/slipway/v1/usage_service.ts';
-import { checkText, checkTexts, invalid } from '../domain/endpoint.ts';
+import { checkText, checkTexts, invalid } from '../domain/fields.ts';
 import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
 import type { UsageWish } from '../usage/list-usage.ts';
 

@@ -1,7 +1,7 @@
 /** VolumeService: decode, call a use case, encode. */
 import type { VolumeServiceServer } from '../../proto/gen/slipway/v1/volume_service.ts';
 import type { Access } from '../access/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { VolumeContext } from '../volumes/context.ts';
 import { createVolume } from '../volumes/create-volume.ts';
 import { deleteVolume } from '../volumes/delete-volume.ts';

@@ -1,6 +1,6 @@
 /** Network volumes between the contract and the domain. */
 import type { NetworkVolume as VolumeMessage } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import type { VolumeChange } from '../volumes/update-volume.ts';
 import { changeFromMask } from './update-mask.ts';

@@ -3,7 +3,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { endpoint, endpointCounter } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
-import { filledFields } from '../domain/endpoint.ts';
+import { filledFields } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { endpointEnvIdentity } from '../domain/sealed-identity.ts';
 import { checkVolumesOfEndpoint } from '../domain/volume.ts';

@@ -2,7 +2,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/access.ts';
-import { invalid } from '../domain/endpoint.ts';
+import { invalid } from '../domain/fields.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';

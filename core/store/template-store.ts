@@ -4,7 +4,7 @@ import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/access.ts';
-import { filledFields } from '../domain/endpoint.ts';
+import { filledFields } from '../domain/fields.ts';
 import { templateEnvIdentity } from '../domain/sealed-identity.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';

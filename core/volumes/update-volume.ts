@@ -1,6 +1,6 @@
 /** Changes the name or the size of a network volume. */
 import type { Actor } from '../domain/access.ts';
-import { snake } from '../domain/endpoint.ts';
+import { snake } from '../domain/fields.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { checkVolume, checkVolumeGrowth, volumeNotFound } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';

@@ -1,0 +1,78 @@
+/** Fields that the settings of several resources have: what is checked of each, the refusal of one, and their names in the contract. */
+import { DomainError } from './errors.ts';
+
+/** Longest name in characters (compat.md 3.4). */
+export const NAME_LENGTH_MAX = 191;
+/** Most variables of an environment, and the longest name and value in characters. */
+const ENV_SIZE_MAX = 1_000;
+const ENV_VALUE_LENGTH_MAX = 131_072;
+/**
+ * Most bytes of what a worker or pod runs, its environment included. An agent gets all of its machine in one message, which must stay far
+ * from the largest there may be: one account must not cut a machine off. Linux starts no process with much more anyway.
+ */
+const PROGRAM_BYTES_MAX = 262_144;
+const LIST_LENGTH_MAX = 100;
+
+/** 1 to 191 characters, no NUL. */
+export function checkName(field: string, name: string): void {
+  // As JSON schemas count: a character outside the basic plane is one.
+  const length = [...name].length;
+  if (length === 0 || length > NAME_LENGTH_MAX) {
+    throw invalid(`${field} has ${length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
+  }
+  checkText(field, name);
+}
+
+/** Fails with INVALID_REQUEST when it takes more than 256 KiB. */
+export function checkProgramBytes(what: string, program: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(program));
+  if (bytes > PROGRAM_BYTES_MAX) throw invalid(`${what} takes ${bytes} bytes, but may take ${PROGRAM_BYTES_MAX}; put what is large into a file`);
+}
+
+/** Names of variables as POSIX has them, no NUL anywhere. */
+export function checkEnv(env: Record<string, string>): void {
+  const entries = Object.entries(env);
+  if (entries.length > ENV_SIZE_MAX) throw invalid(`env has ${entries.length} variables, but may have ${ENV_SIZE_MAX}`);
+  for (const [name, value] of entries) {
+    if (!/^[A-Za-z_][A-Za-z0-9_.-]{0,254}$/.test(name)) {
+      throw invalid(`env: ${JSON.stringify(name.slice(0, 64))} is not a name for a variable`);
+    }
+    if (value.length > ENV_VALUE_LENGTH_MAX) throw invalid(`env: ${name} is longer than ${ENV_VALUE_LENGTH_MAX} characters`);
+    checkText(`env: ${name}`, value);
+  }
+}
+
+/** At most 100 texts of 1 to 191 characters. */
+export function checkTexts(field: string, texts: readonly string[]): void {
+  if (texts.length > LIST_LENGTH_MAX) throw invalid(`${field} has ${texts.length} entries, but may have ${LIST_LENGTH_MAX}`);
+  for (const text of texts) checkName(field, text);
+}
+
+/** Versions like 12.8. */
+export function checkCudaVersions(versions: readonly string[]): void {
+  checkTexts('allowed_cuda_versions', versions);
+  for (const version of versions) {
+    if (!/^\d{1,3}\.\d{1,3}$/.test(version)) throw invalid(`allowed_cuda_versions: ${JSON.stringify(version)} is not a version like 12.8`);
+  }
+}
+
+/** PostgreSQL stores no NUL, and a lone surrogate is no text. */
+export function checkText(field: string, text: string): void {
+  if (text.includes('\0') || !text.isWellFormed()) throw invalid(`${field} contains a character that cannot be stored`);
+}
+
+/** A refusal of a field. */
+export function invalid(message: string): DomainError {
+  return new DomainError('INVALID_REQUEST', message);
+}
+
+/** The field's name in the contract. */
+export function snake(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Names, as the contract has them, of the fields that hold something: what a creation has set. */
+export function filledFields(settings: object): string[] {
+  const isEmpty = (value: unknown): boolean => !value || (typeof value === 'object' && Object.keys(value).length === 0);
+  return Object.entries(settings).filter(([, value]) => !isEmpty(value)).map(([field]) => snake(field));
+}
