@@ -41,7 +41,7 @@ export const RETRY_BUDGET_MS = 8_000;
 /** Most unanswered calls in this process; one more is refused. */
 const CALLS_MAX = 20_000;
 /** Most bytes of calls that wait for a core. */
-const HOMELESS_BYTES_MAX = 64 * 1024 * 1024;
+const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** How often waits and retries are looked after. */
 const SWEEP_PERIOD_MS = 100;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
@@ -52,8 +52,8 @@ export class PipelineClient implements Service, LinkOwner {
   readonly #options: PipelineClientOptions;
   readonly #links: PipelineLink[];
   readonly #sweep: Loop;
-  #homeless: PipelineTicket[] = [];
-  #homelessBytes = 0;
+  #unsent: PipelineTicket[] = [];
+  #unsentBytes = 0;
   #turn = 0;
   #closing = false;
   #stopped = false;
@@ -72,14 +72,14 @@ export class PipelineClient implements Service, LinkOwner {
   async stop(): Promise<void> {
     this.#stopped = true;
     await stopAll([...this.#links, this.#sweep], this.#options.logger);
-    for (const ticket of this.#takeHomeless()) ticket.reject(unreachable());
+    for (const ticket of this.#takeUnsent()) ticket.reject(unreachable());
   }
 
   /** Makes a call. `waitMs`: how long core may hold it. `repeatable`: see PipelineTicket. */
   open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
     const ticket = new PipelineTicket({ apiKey, message, waitMs, repeatable, nowMs: this.#options.clock.monotonicMs() });
     if (this.#stopped || (this.#closing && ticket.waits)) ticket.reject(unreachable());
-    else if (this.#calls() >= CALLS_MAX || this.#homelessBytes > HOMELESS_BYTES_MAX) {
+    else if (this.#calls() >= CALLS_MAX || this.#unsentBytes > UNSENT_BYTES_MAX) {
       ticket.reject(new CoreError('RATE_LIMITED', 'Too many calls are in flight; try again shortly.'));
     } else this.#place(ticket);
     return { answer: ticket.answer, abandon: () => this.#abandon(ticket) };
@@ -89,11 +89,11 @@ export class PipelineClient implements Service, LinkOwner {
   abandonAll(): void {
     this.#closing = true;
     for (const link of this.#links) for (const ticket of link.tickets()) this.#abandon(ticket);
-    for (const ticket of this.#takeHomeless()) ticket.reject(unreachable());
+    for (const ticket of this.#takeUnsent()) ticket.reject(unreachable());
   }
 
   linkUp(): void {
-    this.#placeHomeless();
+    this.#sendUnsent();
   }
 
   linkDown(_link: PipelineLink, lost: PipelineTicket[]): void {
@@ -132,8 +132,8 @@ export class PipelineClient implements Service, LinkOwner {
   }
 
   #keep(ticket: PipelineTicket): void {
-    this.#homeless.push(ticket);
-    this.#homelessBytes += ticket.bytes;
+    this.#unsent.push(ticket);
+    this.#unsentBytes += ticket.bytes;
   }
 
   /** The next link that is up, in turn. */
@@ -146,9 +146,9 @@ export class PipelineClient implements Service, LinkOwner {
     return undefined;
   }
 
-  #placeHomeless(): void {
+  #sendUnsent(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    for (const ticket of this.#takeHomeless()) {
+    for (const ticket of this.#takeUnsent()) {
       if (ticket.settled) continue;
       const expired = ticket.troubleSinceMs !== undefined && nowMs - ticket.troubleSinceMs > RETRY_BUDGET_MS;
       if (expired || nowMs > ticket.giveUpAtMs) ticket.reject(unreachable());
@@ -157,10 +157,10 @@ export class PipelineClient implements Service, LinkOwner {
     }
   }
 
-  #takeHomeless(): PipelineTicket[] {
-    const tickets = this.#homeless;
-    this.#homeless = [];
-    this.#homelessBytes = 0;
+  #takeUnsent(): PipelineTicket[] {
+    const tickets = this.#unsent;
+    this.#unsent = [];
+    this.#unsentBytes = 0;
     return tickets;
   }
 
@@ -171,13 +171,13 @@ export class PipelineClient implements Service, LinkOwner {
   }
 
   #calls(): number {
-    let calls = this.#homeless.length;
+    let calls = this.#unsent.length;
     for (const link of this.#links) calls += link.load;
     return calls;
   }
 
   async #pass(): Promise<void> {
-    if (this.#homeless.length > 0) this.#placeHomeless();
+    if (this.#unsent.length > 0) this.#sendUnsent();
     const nowMs = this.#options.clock.monotonicMs();
     for (const link of this.#links) {
       for (const ticket of link.tickets()) {
