@@ -16,7 +16,7 @@ import type { WorkerReports } from './worker-reports.ts';
  * How long after a worker's end its agent may still tell how its attempts ended, in milliseconds. The agent normally says so at once; a
  * result that is on its way must not be overtaken by the news that its worker is gone.
  */
-const LAST_WORDS_MS = 2_000;
+const OUTCOME_GRACE_MS = 2_000;
 /** Most workers that one machine may report. */
 const WORKERS_MAX = 10_000;
 /** Beyond this many the endpoints of workers that are long gone are forgotten. */
@@ -42,7 +42,7 @@ interface SessionWorker {
   refresh: boolean;
   proven: boolean;
   /** It has ended; its attempts are lost when this fires. */
-  lastWords: Timer | undefined;
+  outcomeGrace: Timer | undefined;
 }
 
 /** See the file's first lines. */
@@ -82,7 +82,7 @@ export class SessionWorkers {
       const known = this.#workers.get(report.workerId);
       if (!facts || !this.#endpointOf.has(report.workerId) || (!known && this.#workers.size >= WORKERS_MAX)) continue;
       if (!known && !attached?.has(report.workerId)) this.#attach(report.workerId, []);
-      const worker = known ?? { facts, refresh: false, proven: false, lastWords: undefined };
+      const worker = known ?? { facts, refresh: false, proven: false, outcomeGrace: undefined };
       this.#workers.set(report.workerId, worker);
       this.#observe(worker, facts, report.refresh, known === undefined);
     }
@@ -110,7 +110,7 @@ export class SessionWorkers {
   /** The session is over: its workers leave the pool. */
   end(): void {
     for (const [workerId, worker] of this.#workers) {
-      worker.lastWords?.cancel();
+      worker.outcomeGrace?.cancel();
       this.#options.pool.detach(workerId, this.#sink);
     }
     for (const workerId of this.#retired) this.#options.pool.detach(workerId, this.#sink);
@@ -130,7 +130,7 @@ export class SessionWorkers {
   #observe(worker: SessionWorker, facts: WorkerFacts, refresh: boolean, fresh: boolean): void {
     const { reports, machineId, sessionId, onRefresh } = this.#options;
     // Its first end is the true one; that it was cleared away afterwards says nothing new.
-    if (worker.lastWords) return;
+    if (worker.outcomeGrace) return;
     const before = worker.facts;
     const same = !fresh && before.state === facts.state && before.reason === facts.reason && before.sdkVersion === facts.sdkVersion;
     worker.facts = facts;
@@ -148,7 +148,7 @@ export class SessionWorkers {
   }
 
   #ended(worker: SessionWorker): void {
-    worker.lastWords ??= this.#options.clock.after(LAST_WORDS_MS, () => { void this.#lose(worker); });
+    worker.outcomeGrace ??= this.#options.clock.after(OUTCOME_GRACE_MS, () => { void this.#lose(worker); });
   }
 
   /** Never rejects. What fails here is found by the next look at the machine's attempts. */

@@ -7,7 +7,7 @@ import { moveSharedPlace, readChunks } from '../store/chunk-store.ts';
 import type { Database } from '../store/database.ts';
 import type { JobEvents, JobKey } from './job-events.ts';
 import type { ChunkCursor, ChunkPage } from './job-engine.ts';
-import { KeyBells } from './key-bells.ts';
+import { JobSubscriptions } from './job-subscriptions.ts';
 import { jobNotFound } from './read-job.ts';
 
 /** What a reader asks for. */
@@ -22,21 +22,21 @@ export interface ReadChunksWish {
 
 /** Readers who may wait at once on this replica. */
 const READERS_MAX = 50_000;
-/** A sleeping reader looks by himself after this many milliseconds. */
+/** A waiting reader looks again without a notification after this many milliseconds. */
 const POLL_PERIOD_MS = 1_500;
 
 /** See the file's first line. */
 export class ReadChunks {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #bells: KeyBells;
+  readonly #subscriptions: JobSubscriptions;
 
   constructor(options: { database: Database; events: JobEvents; clock: Clock }) {
     this.#database = options.database;
     this.#clock = options.clock;
-    this.#bells = new KeyBells(options.clock, READERS_MAX);
-    options.events.on('chunks', (keys) => this.#bells.ring(keys));
-    options.events.on('settled', (keys) => this.#bells.ring(keys));
+    this.#subscriptions = new JobSubscriptions(options.clock, READERS_MAX);
+    options.events.on('chunks', (keys) => this.#subscriptions.notify(keys));
+    options.events.on('settled', (keys) => this.#subscriptions.notify(keys));
   }
 
   /** Chunks as soon as there are some; none when the job is final, the wait is over or the signal aborts. JOB_NOT_FOUND. */
@@ -44,16 +44,16 @@ export class ReadChunks {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const limit = wish.limit === 0 ? READ_CHUNKS_MAX : Math.min(wish.limit, READ_CHUNKS_MAX);
     const untilMs = this.#clock.monotonicMs() + Math.min(wish.waitMs, WAIT_MS_MAX);
-    const bell = this.#bells.hang(key);
+    const subscription = this.#subscriptions.subscribe(key);
     try {
       for (;;) {
         const page = wish.cursor ? await this.#readFrom(key, wish.cursor, limit) : await this.#drain(key, limit);
         const leftMs = untilMs - this.#clock.monotonicMs();
         if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted) return page;
-        await bell.sleep(Math.min(leftMs, POLL_PERIOD_MS), signal);
+        await subscription.wait(Math.min(leftMs, POLL_PERIOD_MS), signal);
       }
     } finally {
-      bell.close();
+      subscription.close();
     }
   }
 

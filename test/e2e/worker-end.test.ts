@@ -9,8 +9,8 @@ import { startRealAgent } from '../helpers/real-agent.ts';
 import { isAlive } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
-/** Longer than core waits for the last words of an ended worker, in milliseconds. */
-const LAST_WORDS_OVER_MS = 3_000;
+/** Longer than core waits for outcomes of an ended worker, in milliseconds. */
+const OUTCOME_GRACE_OVER_MS = 3_000;
 
 t.setTimeout(120_000);
 // One server for the whole file.
@@ -46,7 +46,7 @@ t.test('large results that are still on their way are not lost with their worker
     for (const id of ids) t.equal(await worker.done(id, { output, ...(id === ids.at(-1) ? { stopPod: true } : {}) }), 200);
     await waitFor('the worker to end', () => !isAlive(worker.pid));
     const endedAtMs = performance.now();
-    await waitFor('core to have had time to give up on it', () => performance.now() - endedAtMs > LAST_WORDS_OVER_MS);
+    await waitFor('core to have had time to give up on it', () => performance.now() - endedAtMs > OUTCOME_GRACE_OVER_MS);
     t.equal((await rowOf())!.state, 'DRAINING', 'it has not delivered all it owes');
     t.same((await jobRows()).map((job) => job.state), ids.map(() => 'IN_PROGRESS'));
   });

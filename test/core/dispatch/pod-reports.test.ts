@@ -46,5 +46,5 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   t.equal((await pods.get(id)).state, PodState.RUNNING);
   await core.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId}`;
   await store.report({ machineId, sessionId: row!.session_id as string }, facts('FAILED'));
-  t.equal((await pods.get(id)).state, PodState.FAILED, 'the last words of one that ended in order count');
+  t.equal((await pods.get(id)).state, PodState.FAILED, 'the final report of a session that ended in order counts');
 });

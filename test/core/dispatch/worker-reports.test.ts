@@ -36,5 +36,5 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   t.equal(await state(), 'DRAINING');
   await core.sql`UPDATE machine SET session_id = NULL WHERE id = ${machineId}`;
   await store.report(current, facts('STOPPED'));
-  t.equal(await state(), 'STOPPED', 'the last words of one that ended in order count');
+  t.equal(await state(), 'STOPPED', 'the final report of a session that ended in order counts');
 });

@@ -127,7 +127,7 @@ t.test('management', async (t) => {
       const { stdout } = await cli.run('workers', 'bad');
       return stdout.includes('UNHEALTHY (exit code 7)') && stdout;
     });
-    t.match(shown, /UNHEALTHY +[^]*is UNHEALTHY \(exit code 7\)\n {2}.*[^]*no such model/, 'with its last words');
+    t.match(shown, /UNHEALTHY +[^]*is UNHEALTHY \(exit code 7\)\n {2}.*[^]*no such model/, 'with its last log lines');
     const [worker] = await cli.json<{ id: string; reason: string }[]>('workers', 'bad');
     t.match(await cli.run('logs', worker!.id), { code: 0, stdout: 'no such model\n' });
     t.match(await cli.run('endpoints', 'restart', 'bad', '--wait'), { code: 1, stderr: /The new worker \w+ does not come up; .*no such model/ });

@@ -1,0 +1,84 @@
+/** Lets readers wait until something happens to their job. A notification is a hint: whoever waits also looks again after a while. */
+import { OverloadError } from '../runtime/batcher.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { JobKey } from './job-events.ts';
+
+/** One reader's interest in a job. Made before the reader looks, so that nothing that happens after the look is missed. */
+export class JobSubscription {
+  readonly #clock: Clock;
+  readonly #unsubscribe: (subscription: JobSubscription) => void;
+  #notified = false;
+  #wake: (() => void) | undefined;
+
+  constructor(clock: Clock, unsubscribe: (subscription: JobSubscription) => void) {
+    this.#clock = clock;
+    this.#unsubscribe = unsubscribe;
+  }
+
+  /** Something happened. */
+  notify(): void {
+    this.#notified = true;
+    this.#wake?.();
+  }
+
+  /** Resolves when something happened, `ms` have passed or the signal aborts. At once when something happened since the last wait. */
+  wait(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', done);
+        this.#wake = undefined;
+        this.#notified = false;
+        resolve();
+      };
+      const timer = this.#clock.after(ms, done);
+      this.#wake = done;
+      signal.addEventListener('abort', done, { once: true });
+      if (this.#notified || signal.aborted) done();
+    });
+  }
+
+  /** Ends the subscription. */
+  close(): void {
+    this.#unsubscribe(this);
+  }
+}
+
+/** All subscriptions of a replica. */
+export class JobSubscriptions {
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #subscriptions = new Map<string, Set<JobSubscription>>();
+  #count = 0;
+
+  /** At most `max` subscriptions at once. */
+  constructor(clock: Clock, max: number) {
+    this.#clock = clock;
+    this.#max = max;
+  }
+
+  /** OverloadError: too many readers wait. */
+  subscribe(key: JobKey): JobSubscription {
+    if (this.#count >= this.#max) throw new OverloadError('stream readers');
+    const name = `${key.endpointId}/${key.jobId}`;
+    const subscription = new JobSubscription(this.#clock, () => this.#remove(name, subscription));
+    const others = this.#subscriptions.get(name);
+    if (others) others.add(subscription);
+    else this.#subscriptions.set(name, new Set([subscription]));
+    this.#count += 1;
+    return subscription;
+  }
+
+  /** Something happened to these jobs. */
+  notify(keys: readonly JobKey[]): void {
+    if (this.#count === 0) return;
+    for (const key of keys) for (const subscription of this.#subscriptions.get(`${key.endpointId}/${key.jobId}`) ?? []) subscription.notify();
+  }
+
+  #remove(name: string, subscription: JobSubscription): void {
+    const others = this.#subscriptions.get(name);
+    if (!others?.delete(subscription)) return;
+    this.#count -= 1;
+    if (others.size === 0) this.#subscriptions.delete(name);
+  }
+}
