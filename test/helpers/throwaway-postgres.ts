@@ -8,7 +8,7 @@ import { findPostgres } from '../../deploy/local/postgres-program.ts';
 import { createCluster, postgresProcess, postgresUrl } from '../../deploy/local/postgres.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { Child } from './child.ts';
-import { leashPostgres } from './leash.ts';
+import { reapPostgresWithProcess } from './postgres-reaper.ts';
 
 /**
  * Tests kill processes, never the machine: what the kernel holds survives, so waiting for the disk would prove nothing. A password that is
@@ -23,7 +23,7 @@ export async function startPostgres(initdbOptions: readonly string[] = []) {
   await chmod(folder, 0o711);
   const password = randomBytes(12).toString('hex');
   const place = await findPostgres(join(folder, 'postgres'));
-  const untie = leashPostgres(place.dataDir, folder);
+  const stopReaper = reapPostgresWithProcess(place.dataDir, folder);
   const log = new ProcessLog(join(folder, 'postgres.log'));
   await createCluster(place, password, log, initdbOptions);
   const child = new Child(postgresProcess(place, log, systemClock));
@@ -41,7 +41,7 @@ export async function startPostgres(initdbOptions: readonly string[] = []) {
     remove: async (): Promise<void> => {
       await child.stop();
       await rm(folder, { recursive: true, force: true });
-      untie();
+      stopReaper();
     },
   };
 }

@@ -6,7 +6,7 @@ import type { CuttingProxy } from '../helpers/cutting-proxy.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import type { Processes } from '../helpers/processes.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { land, takeOff } from './flight.ts';
+import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
 const CUTS = 500;
 /** Cuts go on while this many jobs are submitted, and after that until there were enough. */
@@ -51,20 +51,20 @@ t.test('500 cuts', async (t) => {
       return url.href;
     },
   });
-  const flight = await takeOff(t, slipway, { retryLimit: 10 });
+  const inFlight = await startJobs(t, slipway, { retryLimit: 10 });
   const core = slipway.cores[0]!.pid;
   let submitting = true;
   const from = performance.now();
   const wanted = (): boolean => (submitting || proxy.cuts < CUTS) && t.passing();
   const cutting = cutAtRandom(proxy, seededRandom(seed), wanted);
   const changing = changeThings(slipway, 'cut', wanted);
-  await flight.submit(JOBS);
+  await inFlight.submit(JOBS);
   submitting = false;
   await cutting;
   proxy.calm();
   t.comment(`${proxy.cuts} cuts in ${Math.round(performance.now() - from)} ms; templates were answered ${JSON.stringify([...await changing])}`);
   t.equal(slipway.cores[0]!.pid, core);
-  await land(t, flight);
+  await checkOutcomes(t, inFlight);
   // Under another name: what was answered with 503 may be there all the same.
   const after = await changeThings(slipway, 'whole', once());
   t.same([...after.keys()], [200], 'with the database back everything works');

@@ -1,17 +1,17 @@
 /** kill -9 of PostgreSQL while 200 jobs are in flight and clients go on submitting. */
 import t from 'tap';
 import { startProcesses } from '../helpers/processes.ts';
-import { checkRestart, land, takeOff } from './flight.ts';
+import { checkRestart, checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
 t.setTimeout(120_000);
 
 t.test('PostgreSQL', async (t) => {
   const slipway = await startProcesses(t);
-  const flight = await takeOff(t, slipway);
-  const more = flight.submit(60);
+  const inFlight = await startJobs(t, slipway);
+  const more = inFlight.submit(60);
   await slipway.database.kill();
   await slipway.database.start();
   await more;
-  await land(t, flight);
+  await checkOutcomes(t, inFlight);
   await checkRestart(t, slipway, slipway.database, { withinMs: 10_000 });
 });

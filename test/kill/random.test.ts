@@ -1,8 +1,8 @@
-/** Any process, in any order, at any time (design.md 11): random kills, some of them while others have not come back yet. */
+/** Any process, in any order, at any time: random kills, some of them while others have not come back yet. */
 import t from 'tap';
 import type { Child } from '../helpers/child.ts';
 import { startProcesses } from '../helpers/processes.ts';
-import { land, takeOff } from './flight.ts';
+import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
 const KILLS = 10;
 /** Jobs submitted during each kill. */
@@ -13,7 +13,7 @@ t.setTimeout(240_000);
 t.test('random kills', async (t) => {
   const slipway = await startProcesses(t, { cores: 2, agents: 2 });
   // A job may be hit again and again; that its limit ends it is not the matter here.
-  const flight = await takeOff(t, slipway, { workers: 2, retryLimit: 10 });
+  const inFlight = await startJobs(t, slipway, { workers: 2, retryLimit: 10 });
   const children: Child<unknown>[] = [...slipway.agents, ...slipway.cores, slipway.facade, slipway.database];
   const order: string[] = [];
   const back = new Map<Child<unknown>, Promise<unknown>>();
@@ -24,9 +24,9 @@ t.test('random kills', async (t) => {
     await victim.kill();
     back.set(victim, victim.start());
     // Every other time the next one goes while this one is still coming back.
-    if (i % 2 === 0) await Promise.all([flight.submit(BETWEEN), back.get(victim)]);
+    if (i % 2 === 0) await Promise.all([inFlight.submit(BETWEEN), back.get(victim)]);
   }
   await Promise.all(back.values());
   t.comment(`killed, in this order: ${order.join(', ')}`);
-  await land(t, flight);
+  await checkOutcomes(t, inFlight);
 });

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
  * Blocks on a pipe whose other end only the test's process holds. A line says that all is tidy; the end of the pipe without one says that
  * the process is gone: then the server that runs on the data is ended, also one that is just starting, and the folder removed.
  */
-const WATCH = `
+const REAP = `
 read -r line && exit
 for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
   read -r pid 2>/dev/null < "$1/postmaster.pid"
@@ -15,12 +15,12 @@ done
 rm -rf -- "$2"
 `;
 
-/** Ties the PostgreSQL of a data folder to this process; `folder` is all that it leaves behind. Answers what unties it. */
-export function leashPostgres(dataDir: string, folder: string): () => void {
+/** Ends the PostgreSQL of a data folder when this process is gone, and removes `folder`, all that it leaves behind. Answers what calls that off. */
+export function reapPostgresWithProcess(dataDir: string, folder: string): () => void {
   // A session of its own: what a signal to the group ends is exactly what this has to outlive.
-  const watcher = spawn('/bin/sh', ['-c', WATCH, 'sh', dataDir, folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-  watcher.unref();
-  watcher.stdin.on('error', () => undefined);
-  (watcher.stdin as unknown as { unref(): void }).unref();
-  return () => { watcher.stdin.end('tidy\n'); };
+  const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', dataDir, folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  reaper.unref();
+  reaper.stdin.on('error', () => undefined);
+  (reaper.stdin as unknown as { unref(): void }).unref();
+  return () => { reaper.stdin.end('tidy\n'); };
 }

@@ -1,4 +1,4 @@
-/** 200 jobs in flight while a process is killed, and what must hold when they have landed (design.md 11). */
+/** 200 jobs in flight while a process is killed, and what must hold when they have ended. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -17,17 +17,17 @@ const SUBMITTED = IN_FLIGHT + 60;
 const CONNECTIONS = 20;
 const WORK_MS_MIN = 50;
 const WORK_MS_MAX = 200;
-const LANDED_MS_MAX = 40_000;
+const ENDED_MS_MAX = 40_000;
 
 interface Output {
   number: number;
   mark: string;
 }
 
-export type Flight = Awaited<ReturnType<typeof takeOff>>;
+export type JobsInFlight = Awaited<ReturnType<typeof startJobs>>;
 
 /** What runs the jobs. */
-export interface FlightOptions {
+export interface InFlightOptions {
   /** Default 1. */
   workers?: number;
   /** Default: the endpoint's own default. */
@@ -35,11 +35,11 @@ export interface FlightOptions {
 }
 
 /** Submits the jobs, lets them go all at once and resolves when the first have ended and at least 200 have not. */
-export async function takeOff(t: Test, slipway: Processes, { workers = 1, retryLimit }: FlightOptions = {}) {
+export async function startJobs(t: Test, slipway: Processes, { workers = 1, retryLimit }: InFlightOptions = {}) {
   const [gate, notes] = [join(slipway.folder, 'gate'), join(slipway.folder, 'notes')];
   const receiver = await webhookReceiver(t);
   const id = await slipway.createEndpoint({
-    command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers,
+    command: jsHandler('in-inFlight.js'), fields: { workersMin: workers }, workersMax: workers,
     ...(retryLimit === undefined ? {} : { retryLimit }),
   });
   const jobs = endpointJobs(slipway, id);
@@ -53,7 +53,7 @@ export async function takeOff(t: Test, slipway: Processes, { workers = 1, retryL
       const answer = await slipway.request('POST', `/v2/${id}/run`, body, { 'idempotency-key': `job-${number}` });
       if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
       return answer.json.id;
-    }, LANDED_MS_MAX));
+    }, ENDED_MS_MAX));
   };
   const submit = async (count: number): Promise<void> => {
     const from = acknowledged.size;
@@ -82,16 +82,16 @@ export async function takeOff(t: Test, slipway: Processes, { workers = 1, retryL
 }
 
 /** Waits for the end of all acknowledged jobs and checks each of them. `others` jobs of the endpoint were submitted besides them. */
-export async function land(t: Test, flight: Flight, others = 0): Promise<void> {
-  const { jobs, acknowledged } = flight;
+export async function checkOutcomes(t: Test, inFlight: JobsInFlight, others = 0): Promise<void> {
+  const { jobs, acknowledged } = inFlight;
   await waitFor('all jobs to end', async () => {
-    const ended = await flight.countEnded();
+    const ended = await inFlight.countEnded();
     if (ended < acknowledged.size + others) throw new Error(`${ended} of ${acknowledged.size} have ended`);
     return true;
-  }, LANDED_MS_MAX);
+  }, ENDED_MS_MAX);
   const records = new Map<number, PublicJson>();
   await inLanes([...acknowledged], async ([number, id]) => { records.set(number, await waitFor('its record', () => jobs.look(id))); });
-  const notes = await flight.readNotes();
+  const notes = await inFlight.readNotes();
   const wrong = [...records].filter(([number, job]) => {
     const output = job.output as Output | undefined;
     const ran = notes.some((note) => note.id === job.id && note.mark === output?.mark);
@@ -101,17 +101,17 @@ export async function land(t: Test, flight: Flight, others = 0): Promise<void> {
   const { jobs: counts } = await jobs.counted({ inProgress: 0, inQueue: 0 });
   t.match(counts, { completed: acknowledged.size + others, failed: 0 }, 'each has one outcome');
   t.comment(`${counts.retried} attempts were lost and put back`);
-  await checkWebhooks(t, flight, records);
+  await checkWebhooks(t, inFlight, records);
   checkLeftovers(t, notes);
 }
 
 /** The outcome that a webhook told must be the one that stays. A call may come twice, but never with another outcome. */
-async function checkWebhooks(t: Test, flight: Flight, records: Map<number, PublicJson>): Promise<void> {
-  await flight.hurryWebhooks();
+async function checkWebhooks(t: Test, inFlight: JobsInFlight, records: Map<number, PublicJson>): Promise<void> {
+  await inFlight.hurryWebhooks();
   const different: string[] = [];
   for (const [number, job] of records) {
-    await flight.receiver.received(`job-${number}`);
-    for (const { body } of flight.receiver.calls(`job-${number}`)) {
+    await inFlight.receiver.received(`job-${number}`);
+    for (const { body } of inFlight.receiver.calls(`job-${number}`)) {
       const told = JSON.parse(body) as { id: string; output?: Output };
       if (told.id !== job.id || told.output?.mark !== (job.output as Output).mark) different.push(body);
     }
@@ -122,7 +122,7 @@ async function checkWebhooks(t: Test, flight: Flight, records: Map<number, Publi
 /** Workers whose agent or machine was lost must not go on in the background. */
 function checkLeftovers(t: Test, notes: Note[]): void {
   const pids = new Set(notes.map((note) => note.pid));
-  const alive = processTable().filter((entry) => pids.has(entry.pid) && entry.command.includes('in-flight.js'));
+  const alive = processTable().filter((entry) => pids.has(entry.pid) && entry.command.includes('in-inFlight.js'));
   const last = new Set(notes.slice(-CONNECTIONS).map((note) => note.pid));
   t.same(alive.filter((entry) => !last.has(entry.pid)), [], 'no former worker still runs');
 }
