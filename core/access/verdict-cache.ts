@@ -1,4 +1,5 @@
 /** A bounded cache of what the database said, for some seconds, with one question in flight per key. */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../runtime/clock.ts';
 
 /** How it works. */
@@ -21,21 +22,21 @@ export interface Cached<Value> {
 /** See the file's first line. */
 export class VerdictCache<Value> {
   readonly #options: VerdictCacheOptions<Value>;
-  readonly #answers = new Map<string, Cached<Value>>();
+  readonly #answers: LRUCache<string, Cached<Value>>;
   readonly #asking = new Map<string, Promise<Cached<Value>>>();
 
   constructor(options: VerdictCacheOptions<Value>) {
     this.#options = options;
+    this.#answers = new LRUCache({ max: options.sizeMax });
   }
 
   /** The answer if it is at hand: synchronous, so that hot paths need not wait. */
   peek(key: string): Cached<Value> | undefined {
     const found = this.#answers.get(key);
     if (!found) return undefined;
+    if (found.validUntilMs > this.#options.clock.monotonicMs()) return found;
     this.#answers.delete(key);
-    if (found.validUntilMs <= this.#options.clock.monotonicMs()) return undefined;
-    this.#answers.set(key, found);
-    return found;
+    return undefined;
   }
 
   /** The answer, asked for when it is not at hand. */
@@ -51,7 +52,9 @@ export class VerdictCache<Value> {
 
   /** Forgets every answer that `matches`. */
   forgetWhere(matches: (value: Value) => boolean): void {
-    for (const [key, { value }] of this.#answers) if (value !== undefined && matches(value)) this.forget(key);
+    const forgotten: string[] = [];
+    for (const [key, { value }] of this.#answers) if (value !== undefined && matches(value)) forgotten.push(key);
+    for (const key of forgotten) this.#answers.delete(key);
     this.#asking.clear();
   }
 
@@ -59,19 +62,12 @@ export class VerdictCache<Value> {
     const validUntilMs = this.#options.clock.monotonicMs() + this.#options.validMs;
     const asking = this.#options.load(key).then((value) => {
       const answer = { value, validUntilMs };
-      if (this.#asking.get(key) === asking) this.#keep(key, answer);
+      if (this.#asking.get(key) === asking) this.#answers.set(key, answer);
       return answer;
     }).finally(() => {
       if (this.#asking.get(key) === asking) this.#asking.delete(key);
     });
     this.#asking.set(key, asking);
     return asking;
-  }
-
-  #keep(key: string, answer: Cached<Value>): void {
-    this.#answers.set(key, answer);
-    if (this.#answers.size <= this.#options.sizeMax) return;
-    const oldest = this.#answers.keys().next();
-    if (!oldest.done) this.#answers.delete(oldest.value);
   }
 }

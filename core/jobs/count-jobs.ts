@@ -1,4 +1,5 @@
 /** Counts the jobs and workers of endpoints, at most a few times a second however often it is asked. */
+import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { readHealth } from '../store/count-store.ts';
@@ -20,7 +21,7 @@ interface Entry {
 export class CountJobs {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -32,8 +33,6 @@ export class CountJobs {
     const known = this.#entries.get(endpointId);
     if (known && this.#clock.monotonicMs() < known.usableUntilMs) return known.health;
     const entry: Entry = { health: this.#read(endpointId), usableUntilMs: Infinity };
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size >= ENTRIES_MAX && oldest !== undefined) this.#entries.delete(oldest);
     this.#entries.set(endpointId, entry);
     const startedAtMs = this.#clock.monotonicMs();
     const done = (): void => {

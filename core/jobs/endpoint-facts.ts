@@ -1,4 +1,5 @@
 /** Remembers what submissions and outcomes need of their endpoints, so that the hot path asks the database for nothing extra. */
+import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { readEndpointFacts } from '../store/count-store.ts';
@@ -20,7 +21,7 @@ interface Entry {
 export class EndpointFactsCache {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
   readonly #reads = new Map<string, Promise<EndpointFacts>>();
   /** Rises with every invalidation: a read that began before must not be remembered. */
   #epoch = 0;
@@ -61,11 +62,7 @@ export class EndpointFactsCache {
     const facts = await readEndpointFacts(this.#database.sql, endpointId);
     if (epoch === this.#epoch) this.#entries.delete(endpointId);
     if (!facts) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
-    if (epoch === this.#epoch) {
-      const [oldest] = this.#entries.keys();
-      if (this.#entries.size >= ENTRIES_MAX && oldest !== undefined) this.#entries.delete(oldest);
-      this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
-    }
+    if (epoch === this.#epoch) this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
     return facts;
   }
 }

@@ -1,4 +1,5 @@
 /** Refuses submissions to a queue that is too long (compat.md 1.5), and of an account whose quota of queued jobs is used up. */
+import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { queueLengthMax } from '../domain/queue-limit.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -13,11 +14,11 @@ const ENTRIES_MAX = 10_000;
 export class QueueGate {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #endpoints = new Map<string, QueueCount>();
+  readonly #endpoints = new LRUCache<string, QueueCount>({ max: ENTRIES_MAX });
   /** Of accounts with a quota. */
-  readonly #accounts = new Map<string, QueueCount>();
+  readonly #accounts = new LRUCache<string, QueueCount>({ max: ENTRIES_MAX });
   /** The account of an endpoint, where it has a quota. */
-  readonly #accountOf = new Map<string, string>();
+  readonly #accountOf = new LRUCache<string, string>({ max: ENTRIES_MAX });
 
   constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -58,18 +59,15 @@ export class QueueGate {
 
   /** A quota of 5 is 5 jobs: the sixth is refused. */
   #admitAccount({ id, accountId }: EndpointFacts, quota: number): void | Promise<void> {
-    if (this.#accountOf.size >= ENTRIES_MAX) this.#accountOf.clear();
     this.#accountOf.set(id, accountId);
     const counted = this.#of(this.#accounts, accountId, (limit) => countQueuedOfAccount(this.#database.hot, accountId, limit));
     return counted.admit(quota - 1, () => new DomainError('QUEUE_FULL', `The account's quota of ${quota} queued jobs is used up. Try again later, `
       + 'purge a queue, or ask the operator for more.'));
   }
 
-  #of(counts: Map<string, QueueCount>, name: string, read: (limit: number) => Promise<number>): QueueCount {
+  #of(counts: LRUCache<string, QueueCount>, name: string, read: (limit: number) => Promise<number>): QueueCount {
     let count = counts.get(name);
     if (!count) {
-      const [oldest] = counts.keys();
-      if (counts.size >= ENTRIES_MAX && oldest !== undefined) counts.delete(oldest);
       counts.set(name, count = new QueueCount(this.#clock, read));
     }
     return count;

@@ -3,11 +3,11 @@ import { getMesh } from '@graphql-mesh/runtime';
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
 import { GraphQLError, OperationTypeNode, getOperationAST, isIntrospectionType, isObjectType, parse, specifiedRules, validate } from 'graphql';
 import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
-import { DocumentCache } from './document-cache.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
 import resolvers from './resolvers.ts';
@@ -44,7 +44,7 @@ export class InvalidDocument extends Error {
   }
 }
 
-/** Valid documents kept, and the characters of all of them, which their memory grows with; beyond it the oldest goes. */
+/** Valid documents kept, and the characters of all of them, which their memory grows with; beyond it the one unused for longest goes. */
 const DOCUMENTS_MAX = 500;
 const DOCUMENT_CHARACTERS_MAX = 300_000;
 /** Made by `mesh build`; its types do not exist before that. */
@@ -55,7 +55,9 @@ export class GraphqlExecutor implements Service {
   readonly name = 'graphql';
   readonly #addresses: readonly string[];
   readonly #clock: Clock;
-  readonly #documents = new DocumentCache<DocumentNode>(DOCUMENTS_MAX, DOCUMENT_CHARACTERS_MAX);
+  readonly #documents = new LRUCache<string, DocumentNode>({
+    max: DOCUMENTS_MAX, maxSize: DOCUMENT_CHARACTERS_MAX, sizeCalculation: (_, text) => text.length,
+  });
   readonly #largeReads = largeReads();
   #mesh: Promise<MeshInstance> | undefined;
 

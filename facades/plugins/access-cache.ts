@@ -2,6 +2,7 @@
  * Core's verdicts on keys, kept for a moment so that a bad key is refused before its body is read and a good one costs no call. Only
  * core decides; an answer is never older than core allows, and never older than 5 s.
  */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
@@ -23,7 +24,7 @@ interface Entry {
 const GOOD_MS_MAX = 5_000;
 /** Use of a bad verdict: short, so that a new key or endpoint works at once. */
 const BAD_MS = 1_000;
-/** Verdicts kept; beyond it the oldest goes. */
+/** Verdicts kept; beyond it the one unused for longest goes. */
 const ENTRIES_MAX = 10_000;
 /** Questions to core at a time: a flood of random keys must not become a flood of calls. */
 const QUESTIONS_MAX = 1_000;
@@ -32,7 +33,7 @@ const QUESTIONS_MAX = 1_000;
 export class AccessCache {
   readonly #check: CheckAccess;
   readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
   readonly #questions = new Map<string, Promise<Verdict>>();
 
   constructor(check: CheckAccess, clock: Clock) {
@@ -59,18 +60,12 @@ export class AccessCache {
     const askedMs = this.#clock.monotonicMs();
     try {
       const verdict = await this.#check(question);
-      this.#keep(name, verdict, askedMs + Math.min(verdict.validMs, GOOD_MS_MAX));
+      this.#entries.set(name, { verdict, untilMs: askedMs + Math.min(verdict.validMs, GOOD_MS_MAX) });
       return verdict;
     } catch (error) {
       if (!(error instanceof CoreError)) return new CoreError('INTERNAL', String(error), { cause: error });
-      if (error.httpStatus === 401 || error.httpStatus === 404) this.#keep(name, error, this.#clock.monotonicMs() + BAD_MS);
+      if (error.httpStatus === 401 || error.httpStatus === 404) this.#entries.set(name, { verdict: error, untilMs: this.#clock.monotonicMs() + BAD_MS });
       return error;
     }
-  }
-
-  #keep(name: string, verdict: Verdict, untilMs: number): void {
-    this.#entries.delete(name);
-    if (this.#entries.size >= ENTRIES_MAX) this.#entries.delete(this.#entries.keys().next().value ?? '');
-    this.#entries.set(name, { verdict, untilMs });
   }
 }

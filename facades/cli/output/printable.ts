@@ -1,4 +1,5 @@
 /** Makes text from elsewhere safe for a terminal: names and logs must not move the cursor or hide what follows. */
+import { stripVTControlCharacters } from 'node:util';
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
@@ -8,7 +9,7 @@ export function printable(text: string, kept = ''): string {
     kept.includes(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Text of a log: line ends and tabs stay; colours, moves of the cursor and carriage returns go. */
+/** Text of a log: line ends and tabs stay; colours, links, moves of the cursor and carriage returns go. */
 export function printableLog(text: string): string {
-  return printable(text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, '').replaceAll('\r', ''), '\n\t');
+  return printable(stripVTControlCharacters(text).replaceAll('\r', ''), '\n\t');
 }

@@ -1,4 +1,6 @@
 /** Tables for people: columns as wide as what is in them, two blanks between, nothing drawn. */
+// Which characters take two columns, or none, changes with Unicode: a library follows it.
+import stringWidth from 'string-width';
 import { printable } from './printable.ts';
 
 /** A column. */
@@ -18,10 +20,10 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const filled = columns
     .map(({ title, text, right = false }) => ({ title, right, cells: rows.map((row) => printable(text(row))) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ''))
-    .map((column) => ({ ...column, width: Math.max(width(column.title), ...column.cells.map(width)) }));
+    .map((column) => ({ ...column, width: Math.max(...[column.title, ...column.cells].map((text) => stringWidth(text))) }));
   const line = (cell: (column: (typeof filled)[number]) => string): string => filled.map((column) => {
     const text = cell(column);
-    const gap = ' '.repeat(column.width - width(text));
+    const gap = ' '.repeat(column.width - stringWidth(text));
     return column.right ? gap + text : text + gap;
   }).join('  ').trimEnd();
   return [line(({ title }) => title), ...rows.map((_, index) => line(({ cells }) => cells[index]!))];
@@ -30,24 +32,10 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
 /** The fields with their names at equal width. */
 export function renderFields(fields: readonly Field[]): { name: string; value: string }[] {
   const known = fields.filter(([, value]) => value !== undefined && value !== '');
-  const widest = Math.max(0, ...known.map(([name]) => width(name)));
+  const widest = Math.max(0, ...known.map(([name]) => stringWidth(name)));
   const indent = `\n${' '.repeat(widest + 2)}`;
   return known.map(([name, value]) => ({
     name: name.padEnd(widest),
     value: printable(String(value), '\n').trimEnd().replaceAll('\n', indent),
   }));
-}
-
-/** Scripts and pictures that terminals show two columns wide. */
-const WIDE = new RegExp(
-  '[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6'
-  + '\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]', 'u',
-);
-const SEGMENTER = new Intl.Segmenter();
-
-/** Columns of a terminal that a text takes. */
-function width(text: string): number {
-  // Plain text, which is nearly all, is as wide as it is long.
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  return [...SEGMENTER.segment(text)].reduce((sum, { segment }) => sum + (WIDE.test(segment) ? 2 : 1), 0);
 }
