@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
 import { namedFiles, toolsFor } from './test-needs.ts';
+import { startTestPostgres } from './test-postgres.ts';
 import { makeTestPythons } from './test-pythons.ts';
 import { TestResultReader } from './test-results.ts';
 import type { TestResults } from './test-results.ts';
@@ -108,7 +109,10 @@ async function main(): Promise<number> {
   const tools = toolsFor(root, args);
   await makeTestPythons(root, seams, (name) => tools.has(name)).catch((error: Error) => skip('Python workers', error));
   if (tools.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
+  const postgres = tools.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
+  if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   const { code, results, files } = await runTap(args);
+  await postgres?.stop();
   const { passed, failed, skipped } = results;
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length }));
   for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);

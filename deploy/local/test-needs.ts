@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { moduleFiles } from './handler-files.ts';
 
-/** Everything that can be made for tests. */
-export const TEST_TOOLS = ['python-new', 'python-old', 'schemathesis', 'grpcurl'] as const;
+/** Everything that can be made or started for tests. */
+export const TEST_TOOLS = ['python-new', 'python-old', 'schemathesis', 'grpcurl', 'postgres'] as const;
 export type TestTool = (typeof TEST_TOOLS)[number];
 
 /** How a test, or a helper that it imports, shows that it uses a thing. One that is seen in vain costs time only. */
@@ -13,6 +13,7 @@ const SIGNS: Record<TestTool, RegExp> = {
   'python-old': /\b(?:skipWithoutPython|pythonHandler|PYTHONS)\b/,
   schemathesis: /\bschemathesis\b/i,
   grpcurl: /\bgrpcurl\b/i,
+  postgres: /\bcreateDatabase\b/,
 };
 /** Where the words above are defined, which says nothing about use. */
 const DEFINED_IN = join('test', 'helpers', 'handlers.ts');

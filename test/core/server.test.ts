@@ -5,13 +5,10 @@ import { AccessServiceClient, Api } from '../../proto/gen/slipway/v1/access_serv
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../helpers/core-replicas.ts';
-import { createDatabase } from '../helpers/database.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 t.test('request ids come back; a caller may bring one; a key may come bare', async (t) => {
   const core = await startReplicas(t);

@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import t from 'tap';
+import { moduleFiles } from '../../deploy/local/handler-files.ts';
 import { openFolder } from '../helpers/open-folder.ts';
 import { processTable } from '../helpers/process-table.ts';
 import type { ProcessEntry } from '../helpers/process-table.ts';
@@ -32,7 +33,7 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
     const file = join(folder, 'processes');
     // A group of its own, as a terminal makes one: what is in it gets the signal too. The files that it leaves go with this test.
     const test = spawn(process.execPath, [join(import.meta.dirname, 'doomed.ts'), file], {
-      detached: true, stdio: 'ignore', env: { ...process.env, TMPDIR: folder },
+      detached: true, stdio: 'ignore', env: { ...process.env, TMPDIR: folder, SLIPWAY_TEST_POSTGRES: '' },
     });
     const ended = once(test, 'exit');
     t.teardown(() => { if (test.exitCode === null && test.signalCode === null) process.kill(-test.pid!, 'SIGKILL'); });
@@ -61,13 +62,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
     writeFileSync(tap, `import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('./run.cjs');\n`);
     writeFileSync(tap.replace('.mjs', '.cjs'), TAP);
-    const names = [
-      'run-tests', 'run-program', 'test-grpcurl', 'test-needs', 'handler-files', 'test-pythons', 'test-results', 'python-venv', 'options',
-    ];
-    const needed = names.map((name) => `deploy/local/${name}.ts`);
     mkdirSync(path('test'));
     for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), '');
-    for (const file of [...needed, 'core/runtime/clock.ts']) copyFileSync(join(root, file), path(file));
+    for (const file of moduleFiles(join(root, 'deploy/local/run-tests.ts'), root)) copyFileSync(file, path(relative(root, file)));
     const built = path('node_modules/@tapjs/test/test-built/dist/esm/index.js');
     mkdirSync(dirname(built), { recursive: true });
     writeFileSync(built, '');

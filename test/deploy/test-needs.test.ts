@@ -7,12 +7,13 @@ const root = join(import.meta.dirname, '../..');
 const tools = (...args: string[]): string[] => [...toolsFor(root, args)].sort();
 
 t.test('by what the files and their helpers use', async (t) => {
-  t.same(tools('test/spec/states.test.ts'), [], 'JavaScript handlers only');
-  t.same(tools('--bail', 'test/core/jobs/record-outcomes.test.ts', 'test/spec/health.test.ts'), []);
-  t.same(tools('test/e2e/python-worker.test.ts'), ['python-new', 'python-old']);
+  t.same(tools('test/core/domain/job-rules.test.ts'), []);
+  t.same(tools('test/spec/states.test.ts'), ['postgres'], 'JavaScript handlers only');
+  t.same(tools('--bail', 'test/core/jobs/record-outcomes.test.ts', 'test/spec/health.test.ts'), ['postgres']);
+  t.same(tools('test/e2e/python-worker.test.ts'), ['postgres', 'python-new', 'python-old']);
   t.ok(tools('test/e2e/start-handler.test.ts').includes('python-new'));
-  t.same(tools('test/spec/rest-schemathesis.test.ts'), ['schemathesis']);
-  t.same(tools('test/core/rpc/reflection.test.ts'), ['grpcurl']);
+  t.same(tools('test/spec/rest-schemathesis.test.ts'), ['postgres', 'schemathesis']);
+  t.same(tools('test/core/rpc/reflection.test.ts'), ['grpcurl', 'postgres']);
 });
 
 t.test('everything where it is not known', async (t) => {

@@ -18,7 +18,7 @@ t.setTimeout(180_000);
 const CLI = join(import.meta.dirname, '../../facades/cli/slipway.mjs');
 
 t.test('--database-url and --no-agent', async (t) => {
-  const { url } = await createDatabase(t);
+  const { url } = await createDatabase(t, { empty: true });
   const folder = await openFolder(t);
   const launcher = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--database-url', url, '--no-agent');
   await launcher.ready();

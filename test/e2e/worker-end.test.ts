@@ -2,7 +2,6 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { startReplicas } from '../helpers/core-replicas.ts';
-import { createDatabase } from '../helpers/database.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { rawWorkers } from '../helpers/raw-worker.ts';
 import { startRealAgent } from '../helpers/real-agent.ts';
@@ -13,8 +12,6 @@ import { waitFor } from '../helpers/wait-for.ts';
 const OUTCOME_GRACE_OVER_MS = 3_000;
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 /** An endpoint with one worker, which holds `count` jobs. */
 async function holding(t: Test, count: number) {

@@ -1,7 +1,10 @@
-/** Real PostgreSQL for tests: one server per test process, a fresh database per call. */
+/** Real PostgreSQL for tests: one server for the whole run, or for the process of a file that runs alone, and a fresh database per call. */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
+import root from 'tap';
 import type { Test } from 'tap';
+import { createLogger } from '../../core/runtime/logger.ts';
+import { migrate } from '../../core/store/migrate.ts';
 import { QUICK, startPostgres } from './throwaway-postgres.ts';
 
 /** A database of its own for one test. */
@@ -9,53 +12,52 @@ export interface TestDatabase {
   url: string;
 }
 
-interface Server {
-  create(name: string): Promise<string>;
-  drop(name: string): Promise<void>;
-  stop(): Promise<void>;
+/** Where databases are made; `SLIPWAY_TEST_POSTGRES` holds it as JSON when the run has a server for all of its files. */
+export interface SharedPostgres {
+  /** Address of the database that is there from the start. */
+  url: string;
+  /** A migrated database without rows, which others are copied from. */
+  template: string;
 }
 
-let running: Promise<Server> | undefined;
-let users = 0;
-let dropping: Promise<void> = Promise.resolve();
+let server: Promise<SharedPostgres> | undefined;
 
-/** Makes an empty database; it goes when the test ends, and the server with the last of them. */
-export async function createDatabase(t: Test): Promise<TestDatabase> {
-  running ??= startServer();
-  users += 1;
-  const server = await running;
+/** Makes a database with the schema of this build, or an empty one; it goes when the test ends. A connection that was left open fails the test. */
+export async function createDatabase(t: Test, { empty = false } = {}): Promise<TestDatabase> {
+  const { SLIPWAY_TEST_POSTGRES: shared } = process.env;
+  server ??= shared ? Promise.resolve(JSON.parse(shared) as SharedPostgres) : startServer();
+  const { url, template } = await server;
   const name = `test_${randomBytes(6).toString('hex')}`;
-  t.teardown(async () => {
-    users -= 1;
-    // Tests that run side by side end side by side: the server must not stop while another's database is being dropped.
-    const dropped = dropping.then(() => server.drop(name));
-    dropping = dropped.catch(() => undefined);
-    if (users === 0) {
-      running = undefined;
-      await dropped;
-      return server.stop();
-    }
-    return dropped;
-  });
-  return { url: await server.create(name) };
+  await administer(url, empty ? `CREATE DATABASE ${name}` : `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  t.teardown(() => administer(url, `DROP DATABASE ${name}`));
+  return { url: urlOf(url, name) };
 }
 
-async function startServer(): Promise<Server> {
-  const server = await startPostgres(QUICK);
-  const administer = async (statement: string): Promise<void> => {
-    const sql = postgres(server.url(), { max: 1, onnotice: () => undefined });
-    try {
-      await sql.unsafe(statement);
-    } finally {
-      await sql.end({ timeout: 1 });
-    }
-  };
-  return {
-    create: async (name) => {
-      await administer(`CREATE DATABASE ${name}`);
-      return server.url(name);
-    },
-    drop: (name) => administer(`DROP DATABASE ${name}`),
-    stop: () => server.remove(),
-  };
+/** Makes the database that others are copied from. */
+export async function makeTemplate(url: string): Promise<SharedPostgres> {
+  const template = 'slipway_template';
+  await administer(url, `CREATE DATABASE ${template}`);
+  await migrate({ url: urlOf(url, template) }, createLogger('test', 'silent'));
+  return { url, template };
+}
+
+async function startServer(): Promise<SharedPostgres> {
+  const { url, remove } = await startPostgres(QUICK);
+  root.teardown(remove);
+  return makeTemplate(url());
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    await sql.unsafe(statement);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+function urlOf(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = name;
+  return url.href;
 }

@@ -4,14 +4,11 @@ import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_
 import type { KeyPermissions } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointType, Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 t.test('who may do what', async (t) => {
   const core = await startReplicas(t);

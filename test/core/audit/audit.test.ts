@@ -6,13 +6,10 @@ import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const list = (core: CoreReplicas, request: Partial<ListAuditEventsRequest> = {}, key = core.key) =>
   call(core.clients.audit, 'listAuditEvents', ListAuditEventsRequest.fromPartial(request), key);

@@ -4,13 +4,10 @@ import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const gpu = (uuid: string, name = 'NVIDIA L4', migProfile = '') => ({ uuid, name, memoryMib: 24_576, migProfile });
 const typesOf = async (core: CoreReplicas, key = core.key) => (await call(core.clients.catalog, 'listGpuTypes', {}, key)).gpuTypes;

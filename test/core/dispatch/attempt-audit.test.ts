@@ -2,12 +2,9 @@
 import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const silent = { onAssignment: () => undefined };
 

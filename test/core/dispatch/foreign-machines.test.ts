@@ -10,13 +10,10 @@ import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { CHANNEL_OPTIONS } from '../../../proto/wire/limits.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const silent = { onAssignment: () => undefined, onStop: () => undefined };
 const forged = Buffer.from('"forged"');

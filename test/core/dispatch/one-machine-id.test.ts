@@ -3,12 +3,9 @@ import t from 'tap';
 import { SessionEndReason } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const silent = { onAssignment: () => undefined, heartbeatMs: 100 };
 

@@ -7,7 +7,6 @@ import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/
 import { ChunkCursor, JobState, S3Config, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
@@ -15,8 +14,6 @@ import { waitFor } from '../../helpers/wait-for.ts';
 import { CHANNEL_OPTIONS, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const silent = { onAssignment: () => undefined };
 

@@ -8,12 +8,9 @@ import type { PodFacts } from '../../../core/store/pod-report-store.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { podCalls } from '../../helpers/pods.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
 

@@ -4,14 +4,11 @@ import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 /** An agent that ends nothing by itself. */
 const silent = { onAssignment: () => undefined };

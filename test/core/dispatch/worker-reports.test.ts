@@ -6,11 +6,8 @@ import { openDatabase } from '../../../core/store/database.ts';
 import { WorkerStore } from '../../../core/store/worker-store.ts';
 import type { WorkerFacts } from '../../../core/store/worker-store.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 t.test('what an earlier session says late changes nothing', async (t) => {
   const core = await startReplicas(t);

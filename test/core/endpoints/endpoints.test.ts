@@ -3,13 +3,10 @@ import t from 'tap';
 import { Endpoint, EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 t.test('defaults', async (t) => {
   const core = await startReplicas(t);

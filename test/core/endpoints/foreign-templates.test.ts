@@ -3,7 +3,6 @@ import t from 'tap';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { podCalls } from '../../helpers/pods.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -12,8 +11,6 @@ import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const publisherOf = async (core: CoreReplicas): Promise<string> => core.newKey(KeyScope.ALL, [], await core.newAccount());
 

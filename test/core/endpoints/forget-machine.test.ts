@@ -3,14 +3,11 @@ import t from 'tap';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '', displayName: '' };
 const forget = (core: CoreReplicas, id: string, key = core.rootKey) => call(core.clients.machines, 'forgetMachine', { id }, key);

@@ -5,7 +5,6 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { podCalls } from '../../helpers/pods.ts';
 import { startRealAgent } from '../../helpers/real-agent.ts';
@@ -14,8 +13,6 @@ import { isAlive, scratch } from '../../helpers/scratch.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 /** Notes its number, the files it finds and where; leaves a file; goes on until it is ended. */
 const PROGRAM = 'env > "$NOTES/env"; pwd >> "$NOTES/folders"; echo $(ls) >> "$NOTES/files"; touch kept; echo $$ >> "$NOTES/pids"; '

@@ -5,15 +5,12 @@ import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { podCalls } from '../../helpers/pods.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
 const gpu = (uuid: string, name = 'NVIDIA L4') => ({ uuid, name, memoryMib: 24_576, migProfile: '' });

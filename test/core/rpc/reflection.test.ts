@@ -11,12 +11,9 @@ import { ServerReflectionService } from '../../../proto/gen/grpc/reflection/v1/r
 import type { ServerReflectionRequest, ServerReflectionResponse } from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
 import { allRpcs } from '../../helpers/any-rpc.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { grpcurl, skipWithoutGrpcurl } from '../../helpers/grpcurl.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 type Ask = ServerReflectionRequest['messageRequest'];
 type Stream = ClientDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;

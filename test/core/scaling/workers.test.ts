@@ -3,7 +3,6 @@ import t from 'tap';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
@@ -11,8 +10,6 @@ import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const silent = { onAssignment: () => undefined };
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };

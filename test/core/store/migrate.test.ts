@@ -11,7 +11,7 @@ import { logger } from '../../helpers/job-engine.ts';
 import { scratch } from '../../helpers/scratch.ts';
 
 t.test('replicas that start together migrate once', async (t) => {
-  const { url } = await createDatabase(t);
+  const { url } = await createDatabase(t, { empty: true });
   await Promise.all([1, 2, 3].map(() => migrate({ url }, logger)));
   await migrate({ url }, logger);
   const sql = postgres(url, { max: 1 });
@@ -26,7 +26,7 @@ t.test('replicas that start together migrate once', async (t) => {
 
 /** A database as the first releases left it: with so many migrations and no more. */
 async function databaseOf(t: Test, migrations: number): Promise<{ url: string; sql: postgres.Sql }> {
-  const { url } = await createDatabase(t);
+  const { url } = await createDatabase(t, { empty: true });
   const { folder, path } = await scratch(t);
   await cp('drizzle/migrations', folder, { recursive: true });
   const journal = JSON.parse(await readFile(path('meta/_journal.json'), 'utf8')) as { entries: object[] };

@@ -3,14 +3,11 @@ import t from 'tap';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { podCalls } from '../../helpers/pods.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 const setPrice = (core: CoreReplicas, item: string, usdPerHour: number) =>

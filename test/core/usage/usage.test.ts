@@ -4,13 +4,10 @@ import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { ListUsageRequest, UsageBucket, UsageGrouping, UsageKind } from '../../../proto/gen/slipway/v1/usage_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const at = (text: string): Date => new Date(`${text}Z`);
 

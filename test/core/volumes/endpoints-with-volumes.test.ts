@@ -3,14 +3,11 @@ import t from 'tap';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const createAuth = async (core: CoreReplicas, key = core.key, name = 'hub') =>
   (await call(core.clients.registryAuths, 'createRegistryAuth', { name, username: 'tintin', password: 'snowy' }, key)).registryAuth!.id;

@@ -3,13 +3,10 @@ import t from 'tap';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
-import { createDatabase } from '../../helpers/database.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 
 t.setTimeout(60_000);
-// One server for the whole file.
-await createDatabase(t);
 
 const create = async (core: CoreReplicas, fields: Partial<NetworkVolume> = {}, key = core.key) => {
   const networkVolume = NetworkVolume.fromPartial({ name: 'data', sizeGb: 10, dataCenterId: 'EU-CZ-1', ...fields });

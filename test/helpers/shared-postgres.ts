@@ -1,0 +1,13 @@
+/**
+ * The PostgreSQL of a whole test run, started by `npm test`: writes one line with its address (a SharedPostgres as JSON) and runs until its
+ * input ends, which it also does when the run is killed.
+ */
+import { once } from 'node:events';
+import { makeTemplate } from './database.ts';
+import { QUICK, startPostgres } from './throwaway-postgres.ts';
+
+const server = await startPostgres(QUICK);
+process.stdout.write(`${JSON.stringify(await makeTemplate(server.url()))}\n`);
+process.stdin.resume();
+await once(process.stdin, 'end');
+await server.remove();
