@@ -18,7 +18,7 @@ import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
 import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
 import type { EndpointContext } from './endpoints/context.ts';
-import { JobEvents } from './jobs/job-events.ts';
+import { CoreEvents } from './events/core-events.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
 import { agentHandlers } from './rpc/agent-handlers.ts';
 import { auditHandlers } from './rpc/audit-handlers.ts';
@@ -79,7 +79,7 @@ export interface Core {
 
 /** Everything between the database and the handlers. */
 function buildParts(database: Database, config: CoreConfig, logger: Logger, replicaAddress: () => string) {
-  const events = new JobEvents();
+  const events = new CoreEvents();
   const sealer = new Sealer(config.secretKey);
   const stores = {
     accounts: new AccountStore(database), keys: new ApiKeyStore(database), endpoints: new EndpointStore(database, sealer),
@@ -98,8 +98,9 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
   const context: EndpointContext = {
     ...stores, sealer, random: seams.random, deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => events.emit('desired', machineIds),
+    onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {
-      events.emit('access', endpointIds);
+      events.emit('endpoints', endpointIds);
       dispatch.scaling.wake(endpointIds);
     },
   };
@@ -109,10 +110,10 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
 
 /** The gRPC edge. */
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, logger: Logger) {
-  const { events, stores, engine, dispatch, context, access, sealer } = parts;
+  const { stores, engine, dispatch, context, access, sealer } = parts;
   const jobs = createJobHandlers({ calls: engine.calls, access, logger });
   const startedWorkers = new StartedWorkers(stores.workers, seams.clock);
-  const onKeyChanged = (keyId: string): void => events.emit('access', [keyId]);
+  const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new ListRoom(), logger };
   const server = new RpcServer({
     listen: config.listen,

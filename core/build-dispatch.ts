@@ -13,7 +13,7 @@ import { WorkerLogs } from './dispatch/worker-logs.ts';
 import { WorkerReports } from './dispatch/worker-reports.ts';
 import { chosenScaler } from './domain/scaler.ts';
 import type { AttemptCalls } from './jobs/job-engine.ts';
-import type { JobEvents } from './jobs/job-events.ts';
+import type { CoreEvents } from './events/core-events.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
@@ -29,7 +29,7 @@ export interface DispatchOptions {
   workers: WorkerStore;
   scales: ScaleStore;
   podReports: PodReportStore;
-  events: JobEvents;
+  events: CoreEvents;
   openCredentials: OpenCredentials;
   /** Where other replicas reach this one. */
   replicaAddress(): string;

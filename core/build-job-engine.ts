@@ -14,10 +14,10 @@ import { CountJobs } from './jobs/count-jobs.ts';
 import { DeleteJobs } from './jobs/delete-jobs.ts';
 import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
 import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
-import type { JobEvents } from './jobs/job-events.ts';
+import type { CoreEvents } from './events/core-events.ts';
 import { ListJobs } from './jobs/list-jobs.ts';
 import { LoseAttempts } from './jobs/lose-attempts.ts';
-import { Notifier } from './jobs/notifier.ts';
+import { Notifier } from './events/notifier.ts';
 import { QueueCursors } from './jobs/queue-cursors.ts';
 import { QueueGate } from './jobs/queue-gate.ts';
 import { ReadChunks } from './jobs/read-chunks.ts';
@@ -42,7 +42,7 @@ import type { Database } from './store/database.ts';
 /** What the engine needs. */
 export interface JobEngineOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   slots: SlotSource;
   sealer: Sealer;
   clock: Clock;
@@ -57,9 +57,8 @@ const CHECKS_ACCOUNT_BYTES_MAX = CHECKS_BYTES_MAX / 4;
 
 /** Parts that several use cases share. */
 function buildShared(options: JobEngineOptions) {
-  const { database, events, clock } = options;
-  const facts = new EndpointFactsCache(database, clock);
-  events.on('access', () => facts.clear());
+  const { database, clock } = options;
+  const facts = new EndpointFactsCache(options);
   const tasks = new TaskGroup('job engine');
   const checks = new SlicedWork({ name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, clock });
   const reads = new ReadJob(database);

@@ -6,7 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { ROOT_CALLER, endpointNotFound, permit, unauthorized } from '../domain/access.ts';
 import type { Caller, Wish } from '../domain/access.ts';
 import type { Endpoint } from '../domain/endpoint.ts';
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ApiKeyStore } from '../store/api-key-store.ts';
@@ -42,7 +42,7 @@ export type EndpointVerdict = Verdict & { endpoint: Endpoint };
 export interface AccessOptions {
   keys: ApiKeyStore;
   endpoints: EndpointStore;
-  events: JobEvents;
+  events: CoreEvents;
   /** The operator's key; empty: there is none. */
   rootKey: string;
   clock: Clock;
@@ -67,7 +67,11 @@ export class Access {
     const validMs = VERDICT_VALID_MS;
     this.#callers = new VerdictCache({ load: (hash) => keyLookups.add(hash), validMs, sizeMax: KEYS_CACHED_MAX, clock });
     this.#endpoints = new VerdictCache({ load: (id) => endpointLookups.add(id), validMs, sizeMax: ENDPOINTS_CACHED_MAX, clock });
-    events.on('access', (ids) => this.#forget(ids));
+    events.on('endpoints', (ids) => { for (const id of ids) this.#endpoints.forget(id); });
+    events.on('keys', (ids) => {
+      const changed = new Set(ids);
+      this.#callers.forgetWhere((caller) => changed.has(caller.keyId));
+    });
   }
 
   /**
@@ -107,12 +111,6 @@ export class Access {
     const isLookedUp = wish.endpointId !== undefined && !wish.endpointId.includes('\0');
     const endpoint = isLookedUp ? await this.#endpoints.get(wish.endpointId!) : undefined;
     return decide(wish, caller, endpoint);
-  }
-
-  #forget(ids: readonly string[]): void {
-    for (const id of ids) this.#endpoints.forget(id);
-    const revoked = new Set(ids);
-    this.#callers.forgetWhere((caller) => revoked.has(caller.keyId));
   }
 }
 

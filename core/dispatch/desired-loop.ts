@@ -2,7 +2,7 @@
  * Tells agents which workers and pods their machines should have: the full set, whenever it differs from what was sent last. Woken by changes; every
  * two seconds it compares by itself.
  */
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -23,7 +23,7 @@ export interface DesiredLoopOptions {
   table: SessionTable;
   workers: WorkerStore;
   podReports: PodReportStore;
-  events: JobEvents;
+  events: CoreEvents;
   openCredentials: OpenCredentials;
   clock: Clock;
   random: Random;

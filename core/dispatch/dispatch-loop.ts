@@ -4,7 +4,7 @@
  * under load one statement carries many slots, at low load a job waits for nobody.
  */
 import type { AttemptCalls } from '../jobs/job-engine.ts';
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -26,7 +26,7 @@ const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 export interface DispatchLoopOptions {
   pool: SlotPool;
   attempts: Pick<AttemptCalls, 'claim'>;
-  events: JobEvents;
+  events: CoreEvents;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -1,6 +1,6 @@
 /** A session as the rest of dispatch sees it: enough to reach its agent, and no way into the protocol. */
 import type { DesiredPod, DesiredWorker, SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { AttemptKey } from '../jobs/slots.ts';
+import type { AttemptKey } from '../domain/job.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 
 /** The key that a session was opened with. */

@@ -6,7 +6,7 @@
 import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptRef, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
-import type { MachineAttempt } from '../jobs/slots.ts';
+import type { MachineAttempt } from '../domain/job.ts';
 import { attemptId } from './slot-pool.ts';
 
 /** Bytes of a message that are not the input. A guess is enough: the limit is soft. */

@@ -1,6 +1,6 @@
 /** The live sessions of this replica by machine, and what reaches them from the rest of core. */
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { SILENCE_MS_MAX } from '../domain/lease.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -13,7 +13,7 @@ const PERIOD_MS = 1_000;
 
 /** What it needs. */
 export interface SessionTableOptions {
-  events: JobEvents;
+  events: CoreEvents;
   clock: Clock;
   random: Random;
   logger: Logger;

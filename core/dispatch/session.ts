@@ -7,7 +7,8 @@ import type { DesiredPod, DesiredWorker, Hello, SessionRequest, WorkerLogReply }
 import { DomainError } from '../domain/errors.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
-import type { AttemptKey, ClaimedJob } from '../jobs/slots.ts';
+import type { AttemptKey } from '../domain/job.ts';
+import type { ClaimedJob } from '../jobs/slots.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { MachineStore } from '../store/machine-store.ts';

@@ -3,7 +3,8 @@
  * given to the worker and have not ended, less slots that are out for a claim. Taking and giving cost the same however many workers there
  * are. Kept in memory only: it is rebuilt from what agents say in their hellos.
  */
-import type { ClaimedJob, MachineAttempt, Slot, SlotSource } from '../jobs/slots.ts';
+import type { MachineAttempt } from '../domain/job.ts';
+import type { ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
 
 /** Where a worker's assignments go. */
 export interface AssignmentSink {

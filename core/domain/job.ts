@@ -1,7 +1,23 @@
-/** A job as the use cases hand it out. */
+/** A job as the use cases hand it out, and what names jobs and attempts. */
 import type { JobState } from './job-state.ts';
 
-/** See the file's first line. */
+/** Names a job. */
+export interface JobKey {
+  endpointId: string;
+  jobId: string;
+}
+
+/** Names an attempt; the number is the fencing token. */
+export interface AttemptKey extends JobKey {
+  attempt: number;
+}
+
+/** An attempt with the machine that it was given to. The word of any other machine about it counts for nothing. */
+export interface MachineAttempt extends AttemptKey {
+  machineId: string;
+}
+
+/** A job that somebody has read. */
 export interface Job {
   id: string;
   endpointId: string;

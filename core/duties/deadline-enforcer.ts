@@ -1,5 +1,5 @@
 /** Ends jobs that run longer than their execution timeout: TIMED_OUT by the database clock, and the agent is told to stop the attempt. */
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { Job } from '../domain/job.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
@@ -11,7 +11,7 @@ import type { Database } from '../store/database.ts';
 /** What enforcing needs. */
 export interface DeadlineEnforcerOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   /** Hears of every job that became final. */
   onFinal(job: Job): void;
   clock: Clock;

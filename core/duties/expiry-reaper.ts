@@ -1,6 +1,6 @@
 /** Deletes jobs whose life is over, also while they run, and remembered Idempotency-Keys. Readers treat both as gone before that. */
 import { announceDeleted } from '../jobs/delete-jobs.ts';
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -11,7 +11,7 @@ import type { Database } from '../store/database.ts';
 /** What reaping needs. */
 export interface ExpiryReaperOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -1,5 +1,5 @@
 /** Looks, for every endpoint that has free workers here and is believed to have an empty queue, whether that is true: the guarantee behind the notices. */
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from '../jobs/queue-cursors.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -11,7 +11,7 @@ import type { Database } from '../store/database.ts';
 /** What watching needs. */
 export interface QueueWatcherOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   cursors: QueueCursors;
   clock: Clock;
   random: Random;

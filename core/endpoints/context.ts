@@ -22,6 +22,8 @@ export interface EndpointContext {
   deleteJobs(endpointId: string): Promise<number>;
   /** Endpoints came, changed or went: verdicts and scaling must look again, here and on other replicas. */
   onChanged(endpointIds: readonly string[]): void;
+  /** Keys were revoked or bound: what is remembered of them is void, here and on other replicas. */
+  onKeysChanged(keyIds: readonly string[]): void;
   /** The desired workers of machines changed. */
   onDesired(machineIds: readonly string[]): void;
 }

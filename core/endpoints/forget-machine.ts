@@ -10,7 +10,7 @@ import type { EndpointContext } from './context.ts';
  * hold attempts.
  */
 export async function forgetMachine(
-  { machines, onChanged }: Pick<EndpointContext, 'machines' | 'onChanged'>, caller: Caller, id: string,
+  { machines, onChanged, onKeysChanged }: Pick<EndpointContext, 'machines' | 'onChanged' | 'onKeysChanged'>, caller: Caller, id: string,
 ): Promise<{ lostWorkers: number; deletedPods: number }> {
   if (caller.scope !== 'ROOT') throw unauthorized();
   const forgotten = await machines.forget(id, caller.keyId);
@@ -18,6 +18,7 @@ export async function forgetMachine(
   if (forgotten === 'leased') {
     throw new DomainError('IN_USE', 'The machine is connected, or was until a few seconds ago. Stop its agent, wait 10 s and try again.');
   }
-  onChanged([...forgotten.endpointIds, ...forgotten.keyIds]);
+  onKeysChanged(forgotten.keyIds);
+  onChanged(forgotten.endpointIds);
   return forgotten;
 }

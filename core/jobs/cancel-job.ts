@@ -1,10 +1,10 @@
 /** Cancels jobs: a queued one leaves the queue, a running one is stopped, a final one stays as it is. */
 import { isJobId } from '../domain/job-id.ts';
 import { canCancel } from '../domain/job-state.ts';
-import type { Job } from '../domain/job.ts';
+import type { Job, JobKey } from '../domain/job.ts';
 import type { Database } from '../store/database.ts';
 import { cancelJob } from '../store/job-store.ts';
-import type { JobEvents, JobKey } from './job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { jobNotFound } from './read-job.ts';
 import type { ReadJob } from './read-job.ts';
 
@@ -14,11 +14,11 @@ const TRIES_MAX = 5;
 /** See the file's first line. */
 export class CancelJob {
   readonly #database: Database;
-  readonly #events: JobEvents;
+  readonly #events: CoreEvents;
   readonly #reads: ReadJob;
   readonly #onFinal: (job: Job) => void;
 
-  constructor(options: { database: Database; events: JobEvents; reads: ReadJob; onFinal(job: Job): void }) {
+  constructor(options: { database: Database; events: CoreEvents; reads: ReadJob; onFinal(job: Job): void }) {
     this.#database = options.database;
     this.#events = options.events;
     this.#reads = options.reads;

@@ -2,14 +2,14 @@
 import type { Database } from '../store/database.ts';
 import { deleteJobsOf, lastPosition, purgeQueued } from '../store/deadline-store.ts';
 import type { Deleted } from '../store/deadline-store.ts';
-import type { JobEvents } from './job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueGate } from './queue-gate.ts';
 
 /** Jobs of one statement. */
 const BATCH_ITEMS_MAX = 2_000;
 
 /** Tells everybody that jobs are gone, and agents to stop those that ran. */
-export function announceDeleted(events: JobEvents, deleted: readonly Deleted[], reason: string): void {
+export function announceDeleted(events: CoreEvents, deleted: readonly Deleted[], reason: string): void {
   events.emit('settled', deleted.map(({ endpointId, jobId }) => ({ endpointId, jobId })));
   events.emit('stop', deleted.flatMap(({ endpointId, jobId, attempt, machineId }) => (
     machineId === undefined ? [] : [{ endpointId, jobId, attempt, machineId, reason }])));
@@ -18,10 +18,10 @@ export function announceDeleted(events: JobEvents, deleted: readonly Deleted[], 
 /** See the file's first line. */
 export class DeleteJobs {
   readonly #database: Database;
-  readonly #events: JobEvents;
+  readonly #events: CoreEvents;
   readonly #gate: QueueGate;
 
-  constructor(options: { database: Database; events: JobEvents; gate: QueueGate }) {
+  constructor(options: { database: Database; events: CoreEvents; gate: QueueGate }) {
     this.#database = options.database;
     this.#events = options.events;
     this.#gate = options.gate;

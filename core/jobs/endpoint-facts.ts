@@ -1,6 +1,7 @@
 /** Remembers what submissions and outcomes need of their endpoints, so that the hot path asks the database for nothing extra. */
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { readEndpointFacts } from '../store/count-store.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
@@ -22,13 +23,13 @@ export class EndpointFactsCache {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
-  readonly #reads = new Map<string, Promise<EndpointFacts>>();
-  /** Rises with every invalidation: a read that began before must not be remembered. */
-  #epoch = 0;
+  /** The reads in flight; one that is not here any more began before a change, and what it finds must not be remembered. */
+  readonly #reads = new Map<string, Promise<EndpointFacts | undefined>>();
 
-  constructor(database: Database, clock: Clock) {
+  constructor({ database, events, clock }: { database: Database; events: CoreEvents; clock: Clock }) {
     this.#database = database;
     this.#clock = clock;
+    events.on('endpoints', (endpointIds) => { for (const id of endpointIds) this.#forget(id); });
   }
 
   /** The facts, at most 5 s old; at once when they are remembered. ENDPOINT_NOT_FOUND: no such endpoint. */
@@ -41,28 +42,26 @@ export class EndpointFactsCache {
     return entry.facts;
   }
 
-  /** Forgets everything. */
-  clear(): void {
-    this.#epoch += 1;
-    this.#entries.clear();
-    this.#reads.clear();
+  #forget(endpointId: string): void {
+    this.#entries.delete(endpointId);
+    this.#reads.delete(endpointId);
   }
 
-  #read(endpointId: string): Promise<EndpointFacts> {
-    const running = this.#reads.get(endpointId);
-    if (running) return running;
-    const read = this.#fetch(endpointId, this.#epoch).finally(() => {
-      if (this.#reads.get(endpointId) === read) this.#reads.delete(endpointId);
-    });
-    this.#reads.set(endpointId, read);
-    return read;
-  }
-
-  async #fetch(endpointId: string, epoch: number): Promise<EndpointFacts> {
-    const facts = await readEndpointFacts(this.#database.sql, endpointId);
-    if (epoch === this.#epoch) this.#entries.delete(endpointId);
+  async #read(endpointId: string): Promise<EndpointFacts> {
+    let read = this.#reads.get(endpointId);
+    if (!read) this.#reads.set(endpointId, read = this.#fetch(endpointId));
+    const facts = await read;
     if (!facts) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
-    if (epoch === this.#epoch) this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
     return facts;
+  }
+
+  #fetch(endpointId: string): Promise<EndpointFacts | undefined> {
+    const isCurrent = (): boolean => this.#reads.get(endpointId) === read;
+    const read = readEndpointFacts(this.#database.sql, endpointId).then((facts) => {
+      if (isCurrent() && facts) this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
+      if (isCurrent() && !facts) this.#entries.delete(endpointId);
+      return facts;
+    }).finally(() => { if (isCurrent()) this.#reads.delete(endpointId); });
+    return read;
   }
 }

@@ -1,13 +1,12 @@
 /** The job engine as the rest of core sees it: what dispatch calls, what the rpc handlers call, and the services to start. */
-import type { Job } from '../domain/job.ts';
+import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/job.ts';
 import type { OutcomeKind } from '../domain/attempt-outcome.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { PolicyWish } from '../domain/job-policy.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
-import type { JobKey } from './job-events.ts';
-import type { AttemptKey, ClaimedJob, MachineAttempt, Slot } from './slots.ts';
+import type { ClaimedJob, Slot } from './slots.ts';
 
 /** A job to accept. */
 export interface Submission {

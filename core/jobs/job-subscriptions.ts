@@ -1,7 +1,7 @@
 /** Lets readers wait until something happens to their job. A notification is a hint: whoever waits also looks again after a while. */
 import { OverloadError } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { JobKey } from './job-events.ts';
+import type { JobKey } from '../domain/job.ts';
 
 /** One reader's interest in a job. Made before the reader looks, so that nothing that happens after the look is missed. */
 export class JobSubscription {

@@ -2,7 +2,7 @@
 import { attemptsOf } from '../store/attempt-store.ts';
 import type { Database } from '../store/database.ts';
 import type { AttemptCalls } from './job-engine.ts';
-import type { AttemptKey } from './slots.ts';
+import type { AttemptKey } from '../domain/job.ts';
 
 /** See the file's first line. */
 export class LoseAttempts {

@@ -5,7 +5,8 @@ import { isFinal } from '../domain/job-state.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { moveSharedPlace, readChunks } from '../store/chunk-store.ts';
 import type { Database } from '../store/database.ts';
-import type { JobEvents, JobKey } from './job-events.ts';
+import type { JobKey } from '../domain/job.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { ChunkCursor, ChunkPage } from './job-engine.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
 import { jobNotFound } from './read-job.ts';
@@ -31,7 +32,7 @@ export class ReadChunks {
   readonly #clock: Clock;
   readonly #subscriptions: JobSubscriptions;
 
-  constructor(options: { database: Database; events: JobEvents; clock: Clock }) {
+  constructor(options: { database: Database; events: CoreEvents; clock: Clock }) {
     this.#database = options.database;
     this.#clock = options.clock;
     this.#subscriptions = new JobSubscriptions(options.clock, READERS_MAX);

@@ -2,12 +2,11 @@
 import { DomainError } from '../domain/errors.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { checkRemainingLife } from '../domain/job-policy.ts';
-import type { Job } from '../domain/job.ts';
+import type { Job, JobKey } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Database } from '../store/database.ts';
 import { readJobs, readWholeJob, setRemainingLife } from '../store/job-store.ts';
 import type { Room } from './job-engine.ts';
-import type { JobKey } from './job-events.ts';
 
 interface Wish {
   key: JobKey;

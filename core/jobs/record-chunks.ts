@@ -8,14 +8,14 @@ import { appendChunks } from '../store/chunk-store.ts';
 import type { Database } from '../store/database.ts';
 import { persist } from '../store/transient.ts';
 import { faultOfChunk } from './check-json.ts';
-import type { JobEvents, JobKey } from './job-events.ts';
+import type { JobKey, MachineAttempt } from '../domain/job.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { AttemptChunk } from './job-engine.ts';
-import type { MachineAttempt } from './slots.ts';
 
 /** What recording chunks needs. */
 export interface RecordChunksOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   /** Checks of what users send, by account. */
   checks: SlicedWork;
   /** A chunk cannot be shown, and its job must not go on without it. Resolves after the commit. */

@@ -16,7 +16,7 @@ import type { OutcomeEntry, Settled } from '../store/outcome-store.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import { soundOutcome } from './check-json.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
-import type { JobEvents } from './job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { AttemptOutcome } from './job-engine.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
@@ -27,7 +27,7 @@ export interface RecordOutcomesOptions {
   facts: EndpointFactsCache;
   cursors: QueueCursors;
   gate: QueueGate;
-  events: JobEvents;
+  events: CoreEvents;
   /** Checks of what users send, by account. */
   checks: SlicedWork;
   tasks: TaskGroup;

@@ -8,7 +8,7 @@ import { showProgress } from '../store/chunk-store.ts';
 import type { ProgressEntry } from '../store/chunk-store.ts';
 import type { Database } from '../store/database.ts';
 import { isShowable } from './check-json.ts';
-import type { MachineAttempt } from './slots.ts';
+import type { MachineAttempt } from '../domain/job.ts';
 
 /** What showing progress needs. */
 export interface RecordProgressOptions {

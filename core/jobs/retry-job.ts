@@ -2,10 +2,10 @@
 import { DomainError } from '../domain/errors.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { statesBefore } from '../domain/job-state.ts';
-import type { Job } from '../domain/job.ts';
+import type { Job, JobKey } from '../domain/job.ts';
 import type { Database } from '../store/database.ts';
 import { retryJob } from '../store/job-store.ts';
-import type { JobEvents, JobKey } from './job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 import { jobNotFound } from './read-job.ts';
@@ -14,7 +14,7 @@ import type { ReadJob } from './read-job.ts';
 /** What retrying needs. */
 export interface RetryJobOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   reads: ReadJob;
   cursors: QueueCursors;
   gate: QueueGate;

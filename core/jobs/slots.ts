@@ -1,21 +1,10 @@
 /** What the job use cases need of dispatch: room on workers whose sessions this replica holds. Implemented by core/dispatch. */
+import type { MachineAttempt } from '../domain/job.ts';
 
 /** Room for one attempt on one worker. */
 export interface Slot {
   endpointId: string;
   workerId: string;
-  machineId: string;
-}
-
-/** Names an attempt; the number is the fencing token. */
-export interface AttemptKey {
-  endpointId: string;
-  jobId: string;
-  attempt: number;
-}
-
-/** An attempt with the machine that it was given to. The word of any other machine about it counts for nothing. */
-export interface MachineAttempt extends AttemptKey {
   machineId: string;
 }
 

@@ -9,7 +9,7 @@ import type { Database } from '../store/database.ts';
 import { insertJobs, readStoredJobs } from '../store/insert-store.ts';
 import type { NewJob, StoredJob } from '../store/insert-store.ts';
 import { isTransient, persist } from '../store/transient.ts';
-import type { JobEvents } from './job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { ClaimedJob, Slot, SlotSource } from './slots.ts';
@@ -17,7 +17,7 @@ import type { ClaimedJob, Slot, SlotSource } from './slots.ts';
 /** What storing needs. */
 export interface SubmitBatchOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   slots: SlotSource;
   cursors: QueueCursors;
   gate: QueueGate;

@@ -5,7 +5,7 @@
 import { DomainError } from '../domain/errors.ts';
 import { WAIT_MS_MAX } from '../domain/job-limits.ts';
 import { isFinal } from '../domain/job-state.ts';
-import type { Job } from '../domain/job.ts';
+import type { Job, JobKey } from '../domain/job.ts';
 import { OverloadError } from '../runtime/batcher.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -14,14 +14,14 @@ import type { Service } from '../runtime/service.ts';
 import type { Database } from '../store/database.ts';
 import { readJobs } from '../store/job-store.ts';
 import type { Room } from './job-engine.ts';
-import type { JobEvents, JobKey } from './job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import { jobNotFound } from './read-job.ts';
 import type { ReadJob } from './read-job.ts';
 
 /** What waiting needs. */
 export interface WaitJobOptions {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   reads: ReadJob;
   clock: Clock;
   random: Random;

@@ -5,7 +5,7 @@
  */
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
 import type { Scaler } from '../domain/scaler.ts';
-import type { JobEvents } from '../jobs/job-events.ts';
+import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
@@ -29,7 +29,7 @@ const LOST_AFTER_HEALTHY_MS = 3 * HEARTBEAT_PERIOD_MS;
 export interface ScaleLoopOptions {
   store: ScaleStore;
   scaler: Scaler;
-  events: JobEvents;
+  events: CoreEvents;
   /** Whether this replica holds sessions of workers of this endpoint: then queued jobs are no news. */
   hasWorker(endpointId: string): boolean;
   /** The desired workers of machines changed; other replicas are told too. */

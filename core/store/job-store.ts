@@ -1,17 +1,11 @@
 /** Reads jobs, and moves them on behalf of their owners: cancel, retry, remaining life. */
 import { statesBefore } from '../domain/job-state.ts';
-import type { Job } from '../domain/job.ts';
+import type { Job, JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
-
-/** Names a job. */
-export interface JobName {
-  endpointId: string;
-  jobId: string;
-}
 
 /** A job that was read in a batch. */
 export interface ReadJob {
@@ -23,7 +17,7 @@ export interface ReadJob {
 }
 
 /** Reads many jobs; those that are not there or have expired are missing in the answer. Outputs up to `outputBytesMax[i]` bytes come with them. */
-export async function readJobs(sql: Sql, keys: readonly JobName[], outputBytesMax: readonly number[]): Promise<ReadJob[]> {
+export async function readJobs(sql: Sql, keys: readonly JobKey[], outputBytesMax: readonly number[]): Promise<ReadJob[]> {
   const rows = await sql<(JobRow & { place: number; left_out: boolean })[]>`
     SELECT ${jobColumns(sql)}, g.place, o.error, CASE WHEN octet_length(o.output) <= g.bytes_max THEN o.output END AS output,
       coalesce(octet_length(o.output) > g.bytes_max, false) AS left_out
@@ -36,7 +30,7 @@ export async function readJobs(sql: Sql, keys: readonly JobName[], outputBytesMa
 }
 
 /** Reads a job with its output, whatever its size. */
-export async function readWholeJob(sql: Sql, key: JobName): Promise<Job | undefined> {
+export async function readWholeJob(sql: Sql, key: JobKey): Promise<Job | undefined> {
   const [row] = await sql<JobRow[]>`
     SELECT ${jobColumns(sql)}, o.error, o.output FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
     WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(sql)}`;
@@ -44,7 +38,7 @@ export async function readWholeJob(sql: Sql, key: JobName): Promise<Job | undefi
 }
 
 /** Sets the remaining life of a job; of a finished one also the end of its result, which it cannot put off. False: no such job. */
-export async function setRemainingLife(sql: Sql, key: JobName, ttlMs: number): Promise<boolean> {
+export async function setRemainingLife(sql: Sql, key: JobKey, ttlMs: number): Promise<boolean> {
   const result = await sql`
     UPDATE job j SET ttl_deadline_at = now() + ${ttlMs}::bigint * interval '1 ms',
       expires_at = least(now() + ${ttlMs}::bigint * interval '1 ms', finished_at + retention_ms * interval '1 ms')
@@ -59,7 +53,7 @@ export interface Cancelled {
 }
 
 /** Cancels a job that is queued or running. Undefined: it is neither. Earlier progress is removed as consequences.ts says. */
-export async function cancelJob(sql: Sql, key: JobName): Promise<Cancelled | undefined> {
+export async function cancelJob(sql: Sql, key: JobKey): Promise<Cancelled | undefined> {
   const [row] = await sql<(JobRow & { machine_id: string | null })[]>`
     WITH moved AS (
       UPDATE job j SET state = 'CANCELLED', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
@@ -75,7 +69,7 @@ export async function cancelJob(sql: Sql, key: JobName): Promise<Cancelled | und
 }
 
 /** Queues a failed or timed-out job again, at the end. Its output, chunks and stream place are removed. Undefined: it is in no such state. */
-export async function retryJob(sql: Sql, key: JobName): Promise<{ job: Job; position: number } | undefined> {
+export async function retryJob(sql: Sql, key: JobKey): Promise<{ job: Job; position: number } | undefined> {
   const [row] = await sql<(JobRow & { position: number })[]>`
     WITH moved AS (
       UPDATE job j SET state = 'IN_QUEUE', position = nextval('job_position_seq'), retries = 0, started_at = NULL, finished_at = NULL,

@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
 import { buildJobEngine } from '../../core/build-job-engine.ts';
-import { JobEvents } from '../../core/jobs/job-events.ts';
+import { CoreEvents } from '../../core/events/core-events.ts';
 import type { AttemptOutcome, JobEngine, Submission } from '../../core/jobs/job-engine.ts';
-import type { ClaimedJob, MachineAttempt, Slot, SlotSource } from '../../core/jobs/slots.ts';
+import type { MachineAttempt } from '../../core/domain/job.ts';
+import type { ClaimedJob, Slot, SlotSource } from '../../core/jobs/slots.ts';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import { Sealer } from '../../core/runtime/seal.ts';
@@ -52,7 +53,7 @@ export class TestSlots implements SlotSource {
 /** One replica. */
 export interface Replica {
   database: Database;
-  events: JobEvents;
+  events: CoreEvents;
   slots: TestSlots;
   engine: JobEngine;
   stop(): Promise<void>;
@@ -100,7 +101,7 @@ export async function startEngines(t: Test, options: EngineOptions = {}) {
 
 async function startReplica(t: Test, url: string, sealer: Sealer, options: EngineOptions): Promise<Replica> {
   const database = openDatabase(url, { logger, connectionsMax: 4, hotConnectionsMax: 4 });
-  const events = new JobEvents();
+  const events = new CoreEvents();
   const slots = new TestSlots();
   const engine = buildJobEngine({
     database, events, slots, sealer, clock: systemClock, random: systemRandom, logger, config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },

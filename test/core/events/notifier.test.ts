@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import t from 'tap';
-import type { JobEventMap } from '../../../core/jobs/job-events.ts';
+import type { CoreEventMap } from '../../../core/events/core-events.ts';
 import { startEngines, submission } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -10,22 +10,23 @@ const engines = await startEngines(t, { replicas: 2 });
 const [here, there] = engines.replicas;
 
 /** Collects what a replica hears of one event. */
-function heard<Name extends keyof JobEventMap>(replica: NonNullable<typeof here>, name: Name): JobEventMap[Name][number][] {
-  const items: JobEventMap[Name][number][] = [];
-  replica.events.on(name, (event) => { items.push(...event as JobEventMap[Name][number][]); });
+function heard<Name extends keyof CoreEventMap>(replica: NonNullable<typeof here>, name: Name): CoreEventMap[Name][number][] {
+  const items: CoreEventMap[Name][number][] = [];
+  replica.events.on(name, (event) => { items.push(...event as CoreEventMap[Name][number][]); });
   return items;
 }
 
 await t.test('every kind of event reaches the other replica', async (t) => {
-  const sent: JobEventMap = {
+  const sent: CoreEventMap = {
     settled: [{ endpointId: 'e', jobId: 'j' }],
     chunks: [{ endpointId: 'e', jobId: 'k' }],
     queued: ['e', 'f'],
     stop: [{ endpointId: 'e', jobId: 'j', attempt: 2, machineId: 'm', reason: 'a "quoted" reason' }],
     desired: ['m1', 'm2'],
-    access: ['key'],
+    keys: ['key'],
+    endpoints: ['e'],
   };
-  for (const name of Object.keys(sent) as (keyof JobEventMap)[]) {
+  for (const name of Object.keys(sent) as (keyof CoreEventMap)[]) {
     const received = heard(there!, name);
     const echoed = heard(here!, name);
     here!.events.emit(name, sent[name] as never);
@@ -58,9 +59,9 @@ await t.test('the channel listens again after its connection broke, and survives
   t.teardown(() => sql.end());
   await sql`SELECT pg_notify('slipway', 'not json')`;
   await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'slipway-core-notices' AND datname = current_database()`;
-  const received = heard(there!, 'access');
+  const received = heard(there!, 'keys');
   await waitFor('a notice after the break', () => {
-    here!.events.emit('access', [randomUUID()]);
+    here!.events.emit('keys', [randomUUID()]);
     return received.length > 0;
   });
 });

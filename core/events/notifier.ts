@@ -7,25 +7,32 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import { NOTICE_BYTES_MAX, NoticeChannel } from '../store/notice-channel.ts';
-import type { JobEventMap, JobEvents } from './job-events.ts';
-import type { QueueCursors } from './queue-cursors.ts';
+import type { CoreEventMap, CoreEvents } from './core-events.ts';
+
+/** Positions of queued jobs, which travel beside their event so that the others look at no more of a queue than they must. */
+export interface QueuedPositions {
+  /** The lowest position queued here that the others have not been told of; 0 = look from the start. */
+  takeUntold(endpointId: string): number;
+  /** Another replica queued jobs, the first of them at `position`. */
+  heard(endpointId: string, position: number): void;
+}
 
 /** What a notifier needs. */
 export interface NotifierOptions {
   url: string;
-  events: JobEvents;
-  cursors: QueueCursors;
+  events: CoreEvents;
+  cursors: QueuedPositions;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
-type EventName = keyof JobEventMap;
+type EventName = keyof CoreEventMap;
 
 /** What travels: who says it, and lists of items by event. */
 interface Notice {
   from: string;
-  events: { [Name in EventName]?: JobEventMap[Name][number][] };
+  events: { [Name in EventName]?: CoreEventMap[Name][number][] };
   /** Lowest new position of each endpoint in events.queued. */
   positions?: number[];
 }
@@ -36,7 +43,7 @@ interface Item {
   json: string;
 }
 
-const EVENT_NAMES: readonly EventName[] = ['settled', 'chunks', 'queued', 'stop', 'desired', 'access'];
+const EVENT_NAMES: readonly EventName[] = ['settled', 'chunks', 'queued', 'stop', 'desired', 'keys', 'endpoints'];
 /** Things that may wait to be told; further ones are dropped, as hints may be. */
 const WAITING_MAX = 20_000;
 /** Notices of one statement. */
@@ -77,7 +84,7 @@ export class Notifier implements Service {
     await this.#channel.stop();
   }
 
-  #tell(name: EventName, items: JobEventMap[EventName]): void {
+  #tell(name: EventName, items: CoreEventMap[EventName]): void {
     if (this.#relaying || !this.#channel.peers || this.#tasks.signal.aborted) return;
     for (const item of items) {
       if (this.#waiting.size >= WAITING_MAX) break;

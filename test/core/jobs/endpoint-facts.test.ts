@@ -1,0 +1,36 @@
+/** What is remembered of endpoints is forgotten for those that changed, and for no other reason. */
+import t from 'tap';
+import { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';
+import { refused, startEngines } from '../../helpers/job-engine.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+
+const { database, events, sql, endpoint } = await startEngines(t, { idle: true });
+
+await t.test('a change of a key forgets no endpoint, a change of an endpoint forgets that one', async (t) => {
+  const facts = new EndpointFactsCache({ database, events, clock: new ManualClock() });
+  const [changed, other] = [await endpoint({ workers_max: 1 }), await endpoint({ workers_max: 1 })];
+  await Promise.all([facts.get(changed), facts.get(other)]);
+  await sql`UPDATE endpoint SET workers_max = 2`;
+
+  events.emit('keys', ['a-revoked-key']);
+  t.match(facts.get(changed), { workersMax: 1 }, 'at hand after a key was revoked');
+  t.match(facts.get(other), { workersMax: 1 });
+
+  events.emit('endpoints', [changed]);
+  t.match(facts.get(other), { workersMax: 1 }, 'at hand after another endpoint changed');
+  t.match(await facts.get(changed), { workersMax: 2 });
+});
+
+await t.test('what was asked for before a change is not remembered after it', async (t) => {
+  const facts = new EndpointFactsCache({ database, events, clock: new ManualClock() });
+  const id = await endpoint({ workers_max: 1 });
+  const early = facts.get(id);
+  events.emit('endpoints', [id]);
+  t.match(await early, { workersMax: 1 });
+  await sql`UPDATE endpoint SET workers_max = 2`;
+  t.match(await facts.get(id), { workersMax: 2 });
+  await sql`DELETE FROM endpoint WHERE id = ${id}`;
+  t.match(facts.get(id), { workersMax: 2 }, 'at hand until somebody says so');
+  events.emit('endpoints', [id]);
+  await refused(t, Promise.resolve(facts.get(id)), 'ENDPOINT_NOT_FOUND');
+});
