@@ -1,8 +1,9 @@
 /** Logs of workers and pods: from the replica that holds the machine's session, which may be another one. */
-import { Metadata, credentials } from '@grpc/grpc-js';
+import type { Metadata } from '@grpc/grpc-js';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
-import { CHANNEL_OPTIONS, WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import type { LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
 import { invalid } from '../domain/fields.ts';
@@ -45,12 +46,10 @@ export async function readLog(
 }
 
 function forward(address: string, { kind, id, tailBytes }: LogWish, apiKey: string, clock: Clock): Promise<{ log: Buffer }> {
-  const metadata = new Metadata();
-  metadata.set('authorization', `Bearer ${apiKey}`);
+  const metadata = callMetadata(apiKey);
   metadata.set(FORWARDED_KEY, '1');
   const options = { deadline: clock.nowMs() + FORWARD_MS_MAX };
-  const Client = kind === 'pod' ? PodServiceClient : MachineServiceClient;
-  const client = new Client(address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const client = openClient<PodServiceClient | MachineServiceClient>(kind === 'pod' ? PodServiceClient : MachineServiceClient, address);
   return new Promise<{ log: Buffer }>((resolve, reject) => {
     const done = (error: unknown, response: { log: Buffer }): void => {
       if (!error) return resolve(response);

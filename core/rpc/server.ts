@@ -1,7 +1,7 @@
 /** The gRPC server of core: limits, services, start and graceful stop. */
-import { Server, ServerCredentials } from '@grpc/grpc-js';
-import type { ServerInterceptor, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import type { Server, ServerInterceptor } from '@grpc/grpc-js';
+import { listen, openServer } from '../../proto/wire/channel.ts';
+import type { ServedService } from '../../proto/wire/channel.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Service } from '../runtime/service.ts';
 
@@ -12,7 +12,7 @@ const DRAIN_MS_MAX = 3_000;
 export interface RpcServerOptions {
   /** host:port; port 0 = any free one. */
   listen: string;
-  services: readonly (readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation])[];
+  services: readonly ServedService[];
   /** Adds services that bring their own way, such as health and reflection. */
   extend: readonly ((server: Server) => void)[];
   interceptors: ServerInterceptor[];
@@ -29,8 +29,7 @@ export class RpcServer implements Service {
 
   constructor(options: RpcServerOptions) {
     this.#options = options;
-    this.#server = new Server({ ...CHANNEL_OPTIONS, interceptors: options.interceptors });
-    for (const [definition, handlers] of options.services) this.#server.addService(definition, handlers);
+    this.#server = openServer(options.services, options.interceptors);
     for (const extend of options.extend) extend(this.#server);
   }
 
@@ -40,11 +39,9 @@ export class RpcServer implements Service {
   }
 
   async start(): Promise<void> {
-    const { listen } = this.#options;
-    const port = await new Promise<number>((resolve, reject) => {
-      this.#server.bindAsync(listen, ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
-    });
-    this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
+    const { listen: address } = this.#options;
+    const port = await listen(this.#server, address);
+    this.#address = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
   }
 
   /** No new calls; those that run may finish for a while, then they are cut. */

@@ -1,13 +1,12 @@
 /** Calls of core that the launcher makes to set things up. */
-import { credentials, Metadata } from '@grpc/grpc-js';
-import type { CallOptions, ServiceError } from '@grpc/grpc-js';
+import type { CallOptions, Metadata, ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
 import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 
 /** A call waits this long for core, also while core is being started again. */
@@ -25,16 +24,14 @@ export type CoreClient = ReturnType<typeof connectCore>;
 
 /** Connects to one core. */
 export function connectCore(address: string, clock: Clock) {
-  const plain = credentials.createInsecure();
-  const access = new AccessServiceClient(address, plain, CHANNEL_OPTIONS);
-  const keys = new KeyServiceClient(address, plain, CHANNEL_OPTIONS);
-  const templates = new TemplateServiceClient(address, plain, CHANNEL_OPTIONS);
-  const endpoints = new EndpointServiceClient(address, plain, CHANNEL_OPTIONS);
-  const machines = new MachineServiceClient(address, plain, CHANNEL_OPTIONS);
-  const jobs = new JobServiceClient(address, plain, CHANNEL_OPTIONS);
+  const access = openClient(AccessServiceClient, address);
+  const keys = openClient(KeyServiceClient, address);
+  const templates = openClient(TemplateServiceClient, address);
+  const endpoints = openClient(EndpointServiceClient, address);
+  const machines = openClient(MachineServiceClient, address);
+  const jobs = openClient(JobServiceClient, address);
   const unary = <Request, Response>(method: Method<Request, Response>): Call<Request, Response> => (request, key) => {
-    const metadata = new Metadata({ waitForReady: true });
-    metadata.set('authorization', `Bearer ${key}`);
+    const metadata = callMetadata(key, { waitForReady: true });
     return new Promise((resolve, reject) => {
       method(request, metadata, { deadline: clock.nowMs() + CALL_MS_MAX }, (error, response) => {
         if (error) reject(fromGrpcError(error));

@@ -1,6 +1,6 @@
 /** The command line's calls of core: one channel for each service, opened at its first call. */
-import { credentials, Metadata, status as Code } from '@grpc/grpc-js';
-import type { CallOptions, Client, ClientOptions, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
+import { status as Code } from '@grpc/grpc-js';
+import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
 import { AuditServiceClient } from '../../proto/gen/slipway/v1/audit_service.ts';
@@ -12,7 +12,8 @@ import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_a
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
 import { interruptionOf, RefusedError, UnreachableError } from './failures.ts';
 
@@ -44,10 +45,6 @@ export interface CoreCallsOptions {
   stopping: AbortSignal;
 }
 
-type ClientConstructor<Kind extends Client> = new (
-  address: string, channelCredentials: ReturnType<typeof credentials.createInsecure>, options?: Partial<ClientOptions>,
-) => Kind;
-
 /** See the file's first line. */
 export class CoreCalls {
   readonly #options: CoreCallsOptions;
@@ -76,7 +73,7 @@ export class CoreCalls {
   #service<Kind extends Client>(Constructor: ClientConstructor<Kind>): ServiceCalls<Kind> {
     let client: Kind | undefined;
     const open = (): Kind => {
-      const opened = new Constructor(this.#options.address, credentials.createInsecure(), CHANNEL_OPTIONS);
+      const opened = openClient(Constructor, this.#options.address);
       this.#open.push(opened);
       return opened;
     };
@@ -94,8 +91,7 @@ export class CoreCalls {
     const { apiKey, clock, stopping } = this.#options;
     const signal = given ? AbortSignal.any([given, stopping]) : stopping;
     if (signal.aborted) return Promise.reject(interruptionOf(signal));
-    const metadata = new Metadata();
-    metadata.set('authorization', `Bearer ${apiKey}`);
+    const metadata = callMetadata(apiKey);
     return new Promise((resolve, reject) => {
       const call = method.call(client, request, metadata, { deadline: clock.nowMs() + msMax }, (error, response) => {
         signal.removeEventListener('abort', giveUp);

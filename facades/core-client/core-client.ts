@@ -1,6 +1,5 @@
 /** The facade's way to core: channels to every replica, the pipelines, and one object per service. */
-import { credentials } from '@grpc/grpc-js';
-import type { Client, ClientOptions } from '@grpc/grpc-js';
+import type { Client } from '@grpc/grpc-js';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
@@ -13,7 +12,8 @@ import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_a
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { openClient } from '../../proto/wire/channel.ts';
+import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { JobCalls } from './job-calls.ts';
 import { PipelineClient } from './pipeline-client.ts';
 import { UnaryCalls } from './unary-calls.ts';
@@ -44,11 +44,10 @@ export class CoreClient implements Service {
 
   constructor(options: CoreClientOptions) {
     const { addresses, clock, random, logger } = options;
-    const jobClient = (address: string): JobServiceClient => new JobServiceClient(address, credentials.createInsecure(), CHANNEL_OPTIONS);
-    const targets = addresses.map((address) => ({ address, client: jobClient(address) }));
+    const targets = addresses.map((address) => ({ address, client: openClient(JobServiceClient, address) }));
     this.#pipeline = new PipelineClient({ targets, clock, random, logger });
     const unary = <Kind extends Client>(Constructor: ClientConstructor<Kind>): UnaryCalls<Kind> => {
-      const clients = addresses.map((address) => new Constructor(address, credentials.createInsecure(), CHANNEL_OPTIONS));
+      const clients = addresses.map((address) => openClient(Constructor, address));
       const calls = new UnaryCalls(clients, clock, random);
       this.#closers.push(() => calls.close());
       return calls;
@@ -79,7 +78,3 @@ export class CoreClient implements Service {
     this.#pipeline.abandonAll();
   }
 }
-
-type ClientConstructor<Kind extends Client> = new (
-  address: string, channelCredentials: ReturnType<typeof credentials.createInsecure>, options?: Partial<ClientOptions>,
-) => Kind;

@@ -1,7 +1,7 @@
 /** Whether any replica of core serves, as each says by grpc.health.v1: it answers and so does its database. Asked at most once a second. */
-import { Client, credentials } from '@grpc/grpc-js';
+import { Client } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { openClient } from '../../proto/wire/channel.ts';
 
 const METHOD = '/grpc.health.v1.Health/Check';
 /** A HealthCheckResponse with status SERVING: field 1, value 1. */
@@ -18,7 +18,7 @@ export class Readiness {
   #latest: Promise<boolean> | undefined;
 
   constructor(addresses: readonly string[], clock: Clock) {
-    this.#clients = addresses.map((address) => new Client(address, credentials.createInsecure(), CHANNEL_OPTIONS));
+    this.#clients = addresses.map((address) => openClient(Client, address));
     this.#clock = clock;
   }
 

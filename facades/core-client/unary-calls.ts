@@ -2,11 +2,11 @@
  * Single calls to core, for everything that is rare or large. Safe ones are tried again, on another replica where there is one, until
  * the retry budget is spent; the others wait for a connection but are sent only once.
  */
-import { Metadata } from '@grpc/grpc-js';
-import type { CallOptions, Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
+import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
+import { callMetadata } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 import type { CoreError } from '../../proto/wire/reason.ts';
 import { RETRY_BUDGET_MS } from './pipeline-client.ts';
@@ -68,8 +68,7 @@ export class UnaryCalls<Service extends Client> {
   ): Promise<Response> {
     this.#turn = (this.#turn + 1) % this.#clients.length;
     const client = this.#clients[this.#turn]!;
-    const metadata = new Metadata({ waitForReady: !options.repeatable });
-    if (options.apiKey !== '') metadata.set('authorization', `Bearer ${options.apiKey}`);
+    const metadata = callMetadata(options.apiKey, { waitForReady: !options.repeatable });
     const deadline = this.#clock.nowMs() + (options.tryMs ?? TRY_MS);
     return new Promise((resolve, reject) => {
       method(client).call(client, request, metadata, { deadline }, (error, response) => {

@@ -1,26 +1,24 @@
 /** The gRPC connections of one session: one for the session itself, one for large payloads, so that these never hold a heartbeat up. */
-import { Metadata, credentials } from '@grpc/grpc-js';
-import type { ClientDuplexStream } from '@grpc/grpc-js';
+import type { ClientDuplexStream, Metadata } from '@grpc/grpc-js';
 import { AgentServiceClient } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { SessionRequest, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 
 // A call that was sent twice would be a second session.
-const OPTIONS = { ...CHANNEL_OPTIONS, 'grpc.enable_retries': 0 };
-/** The default window of 64 KiB would make a large input wait for a round trip per piece. */
-const SIDE_OPTIONS = { ...OPTIONS, 'grpc-node.flow_control_window': 4 * 1024 * 1024 };
+const MAIN = { retries: false };
+const SIDE = { retries: false, windowBytes: 4 * 1024 * 1024 };
 
 /** See the file's first line. */
 export class CoreLink {
   readonly address: string;
-  readonly #metadata = new Metadata();
+  readonly #metadata: Metadata;
   readonly #main: AgentServiceClient;
   #side: AgentServiceClient | undefined;
 
   constructor(address: string, key: string) {
     this.address = address;
-    this.#metadata.set('authorization', `Bearer ${key}`);
-    this.#main = new AgentServiceClient(address, credentials.createInsecure(), OPTIONS);
+    this.#metadata = callMetadata(key);
+    this.#main = openClient(AgentServiceClient, address, MAIN);
   }
 
   /** Opens the session's stream. */
@@ -30,7 +28,7 @@ export class CoreLink {
 
   /** The client and metadata for large payloads. Connects when first used. */
   side(): { client: AgentServiceClient; metadata: Metadata } {
-    this.#side ??= new AgentServiceClient(this.address, credentials.createInsecure(), SIDE_OPTIONS);
+    this.#side ??= openClient(AgentServiceClient, this.address, SIDE);
     return { client: this.#side, metadata: this.#metadata };
   }
 

@@ -1,5 +1,4 @@
 /** Sizes that both ends of a wire must agree on. Each carries its unit; relations between them are checked when the file loads. */
-import type { ChannelOptions } from '@grpc/grpc-js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -32,20 +31,6 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 export const WAIT_MS_MIN = 1_000;
 export const WAIT_MS_MAX = 300_000;
 export const WAIT_MS_DEFAULT = 90_000;
-
-/** Options of every channel and server: large messages, and pings that notice a dead peer within 30 s. */
-export const CHANNEL_OPTIONS: ChannelOptions = {
-  'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
-  'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
-  'grpc.keepalive_time_ms': 20_000,
-  'grpc.keepalive_timeout_ms': 10_000,
-  'grpc.keepalive_permit_without_calls': 1,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1_000,
-  // A channel of its own for every owner: a burst of resets on one must not take the others' streams down with the connection.
-  'grpc.use_local_subchannel_pool': 1,
-};
 
 if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX) throw new Error('a payload does not fit into a message');
 if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');

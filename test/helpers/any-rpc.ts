@@ -1,9 +1,9 @@
 /** Every rpc of the contract by its name, and one way to call any of them, streams too: by what its first answer is. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
+import { Client, status } from '@grpc/grpc-js';
 import type { ClientReadableStream, MethodDefinition, ServiceDefinition, ServiceError } from '@grpc/grpc-js';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 
 type Method = MethodDefinition<object, object>;
@@ -24,13 +24,12 @@ export async function allRpcs(): Promise<Map<string, Method>> {
 
 /** Calls any rpc at one address. */
 export function anyRpc(address: string) {
-  const client = new Client(address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const client = openClient(Client, address);
   return {
     close: () => client.close(),
     /** The first answer, of a stream too; fields of the request that are not given are empty. Failures are CoreErrors. */
     call: (method: Method, request: object, key: string): Promise<object> => {
-      const metadata = new Metadata();
-      if (key !== '') metadata.set('authorization', `Bearer ${key}`);
+      const metadata = callMetadata(key);
       const message = { ...method.requestDeserialize(Buffer.alloc(0)), ...request };
       return new Promise<object>((resolve, reject) => {
         const done = (error: ServiceError | null, answer?: object): void => (error ? reject(fromGrpcError(error)) : resolve(answer!));

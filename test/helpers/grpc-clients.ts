@@ -1,6 +1,5 @@
 /** gRPC clients for tests, speaking for one key. */
-import { credentials, Metadata } from '@grpc/grpc-js';
-import type { CallOptions, Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
+import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
 import { AuditServiceClient } from '../../proto/gen/slipway/v1/audit_service.ts';
 import { CatalogServiceClient } from '../../proto/gen/slipway/v1/catalog_service.ts';
@@ -12,25 +11,24 @@ import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_a
 import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
 
 /** All clients of one core address. */
 export function grpcClients(address: string) {
-  const options: [string, ReturnType<typeof credentials.createInsecure>, typeof CHANNEL_OPTIONS] = [address, credentials.createInsecure(), CHANNEL_OPTIONS];
   const clients = {
-    access: new AccessServiceClient(...options),
-    keys: new KeyServiceClient(...options),
-    endpoints: new EndpointServiceClient(...options),
-    jobs: new JobServiceClient(...options),
-    machines: new MachineServiceClient(...options),
-    templates: new TemplateServiceClient(...options),
-    volumes: new VolumeServiceClient(...options),
-    registryAuths: new RegistryAuthServiceClient(...options),
-    pods: new PodServiceClient(...options),
-    usage: new UsageServiceClient(...options),
-    catalog: new CatalogServiceClient(...options),
-    audit: new AuditServiceClient(...options),
+    access: openClient(AccessServiceClient, address),
+    keys: openClient(KeyServiceClient, address),
+    endpoints: openClient(EndpointServiceClient, address),
+    jobs: openClient(JobServiceClient, address),
+    machines: openClient(MachineServiceClient, address),
+    templates: openClient(TemplateServiceClient, address),
+    volumes: openClient(VolumeServiceClient, address),
+    registryAuths: openClient(RegistryAuthServiceClient, address),
+    pods: openClient(PodServiceClient, address),
+    usage: openClient(UsageServiceClient, address),
+    catalog: openClient(CatalogServiceClient, address),
+    audit: openClient(AuditServiceClient, address),
   };
   return { ...clients, close: () => { for (const client of Object.values(clients)) (client as Client).close(); } };
 }
@@ -47,8 +45,7 @@ type ResponseOf<Method> = Method extends Unary<infer _, infer Response> ? Respon
 export function call<C extends Client, Name extends keyof C>(
   client: C, method: Name, request: RequestOf<C[Name]>, key: string,
 ): Promise<ResponseOf<C[Name]>> {
-  const metadata = new Metadata();
-  if (key !== '') metadata.set('authorization', `Bearer ${key}`);
+  const metadata = callMetadata(key);
   return new Promise((resolve, reject) => {
     (client[method] as Unary<unknown, ResponseOf<C[Name]>>).call(client, request, metadata, {}, (error, response) => {
       if (error) reject(fromGrpcError(error));

@@ -2,7 +2,6 @@
  * An agent of a few lines: it speaks the session protocol over a real socket and runs no processes. Tests script what it answers; the
  * benchmark uses it as a no-op worker, because it packs everything that one message asks for into one message.
  */
-import { credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
@@ -11,7 +10,7 @@ import type {
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
-import { CHANNEL_OPTIONS } from '../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 
 /** How the scripted agent behaves. */
 export interface ScriptedAgentOptions {
@@ -79,7 +78,7 @@ export class ScriptedAgent {
 
   constructor(options: ScriptedAgentOptions) {
     this.#options = options;
-    this.#client = new AgentServiceClient(options.address, credentials.createInsecure(), CHANNEL_OPTIONS);
+    this.#client = openClient(AgentServiceClient, options.address);
   }
 
   get machineId(): string {
@@ -87,9 +86,7 @@ export class ScriptedAgent {
   }
 
   connect(): Promise<Welcome> {
-    const metadata = new Metadata();
-    metadata.set('authorization', `Bearer ${this.#options.agentKey}`);
-    const stream = this.#client.session(metadata);
+    const stream = this.#client.session(callMetadata(this.#options.agentKey));
     this.#stream = stream;
     const { gpus = [], locations = [], cpuSlots = 16, cpuCount = 0, memoryMib = 0, cpuModel = '', held = [], workers = [] } = this.#options;
     const machine = {

@@ -6,8 +6,10 @@ import { PredefinedProxyOptions } from '@graphql-mesh/store';
 import type { MeshStore } from '@graphql-mesh/store';
 import { GrpcTransportHelper } from '@graphql-mesh/transport-grpc';
 import type { Logger, MeshPubSub, YamlConfig } from '@graphql-mesh/types';
+import type { Client, GrpcObject, ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadGrpcSubgraph } from '@omnigraph/grpc';
 import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
+import { openClient } from '../../../proto/wire/channel.ts';
 
 /** What Mesh hands to a source handler. */
 interface HandlerOptions {
@@ -40,12 +42,34 @@ export default class CoreGrpcHandler {
   /** The schema with resolvers that call core. */
   async getMeshSource(): Promise<{ schema: GraphQLSchema }> {
     const { name, config, baseDir, store, logger, pubsub } = this.#options;
-    const transport = new GrpcTransportHelper(name, baseDir, logger, this.#address, config as never);
+    const transport = new CoreTransport(this.#address, name, baseDir, logger, config);
     const stored = store.proxy('schemaWithAnnotations', PredefinedProxyOptions.GraphQLSchemaWithDiffing);
     const schema = await stored.getWithSet(() => loadGrpcSubgraph(name, config)({ cwd: baseDir, logger }).schema$) as GraphQLSchema;
     transport.processDirectives({ schema, creds: await transport.getCredentials() });
     pubsub.subscribe('destroy', () => transport.dispose());
     return { schema: answersWhole(schema) };
+  }
+}
+
+/** Mesh's transport on channels like everybody else's here. */
+class CoreTransport extends GrpcTransportHelper {
+  readonly #address: string;
+  readonly #clients = new Map<string, Client>();
+
+  constructor(address: string, name: string, baseDir: string, logger: Logger, config: YamlConfig.GrpcHandler) {
+    super(name, baseDir, logger, address, config as never);
+    this.#address = address;
+    this.defer(() => { for (const client of this.#clients.values()) client.close(); });
+  }
+
+  /** `objPath`: full name of a service, for instance slipway.v1.PodService. */
+  override getServiceClient({ grpcObject, objPath }: { grpcObject: GrpcObject; objPath: string }): ReturnType<GrpcTransportHelper['getServiceClient']> {
+    const known = this.#clients.get(objPath);
+    if (known) return known as ReturnType<GrpcTransportHelper['getServiceClient']>;
+    const constructor = objPath.split('.').reduce<unknown>((found, name) => (found as GrpcObject)[name], grpcObject);
+    const client = openClient(constructor as ServiceClientConstructor, this.#address);
+    this.#clients.set(objPath, client);
+    return client;
   }
 }
 

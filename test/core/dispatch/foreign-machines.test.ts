@@ -1,5 +1,4 @@
 /** What the agent of one machine can do to another machine: nothing. An attacker holds a real key of a machine and speaks raw gRPC. */
-import { credentials, Metadata } from '@grpc/grpc-js';
 import t from 'tap';
 import type { Test } from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
@@ -7,7 +6,7 @@ import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/a
 import type { AttemptRef, FetchInputResponse } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { CHANNEL_OPTIONS } from '../../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
@@ -20,10 +19,9 @@ const forged = Buffer.from('"forged"');
 
 /** The calls beside the session, with any key. Refusals answer their text. */
 function sideCalls(t: Test, core: CoreReplicas, key: string) {
-  const client = new AgentServiceClient(core.replicas[0]!.address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const client = openClient(AgentServiceClient, core.replicas[0]!.address);
   t.teardown(() => client.close());
-  const metadata = new Metadata();
-  metadata.set('authorization', `Bearer ${key}`);
+  const metadata = callMetadata(key);
   return {
     fetchInput: (ref: AttemptRef): Promise<string> => new Promise((resolve) => {
       let input = '';

@@ -1,5 +1,4 @@
 /** What travels beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
-import { credentials, Metadata } from '@grpc/grpc-js';
 import t from 'tap';
 import type { Test } from 'tap';
 import { AgentServiceClient, OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -11,7 +10,8 @@ import { call, grpcClients } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
-import { CHANNEL_OPTIONS, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
+import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
 
 t.setTimeout(60_000);
 
@@ -19,10 +19,9 @@ const silent = { onAssignment: () => undefined };
 
 async function sideClient(t: Test, core: CoreReplicas, { machineId }: ScriptedAgent) {
   const agentKey = await core.keyOf(machineId);
-  const client = new AgentServiceClient(core.replicas[0]!.address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const client = openClient(AgentServiceClient, core.replicas[0]!.address);
   t.teardown(() => client.close());
-  const metadata = new Metadata();
-  metadata.set('authorization', `Bearer ${agentKey}`);
+  const metadata = callMetadata(agentKey);
   const fetchInput = (ref: AttemptRef): Promise<{ pieces: number[]; input: Buffer }> => new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     client.fetchInput({ ref }, metadata)

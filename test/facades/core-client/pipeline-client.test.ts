@@ -1,5 +1,4 @@
 /** The pipeline against a real gRPC server: batches, errors, lost streams, callers that go away. */
-import { credentials } from '@grpc/grpc-js';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
@@ -10,7 +9,8 @@ import { UnaryCalls } from '../../../facades/core-client/unary-calls.ts';
 import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { CHANNEL_OPTIONS, PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
+import { openClient } from '../../../proto/wire/channel.ts';
+import { PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { PipelineCore } from './pipeline-core.ts';
 import type { Answer } from './pipeline-core.ts';
@@ -25,7 +25,7 @@ async function setup(t: Test, answer: Answer, cores = 1) {
   const servers = await Promise.all(Array.from({ length: cores }, () => new PipelineCore(t, answer).start()));
   const logger = createLogger('test', 'silent');
   const parts = { clock: systemClock, random: systemRandom, logger };
-  const client = (address: string): JobServiceClient => new JobServiceClient(address, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const client = (address: string): JobServiceClient => openClient(JobServiceClient, address);
   const pipeline = new PipelineClient({ targets: servers.map(({ address }) => ({ address, client: client(address) })), ...parts });
   const unary = new UnaryCalls(servers.map(({ address }) => client(address)), systemClock, systemRandom);
   await pipeline.start();

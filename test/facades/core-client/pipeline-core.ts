@@ -1,10 +1,9 @@
 /** The other end of a pipeline: a real gRPC server that answers as a test tells it to. */
-import { Server, ServerCredentials } from '@grpc/grpc-js';
-import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Server, ServerDuplexStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Test } from 'tap';
 import { JobServiceService } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { JobServiceServer, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { CHANNEL_OPTIONS } from '../../../proto/wire/limits.ts';
+import { listen, openServer } from '../../../proto/wire/channel.ts';
 
 type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
 
@@ -32,13 +31,9 @@ export class PipelineCore {
 
   /** Listens; on the same port again after a kill. */
   async start(): Promise<this> {
-    const server = new Server(CHANNEL_OPTIONS);
     const handlers: Pick<JobServiceServer, 'pipeline'> = { pipeline: (stream) => this.#open(stream) };
-    server.addService(JobServiceService, { ...handlers });
-    const port = await new Promise<number>((resolve, reject) => {
-      const where = this.address === '' ? '127.0.0.1:0' : this.address;
-      server.bindAsync(where, ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
-    });
+    const server = openServer([[JobServiceService, handlers as UntypedServiceImplementation]]);
+    const port = await listen(server, this.address === '' ? '127.0.0.1:0' : this.address);
     this.address = `127.0.0.1:${port}`;
     this.#server = server;
     return this;

@@ -1,0 +1,71 @@
+/**
+ * The one place that opens channels and servers: credentials, keepalive, message limits, retries, and the metadata that every call carries.
+ * What shall hold for all connections between our processes (TLS, trace context) is added here and nowhere else.
+ */
+import { Metadata, Server, ServerCredentials, credentials } from '@grpc/grpc-js';
+import type {
+  ChannelCredentials, ChannelOptions, ClientOptions, Interceptor, MetadataOptions, ServerInterceptor, ServiceDefinition, UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { MESSAGE_BYTES_MAX } from './limits.ts';
+
+/** Options of every channel and server: large messages, and pings that notice a dead peer within 30 s. */
+const CHANNEL_OPTIONS: ChannelOptions = {
+  'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
+  'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
+  'grpc.keepalive_time_ms': 20_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  // A channel of its own for every owner: a burst of resets on one must not take the others' streams down with the connection.
+  'grpc.use_local_subchannel_pool': 1,
+};
+
+/** What may differ between channels. */
+export interface ChannelSettings {
+  /** A call that broke before the peer began it is sent again by the library. Default true; false where a second one would do harm. */
+  retries?: boolean;
+  /** Receive window in bytes; default 64 KiB, with which a large message waits for a round trip per piece. */
+  windowBytes?: number;
+  /** See every call as it leaves, first one first. Default none. */
+  interceptors?: Interceptor[];
+}
+
+/** A generated client, or one that was made of a service's definition. */
+export type ClientConstructor<Kind> = new (address: string, channelCredentials: ChannelCredentials, options?: Partial<ClientOptions>) => Kind;
+
+/** Makes a client with a channel of its own, which connects at the first call. `address`: host:port or a gRPC target. Close the client at the end. */
+export function openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings: ChannelSettings = {}): Kind {
+  const { retries = true, windowBytes, interceptors } = settings;
+  return new Constructor(address, credentials.createInsecure(), {
+    ...CHANNEL_OPTIONS,
+    ...(retries ? {} : { 'grpc.enable_retries': 0 }),
+    ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
+    ...(interceptors ? { interceptors } : {}),
+  });
+}
+
+/** One service of a server: its definition and what answers its calls. */
+export type ServedService = readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation];
+
+/** Makes a server, which does not listen yet. */
+export function openServer(services: readonly ServedService[], interceptors: ServerInterceptor[] = []): Server {
+  const server = new Server({ ...CHANNEL_OPTIONS, interceptors });
+  for (const [definition, handlers] of services) server.addService(definition, handlers);
+  return server;
+}
+
+/** Lets a server listen at host:port, port 0 = any free one; answers the port. */
+export function listen(server: Server, address: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => (error ? reject(error) : resolve(port)));
+  });
+}
+
+/** The metadata of a call in the name of a key; empty: no key. */
+export function callMetadata(apiKey: string, options?: MetadataOptions): Metadata {
+  const metadata = new Metadata(options);
+  if (apiKey !== '') metadata.set('authorization', `Bearer ${apiKey}`);
+  return metadata;
+}
