@@ -25,7 +25,7 @@ import { readRawBodies } from './plugins/raw-body.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
 import { handleUnknownRoutes, refuseUnknown, shapeOf } from './plugins/unknown-route.ts';
-import type { QueueParts } from './queue/queue-parts.ts';
+import type { JobParts } from './jobs/job-parts.ts';
 import { queueRoutes } from './queue/routes.ts';
 import { restRoutes } from './rest/routes.ts';
 
@@ -73,7 +73,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
-  const queue: QueueParts = { jobs: core.jobs, answers, bodies, config, clock, random, logger };
+  const queue: JobParts = { jobs: core.jobs, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));

@@ -6,7 +6,7 @@ import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
 import { publicError } from '../plugins/public-error.ts';
 import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { FieldNames } from '../plugins/public-names.ts';
-import type { FieldChanges } from '../rest/mask-fields.ts';
+import type { FieldChanges } from '../resources/mask-fields.ts';
 import type { CoreMessage } from './core-message.ts';
 
 /** What the route puts into every operation's context, and what Mesh adds. */

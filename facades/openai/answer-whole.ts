@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { sendJson } from '../queue/queue-parts.ts';
+import { sendJson } from '../jobs/job-parts.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { unwrapOutput } from './unwrap-output.ts';
 import { errorMembers, jobError, outputError } from './worker-error.ts';

@@ -7,11 +7,10 @@ import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
 import { isFinal } from '../core-client/job-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { Held, Reading } from '../plugins/answer-room.ts';
-import { LOG_START } from '../queue/chunk-id.ts';
-import { jobBytes } from '../queue/hold-job.ts';
-import type { LiveResponse } from '../queue/live-response.ts';
-import { pageBytes } from '../queue/present-chunks.ts';
-import type { QueueParts } from '../queue/queue-parts.ts';
+import { LOG_START } from '../jobs/chunk-id.ts';
+import { jobBytes, pageBytes } from '../jobs/job-bytes.ts';
+import type { LiveResponse } from '../jobs/live-response.ts';
+import type { JobParts } from '../jobs/job-parts.ts';
 
 /** Where the job goes and who sends it. */
 export interface OpenaiJobOptions {
@@ -32,13 +31,13 @@ const GONE = { answer: undefined, release: (): void => undefined };
 
 /** See the file's first line. Every method throws CoreError. */
 export class OpenaiJob {
-  readonly #parts: QueueParts;
+  readonly #parts: JobParts;
   readonly #options: Omit<OpenaiJobOptions, 'input'>;
   /** Until it has been submitted. */
   #input: Buffer;
   #id = '';
 
-  constructor(parts: QueueParts, { input, ...options }: OpenaiJobOptions) {
+  constructor(parts: JobParts, { input, ...options }: OpenaiJobOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#input = input;

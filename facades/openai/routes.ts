@@ -5,9 +5,9 @@ import { queueGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { handleErrors, openaiErrorShape } from '../plugins/error-handler.ts';
 import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
-import { LiveResponse } from '../queue/live-response.ts';
-import { endpointIdOf } from '../queue/queue-parts.ts';
-import type { QueueHandler, QueueParts } from '../queue/queue-parts.ts';
+import { LiveResponse } from '../jobs/live-response.ts';
+import { endpointIdOf } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { OpenaiJob } from './openai-job.ts';
@@ -18,13 +18,13 @@ import { readOpenaiRequest } from './openai-request.ts';
 const WRAPPER_BYTES = 1_024;
 
 /** Adds GET and POST. */
-export function openaiRoutes(app: FastifyInstance, parts: QueueParts, gate: GateParts): void {
+export function openaiRoutes(app: FastifyInstance, parts: JobParts, gate: GateParts): void {
   handleErrors(app, openaiErrorShape, parts.logger);
   const onRequest = queueGate(gate, { operation: 'openai', write: true, bodyBytesMax: RUNSYNC_PAYLOAD_BYTES_MAX - WRAPPER_BYTES });
   app.route({ method: ['GET', 'POST'], url: '/v2/:endpointId/openai/*', onRequest, handler: openai(parts) });
 }
 
-function openai(parts: QueueParts): QueueHandler {
+function openai(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const live = new LiveResponse(reply);
     const { job, streaming } = await prepare(parts, request, reply, live);
@@ -34,7 +34,7 @@ function openai(parts: QueueParts): QueueHandler {
 
 /** Apart, so that a large body is held no longer than it takes to store it. */
 async function prepare(
-  parts: QueueParts, request: FastifyRequest, reply: FastifyReply, live: LiveResponse,
+  parts: JobParts, request: FastifyRequest, reply: FastifyReply, live: LiveResponse,
 ): Promise<{ job: OpenaiJob; streaming: boolean }> {
   const path = (request.params as { '*': string })['*'];
   const body = request.method === 'GET' ? undefined : bodyBytes(request.body);

@@ -2,7 +2,7 @@
 import { kindAt, skipSpace } from '../../core/runtime/json-bytes.ts';
 import { itemEnds } from '../../core/runtime/json-items.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
-import { frameEvent } from '../queue/sse.ts';
+import { frameEvent } from '../jobs/sse.ts';
 import { errorMembers, outputError } from './worker-error.ts';
 import type { OpenaiError } from './worker-error.ts';
 

@@ -1,11 +1,11 @@
 /** GET /health: counts of jobs and workers (spec.md 2.7), with the six worker counts of the live service (compat.md 1.8), and why some are throttled. */
 import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { endpointIdOf, sendJson } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 
 /** The route. */
-export function health({ jobs }: QueueParts): QueueHandler {
+export function health({ jobs }: JobParts): JobHandler {
   return async (request, reply) => sendJson(reply, presentHealth(await jobs.health(request.caller.apiKey, endpointIdOf(request))));
 }
 

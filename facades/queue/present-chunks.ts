@@ -29,11 +29,6 @@ export function presentChunks(page: ReadChunksResponse, shape: StreamShape): Buf
   return Buffer.concat([Buffer.from(`{"status":"${streamStatus(page)}","stream":[`), ...pieces, Buffer.from(']}')]);
 }
 
-/** Bytes of a page. */
-export function pageBytes({ chunks }: ReadChunksResponse): number {
-  return chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0), 0);
-}
-
 /** Status told with a page. A final one only with the last page: the JavaScript client stops reading at it. */
 export function streamStatus({ state, more }: ReadChunksResponse): PublicStatus {
   return more && isFinal(state) ? publicStatus(JobState.IN_PROGRESS) : publicStatus(state);

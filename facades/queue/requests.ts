@@ -1,11 +1,11 @@
 /** GET /requests: lists jobs, newest first, without output. The shape is ours, because none is published (compat.md 1.8). */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import { jobBytes } from './hold-job.ts';
+import { jobBytes } from '../jobs/job-bytes.ts';
 import { presentListedJob } from './present-job.ts';
 import { boundedNumber } from './query-numbers.ts';
-import { endpointIdOf, sendJson } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 
 /** About the bytes of a record without output and error. */
 const RECORD_BYTES = 256;
@@ -20,7 +20,7 @@ const STATES = new Map<string, JobState>([
 ]);
 
 /** The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six). */
-export function requests({ jobs, answers }: QueueParts): QueueHandler {
+export function requests({ jobs, answers }: JobParts): JobHandler {
   return async (request, reply) => {
     const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });

@@ -7,7 +7,7 @@ import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
 import { cancel } from './cancel.ts';
 import { health } from './health.ts';
 import { purgeQueue } from './purge-queue.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { requests } from './requests.ts';
 import { retry } from './retry.ts';
 import { run } from './run.ts';
@@ -20,7 +20,7 @@ interface QueueRoute extends Partial<GateRule> {
   method: HTTPMethods[];
   path: string;
   operation: GateRule['operation'];
-  handler: (parts: QueueParts) => QueueHandler;
+  handler: (parts: JobParts) => JobHandler;
 }
 
 /** Body of an operation that needs none: some clients send `{}`, some an empty one (compat.md 1.3). It is read and forgotten. */
@@ -40,7 +40,7 @@ const ROUTES: readonly QueueRoute[] = [
 ];
 
 /** Adds the queue routes under /v2/{endpoint_id}. */
-export function queueRoutes(app: FastifyInstance, parts: QueueParts, gate: GateParts): void {
+export function queueRoutes(app: FastifyInstance, parts: JobParts, gate: GateParts): void {
   handleErrors(app, queueErrorShape, parts.logger);
   for (const { method, path, operation, write = false, bodyBytesMax = IDLE_BODY_BYTES_MAX, handler } of ROUTES) {
     const onRequest = queueGate(gate, { operation, write, bodyBytesMax });

@@ -2,12 +2,12 @@
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { presentAccepted } from './present-job.ts';
-import { endpointIdOf, sendJson } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { readSubmission } from './submission.ts';
 
 /** The route. */
-export function run({ jobs, bodies, random }: QueueParts): QueueHandler {
+export function run({ jobs, bodies, random }: JobParts): JobHandler {
   return async (request, reply) => {
     const body = bodyBytes(request.body);
     const submission = await bodies.run(request.caller.accountId, body.length, readSubmission(body, request.headers['idempotency-key']));

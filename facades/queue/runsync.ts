@@ -8,12 +8,12 @@ import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob, presentReceipt, publicStatus } from './present-job.ts';
 import { runsyncWaitMs } from './query-numbers.ts';
-import { endpointIdOf, sendJson, whileConnected } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { endpointIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { readSubmission } from './submission.ts';
 
 /** The route. */
-export function runsync(parts: QueueParts): QueueHandler {
+export function runsync(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const job = await holdJob(parts, request, reply, async () => whileConnected(reply, await submit(parts, request)));
     return sendJson(reply, isFinal(job.state) ? presentJob(job) : presentReceipt(job.id, publicStatus(job.state)));
@@ -21,7 +21,7 @@ export function runsync(parts: QueueParts): QueueHandler {
 }
 
 /** Apart, so that a large input is held no longer than it takes to store it. */
-async function submit({ jobs, bodies, random }: QueueParts, request: FastifyRequest): Promise<OpenCall<Job>> {
+async function submit({ jobs, bodies, random }: JobParts, request: FastifyRequest): Promise<OpenCall<Job>> {
   const waitMs = runsyncWaitMs(request.query);
   const body = bodyBytes(request.body);
   const submission = await bodies.run(request.caller.accountId, body.length, readSubmission(body, request.headers['idempotency-key']));

@@ -3,11 +3,11 @@ import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';
 import { statusSyncWaitMs } from './query-numbers.ts';
-import { endpointIdOf, jobIdOf, sendJson, whileConnected } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { endpointIdOf, jobIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 
 /** The route. */
-export function statusSync(parts: QueueParts): QueueHandler {
+export function statusSync(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const wish = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), waitMs: statusSyncWaitMs(request.query) };
     const read = (): Promise<Job> => whileConnected(reply, parts.jobs.wait(request.caller.apiKey, wish));

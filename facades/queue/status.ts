@@ -2,11 +2,11 @@
 import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';
 import { statusTtlMs } from './query-numbers.ts';
-import { endpointIdOf, jobIdOf, sendJson } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 
 /** The route. */
-export function status(parts: QueueParts): QueueHandler {
+export function status(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const wish = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), omitOutput: false, ttlMs: statusTtlMs(request.query) };
     return sendJson(reply, presentJob(await holdJob(parts, request, reply, () => parts.jobs.get(request.caller.apiKey, wish))));

@@ -9,13 +9,14 @@ import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.
 import { isFinal } from '../core-client/job-calls.ts';
 import type { Held } from '../plugins/answer-room.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
-import { chunkId, parseChunkId } from './chunk-id.ts';
-import { LiveResponse } from './live-response.ts';
-import { pageBytes, presentChunk } from './present-chunks.ts';
+import { chunkId, parseChunkId } from '../jobs/chunk-id.ts';
+import { LiveResponse } from '../jobs/live-response.ts';
+import { pageBytes } from '../jobs/job-bytes.ts';
+import { presentChunk } from './present-chunks.ts';
 import { publicStatus } from './present-job.ts';
-import { endpointIdOf, jobIdOf } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
-import { frameEvent, HEARTBEAT } from './sse.ts';
+import { endpointIdOf, jobIdOf } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 
 type HeldPage = Held<ReadChunksResponse>;
 
@@ -24,7 +25,7 @@ const HEARTBEAT_MS = 15_000;
 const CHUNKS_PER_READ = 100;
 
 /** The route behind `Accept: text/event-stream`. */
-export function streamEvents({ jobs, answers }: QueueParts): QueueHandler {
+export function streamEvents({ jobs, answers }: JobParts): JobHandler {
   return async (request, reply) => {
     const place = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit: CHUNKS_PER_READ };
     const { apiKey } = request.caller;

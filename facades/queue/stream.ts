@@ -5,10 +5,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { pageBytes, presentChunks, streamStatus } from './present-chunks.ts';
+import { pageBytes } from '../jobs/job-bytes.ts';
+import { presentChunks, streamStatus } from './present-chunks.ts';
 import { streamWaitMs } from './query-numbers.ts';
-import { endpointIdOf, jobIdOf, sendJson, whileConnected } from './queue-parts.ts';
-import type { QueueHandler, QueueParts } from './queue-parts.ts';
+import { endpointIdOf, jobIdOf, sendJson, whileConnected } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { streamEvents } from './stream-events.ts';
 import { chooseStreamShape, wantsEvents } from './stream-shape.ts';
 
@@ -16,7 +17,7 @@ import { chooseStreamShape, wantsEvents } from './stream-shape.ts';
 export const CHUNKS_PER_READ = 1_000;
 
 /** The route. */
-export function stream(parts: QueueParts): QueueHandler {
+export function stream(parts: JobParts): JobHandler {
   const events = streamEvents(parts);
   return async (request, reply) => {
     if (wantsEvents(request.headers.accept)) return events(request, reply);
@@ -30,7 +31,7 @@ export function stream(parts: QueueParts): QueueHandler {
 }
 
 /** Reads on from the shared place. A page without room in memory is read again by its own place, because the shared one has moved on. */
-async function drain({ jobs, answers }: QueueParts, request: FastifyRequest, reply: FastifyReply, waitMs: number): Promise<ReadChunksResponse> {
+async function drain({ jobs, answers }: JobParts, request: FastifyRequest, reply: FastifyReply, waitMs: number): Promise<ReadChunksResponse> {
   const { apiKey } = request.caller;
   const job = { endpointId: endpointIdOf(request), jobId: jobIdOf(request) };
   let before: ChunkCursor | undefined;

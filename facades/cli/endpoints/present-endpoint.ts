@@ -1,7 +1,7 @@
 /** An endpoint for programs, with the names of GET /v1/endpoints/{endpointId}, and for people. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { presentEndpoint as presentRecord } from '../../rest/endpoints/present-endpoint.ts';
+import { presentEndpoint as presentRecord } from '../../resources/endpoints/present-endpoint.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, nameOf, roughly, variables } from '../output/words.ts';
 

@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { collect, collectVariables, oneOf, wholeNumber } from '../option-values.ts';
-import { presentTemplate } from '../../rest/templates/present-template.ts';
+import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { templateIdOf } from './find-template.ts';
 import { templateColumns, templateFields } from './template-table.ts';
 

@@ -1,9 +1,9 @@
 /** Public endpoint settings of GraphQL to contract fields. */
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { change, noChanges } from '../../rest/mask-fields.ts';
-import type { FieldChanges } from '../../rest/mask-fields.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
+import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { refused } from '../core-calls.ts';
-import { versionsFrom } from '../../rest/cuda-versions.ts';
+import { versionsFrom } from '../../resources/cuda-versions.ts';
 import { environmentOf, listOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
 import type { TemplateInput } from '../templates/template-fields.ts';

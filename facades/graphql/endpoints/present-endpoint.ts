@@ -4,7 +4,7 @@ import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import { numberOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
-import { lowestVersion } from '../../rest/cuda-versions.ts';
+import { lowestVersion } from '../../resources/cuda-versions.ts';
 import { textOf, variablesOf } from '../list-text.ts';
 
 /** What the resolvers of an endpoint's own objects start from. */

@@ -1,11 +1,11 @@
 /** Contract pods to the public schema's fields. What is zero or empty is left out on the wire, so each has its default here. */
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { sizeOf } from '../../rest/cpu-sizes.ts';
-import { statusChange } from '../../rest/pods/status-change.ts';
+import { sizeOf } from '../../resources/cpu-sizes.ts';
+import { statusChange } from '../../resources/pods/status-change.ts';
 import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
-import { commandText } from '../../rest/command-line.ts';
+import { commandText } from '../../resources/command-line.ts';
 import { textOf } from '../list-text.ts';
 
 /** Two capital letters are a country; everything else that a machine carries is a data centre. */

@@ -2,7 +2,7 @@
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { numberOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
-import { commandText } from '../../rest/command-line.ts';
+import { commandText } from '../../resources/command-line.ts';
 import { textOf, variablesOf } from '../list-text.ts';
 
 /** PodTemplate of the public schema. */

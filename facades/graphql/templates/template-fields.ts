@@ -1,7 +1,7 @@
 /** Public template settings of GraphQL to contract fields. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { change, noChanges } from '../../rest/mask-fields.ts';
-import type { FieldChanges } from '../../rest/mask-fields.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
+import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { commandOf, environmentOf, listOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
 

@@ -1,6 +1,6 @@
 /** Fields of network volumes over VolumeService. */
 import type { CreateNetworkVolumeResponse, NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { change, noChanges } from '../../rest/mask-fields.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
 import { callCore, updateCore } from '../core-calls.ts';
 import type { Resolver } from '../core-calls.ts';
 import { listVolumes, presentVolume } from './read-volumes.ts';

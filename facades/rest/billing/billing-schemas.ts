@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { anyOf, only } from '../filter.ts';
-import { oneOf } from '../one-of.ts';
+import { oneOf } from '../../resources/one-of.ts';
 
 const Time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
 

@@ -1,8 +1,8 @@
 /** POST /v1/endpoints (spec.md 4.5, compat.md 3.4). */
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
-import type { EndpointCreateInput, EndpointRecord } from './endpoint-schemas.ts';
-import { presentEndpoint } from './present-endpoint.ts';
+import type { EndpointCreateInput, EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
+import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 

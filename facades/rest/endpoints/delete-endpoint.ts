@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { EndpointPath } from './endpoint-schemas.ts';
+import { EndpointPath } from './endpoint-query.ts';
 import { errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 

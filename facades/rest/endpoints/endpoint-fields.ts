@@ -1,12 +1,12 @@
 /** Public endpoint settings to contract fields. */
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import { instanceIdsOf } from '../cpu-sizes.ts';
-import { versionsFrom } from '../cuda-versions.ts';
-import type { EndpointCreateInput, EndpointUpdateInput } from './endpoint-schemas.ts';
-import { change, noChanges } from '../mask-fields.ts';
-import type { FieldChanges } from '../mask-fields.ts';
-import { usableEnv } from '../text-map.ts';
+import { instanceIdsOf } from '../../resources/cpu-sizes.ts';
+import { versionsFrom } from '../../resources/cuda-versions.ts';
+import type { EndpointCreateInput, EndpointUpdateInput } from '../../resources/endpoints/endpoint-schemas.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
+import type { FieldChanges } from '../../resources/mask-fields.ts';
+import { usableEnv } from '../../resources/text-map.ts';
 
 /** The fields that a body names. `before`: the endpoint as it is, where a part of it decides what the body means. */
 export function endpointFields(

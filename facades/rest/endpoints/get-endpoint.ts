@@ -2,10 +2,10 @@
 import { readQuery } from '../read-query.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { EndpointPath, EndpointQuery } from './endpoint-schemas.ts';
-import type { EndpointRecord } from './endpoint-schemas.ts';
+import { EndpointPath, EndpointQuery } from './endpoint-query.ts';
+import type { EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
 import { workersOf } from './list-endpoints.ts';
-import { presentEndpoint } from './present-endpoint.ts';
+import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
 
 /** Adds the route. */
 export function getEndpoint(app: RestApp, { core, gate }: RestParts): void {

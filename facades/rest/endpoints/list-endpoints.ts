@@ -6,10 +6,10 @@ import type { PageAsked } from '../../../proto/wire/pages.ts';
 import { readQuery } from '../read-query.ts';
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { EndpointQuery } from './endpoint-schemas.ts';
-import type { EndpointRecord } from './endpoint-schemas.ts';
-import { presentEndpoint } from './present-endpoint.ts';
-import type { EndpointCompany } from './present-endpoint.ts';
+import { EndpointQuery } from './endpoint-query.ts';
+import type { EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
+import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
+import type { EndpointCompany } from '../../resources/endpoints/present-endpoint.ts';
 import { sendList } from '../send-list.ts';
 
 const PAGE_SIZE_WITH_WORKERS = 50;

@@ -1,9 +1,9 @@
 /** PATCH /v1/endpoints/{endpointId} and POST …/update: what is left out stays as it is (compat.md 3.4). */
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
-import { EndpointPath } from './endpoint-schemas.ts';
-import type { EndpointRecord, EndpointUpdateInput } from './endpoint-schemas.ts';
-import { presentEndpoint } from './present-endpoint.ts';
+import { EndpointPath } from './endpoint-query.ts';
+import type { EndpointRecord, EndpointUpdateInput } from '../../resources/endpoints/endpoint-schemas.ts';
+import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
 import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 

@@ -4,9 +4,9 @@ import type { UnaryMethod } from '../../core-client/unary-calls.ts';
 import { readNothing } from '../read-json.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { PodPath } from './pod-record.ts';
-import type { PodRecord } from './pod-record.ts';
-import { presentPod } from './present-pod.ts';
+import { PodPath } from './pod-query.ts';
+import type { PodRecord } from '../../resources/pods/pod-record.ts';
+import { presentPod } from '../../resources/pods/present-pod.ts';
 
 /** All four take an id and answer a pod. */
 type Act = (client: PodServiceClient) => UnaryMethod<StartPodRequest, StartPodResponse>;

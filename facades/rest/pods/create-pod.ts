@@ -4,8 +4,8 @@ import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { newPodFields } from './pod-fields.ts';
 import type { PodCreateInput } from './pod-inputs.ts';
-import type { PodRecord } from './pod-record.ts';
-import { presentPod } from './present-pod.ts';
+import type { PodRecord } from '../../resources/pods/pod-record.ts';
+import { presentPod } from '../../resources/pods/present-pod.ts';
 
 /** Adds the route. */
 export function createPod(app: RestApp, { core, gate, readJson }: RestParts): void {

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { PodPath } from './pod-record.ts';
+import { PodPath } from './pod-query.ts';
 
 /** Adds the route. */
 export function deletePod(app: RestApp, { core, gate }: RestParts): void {

@@ -4,9 +4,9 @@ import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { podCompany } from './pod-company.ts';
 import { PodQuery } from './pod-query.ts';
-import { PodPath } from './pod-record.ts';
-import type { PodRecord } from './pod-record.ts';
-import { presentPod } from './present-pod.ts';
+import { PodPath } from './pod-query.ts';
+import type { PodRecord } from '../../resources/pods/pod-record.ts';
+import { presentPod } from '../../resources/pods/present-pod.ts';
 
 /** Adds the route. */
 export function getPod(app: RestApp, { core, gate }: RestParts): void {

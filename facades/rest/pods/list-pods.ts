@@ -4,8 +4,8 @@ import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { podCompany } from './pod-company.ts';
 import { fits, PodsQuery } from './pod-query.ts';
-import type { PodRecord } from './pod-record.ts';
-import { presentPod } from './present-pod.ts';
+import type { PodRecord } from '../../resources/pods/pod-record.ts';
+import { presentPod } from '../../resources/pods/present-pod.ts';
 import { sendList } from '../send-list.ts';
 
 /** Adds the route. */

@@ -3,7 +3,7 @@ import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { RestParts } from '../rest-parts.ts';
 import type { PodQuery } from './pod-query.ts';
-import type { PodCompany } from './present-pod.ts';
+import type { PodCompany } from '../../resources/pods/present-pod.ts';
 
 /** Calls at a time. */
 const AT_ONCE = 8;

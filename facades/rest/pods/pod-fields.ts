@@ -1,13 +1,13 @@
 /** Public pod settings to contract fields. */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { dockerArgsOf } from '../command-line.ts';
-import { instanceIdsOf } from '../cpu-sizes.ts';
-import { versionsFrom } from '../cuda-versions.ts';
-import { change, noChanges } from '../mask-fields.ts';
-import type { FieldChanges } from '../mask-fields.ts';
+import { dockerArgsOf } from '../../resources/command-line.ts';
+import { instanceIdsOf } from '../../resources/cpu-sizes.ts';
+import { versionsFrom } from '../../resources/cuda-versions.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
+import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
-import { usableEnv } from '../text-map.ts';
+import { usableEnv } from '../../resources/text-map.ts';
 
 /** Ports of a pod that has neither its own nor a template's (compat.md 3.5). */
 const DEFAULT_PORTS = ['8888/http', '22/tcp'];

@@ -1,12 +1,12 @@
 /** Bodies that create and change pods (compat.md 3.5). What means nothing on one's own machines is taken and has no effect. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { POD_FLAVORS, sizeFields } from '../cpu-sizes.ts';
-import { oneOf } from '../one-of.ts';
-import { optional } from '../optional.ts';
-import { Port } from '../port.ts';
-import { textMap } from '../text-map.ts';
-import { withDefaults } from '../with-defaults.ts';
+import { POD_FLAVORS, sizeFields } from '../../resources/cpu-sizes.ts';
+import { oneOf } from '../../resources/one-of.ts';
+import { optional } from '../../resources/optional.ts';
+import { Port } from '../../resources/port.ts';
+import { textMap } from '../../resources/text-map.ts';
+import { withDefaults } from '../../resources/with-defaults.ts';
 
 const WITHOUT_EFFECT = 'Taken and without effect on one\'s own machines.';
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });

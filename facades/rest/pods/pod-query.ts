@@ -1,11 +1,11 @@
 /** Queries of the reads of pods (compat.md 3.3): what to add and what to leave out. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { sizeOf } from '../cpu-sizes.ts';
+import { sizeOf } from '../../resources/cpu-sizes.ts';
 import { anyOf, include, only } from '../filter.ts';
-import { oneOf } from '../one-of.ts';
+import { oneOf } from '../../resources/one-of.ts';
+import { desiredStatusOf } from '../../resources/pods/desired-status.ts';
 
 /** Query of GET /pods/{podId}. */
 export const PodQuery = Type.Object({
@@ -50,7 +50,5 @@ export function fits(pod: Pod, query: PodsQuery): boolean {
     && lists.every(([wanted, are]) => wanted === undefined || wanted.some((one) => are.includes(one)));
 }
 
-/** What a pod shall do, in the public word. */
-export function desiredStatusOf(pod: Pod): 'RUNNING' | 'EXITED' {
-  return pod.desiredStatus === PodStatus.EXITED ? 'EXITED' : 'RUNNING';
-}
+/** Path of one pod. */
+export const PodPath = Type.Object({ podId: Type.String({ description: 'Id of the pod.' }) });

@@ -4,9 +4,9 @@ import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { podFields } from './pod-fields.ts';
 import type { PodUpdateInput } from './pod-inputs.ts';
-import { PodPath } from './pod-record.ts';
-import type { PodRecord } from './pod-record.ts';
-import { presentPod } from './present-pod.ts';
+import { PodPath } from './pod-query.ts';
+import type { PodRecord } from '../../resources/pods/pod-record.ts';
+import { presentPod } from '../../resources/pods/present-pod.ts';
 
 /** Adds both routes. */
 export function updatePod(app: RestApp, { core, gate, readJson }: RestParts): void {

@@ -1,8 +1,8 @@
 /** POST /v1/containerregistryauth (compat.md 3.8). There is no update on this surface. */
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { presentRegistryAuth } from './present-registry-auth.ts';
-import type { RegistryAuthCreateInput, RegistryAuthRecord } from './registry-auth-schemas.ts';
+import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
+import type { RegistryAuthCreateInput, RegistryAuthRecord } from '../../resources/registry-auths/registry-auth-schemas.ts';
 
 /** Adds the route. */
 export function createRegistryAuth(app: RestApp, { core, gate, readJson }: RestParts): void {

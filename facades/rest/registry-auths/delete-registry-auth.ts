@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { RegistryAuthPath } from './registry-auth-schemas.ts';
+import { RegistryAuthPath } from '../../resources/registry-auths/registry-auth-schemas.ts';
 
 /** Adds the route. */
 export function deleteRegistryAuth(app: RestApp, { core, gate }: RestParts): void {

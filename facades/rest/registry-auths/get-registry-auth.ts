@@ -1,9 +1,9 @@
 /** GET /v1/containerregistryauth/{containerRegistryAuthId}: its name, never its secrets. */
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { presentRegistryAuth } from './present-registry-auth.ts';
-import { RegistryAuthPath } from './registry-auth-schemas.ts';
-import type { RegistryAuthRecord } from './registry-auth-schemas.ts';
+import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
+import { RegistryAuthPath } from '../../resources/registry-auths/registry-auth-schemas.ts';
+import type { RegistryAuthRecord } from '../../resources/registry-auths/registry-auth-schemas.ts';
 
 /** Adds the route. */
 export function getRegistryAuth(app: RestApp, { core, gate }: RestParts): void {

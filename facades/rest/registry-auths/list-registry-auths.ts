@@ -1,9 +1,9 @@
 /** GET /v1/containerregistryauth: a bare array, oldest first (compat.md 3.2). */
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { presentRegistryAuth } from './present-registry-auth.ts';
+import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
 import { sendList } from '../send-list.ts';
-import type { RegistryAuthRecord } from './registry-auth-schemas.ts';
+import type { RegistryAuthRecord } from '../../resources/registry-auths/registry-auth-schemas.ts';
 
 /** Adds the route. */
 export function listRegistryAuths(app: RestApp, { core, room, gate }: RestParts): void {

@@ -1,10 +1,10 @@
 /** POST /v1/templates (compat.md 3.6). */
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { presentTemplate } from './present-template.ts';
+import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { newTemplateFields } from './template-fields.ts';
-import type { TemplateCreateInput, TemplateRecord } from './template-schemas.ts';
+import type { TemplateCreateInput, TemplateRecord } from '../../resources/templates/template-schemas.ts';
 
 /** Adds the route. */
 export function createTemplate(app: RestApp, { core, gate, readJson }: RestParts): void {

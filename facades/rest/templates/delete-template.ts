@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { TemplatePath } from './template-schemas.ts';
+import { TemplatePath } from './template-query.ts';
 
 /** Adds the route. */
 export function deleteTemplate(app: RestApp, { core, gate }: RestParts): void {

@@ -1,10 +1,10 @@
 /** GET /v1/templates/{templateId}. */
-import { presentTemplate } from './present-template.ts';
+import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { readQuery } from '../read-query.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { TemplatePath, TemplateQuery } from './template-schemas.ts';
-import type { TemplateRecord } from './template-schemas.ts';
+import { TemplatePath, TemplateQuery } from './template-query.ts';
+import type { TemplateRecord } from '../../resources/templates/template-schemas.ts';
 
 /** Adds the route. */
 export function getTemplate(app: RestApp, { core, gate }: RestParts): void {

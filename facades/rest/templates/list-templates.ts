@@ -1,11 +1,11 @@
 /** GET /v1/templates: a bare array, oldest first (compat.md 3.2). */
-import { presentTemplate } from './present-template.ts';
+import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { readQuery } from '../read-query.ts';
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { sendList } from '../send-list.ts';
-import { TemplateQuery } from './template-schemas.ts';
-import type { TemplateRecord } from './template-schemas.ts';
+import { TemplateQuery } from './template-query.ts';
+import type { TemplateRecord } from '../../resources/templates/template-schemas.ts';
 
 /** Adds the route. */
 export function listTemplates(app: RestApp, { core, room, gate }: RestParts): void {

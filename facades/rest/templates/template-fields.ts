@@ -1,9 +1,9 @@
 /** Public template settings to contract fields. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
-import { change, noChanges } from '../mask-fields.ts';
-import type { FieldChanges } from '../mask-fields.ts';
-import type { TemplateCreateInput, TemplateUpdateInput } from './template-schemas.ts';
-import { usableEnv } from '../text-map.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
+import type { FieldChanges } from '../../resources/mask-fields.ts';
+import type { TemplateCreateInput, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
+import { usableEnv } from '../../resources/text-map.ts';
 
 /** What this surface promises for templates of pods (compat.md 3.6); endpoints use neither. */
 const POD_DEFAULTS = { volumeInGb: 20, ports: ['8888/http', '22/tcp'] };

@@ -2,8 +2,8 @@
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { presentVolume } from './present-volume.ts';
-import type { NetworkVolumeCreateInput, NetworkVolumeRecord } from './volume-schemas.ts';
+import { presentVolume } from '../../resources/volumes/present-volume.ts';
+import type { NetworkVolumeCreateInput, NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';
 
 /** Adds the route. */
 export function createVolume(app: RestApp, { core, gate, readJson }: RestParts): void {

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { NetworkVolumePath } from './volume-schemas.ts';
+import { NetworkVolumePath } from '../../resources/volumes/volume-schemas.ts';
 
 /** Adds the route. */
 export function deleteVolume(app: RestApp, { core, gate }: RestParts): void {

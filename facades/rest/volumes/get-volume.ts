@@ -1,9 +1,9 @@
 /** GET /v1/networkvolumes/{networkVolumeId}. */
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { presentVolume } from './present-volume.ts';
-import { NetworkVolumePath } from './volume-schemas.ts';
-import type { NetworkVolumeRecord } from './volume-schemas.ts';
+import { presentVolume } from '../../resources/volumes/present-volume.ts';
+import { NetworkVolumePath } from '../../resources/volumes/volume-schemas.ts';
+import type { NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';
 
 /** Adds the route. */
 export function getVolume(app: RestApp, { core, gate }: RestParts): void {

@@ -1,9 +1,9 @@
 /** GET /v1/networkvolumes: a bare array, oldest first (compat.md 3.2). */
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { presentVolume } from './present-volume.ts';
+import { presentVolume } from '../../resources/volumes/present-volume.ts';
 import { sendList } from '../send-list.ts';
-import type { NetworkVolumeRecord } from './volume-schemas.ts';
+import type { NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';
 
 /** Adds the route. */
 export function listVolumes(app: RestApp, { core, room, gate }: RestParts): void {

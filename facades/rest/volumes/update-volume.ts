@@ -1,11 +1,11 @@
 /** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update: what is left out stays as it is; the size only grows (compat.md 3.7). */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { change, noChanges } from '../mask-fields.ts';
+import { change, noChanges } from '../../resources/mask-fields.ts';
 import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { presentVolume } from './present-volume.ts';
-import { NetworkVolumePath } from './volume-schemas.ts';
-import type { NetworkVolumeRecord, NetworkVolumeUpdateInput } from './volume-schemas.ts';
+import { presentVolume } from '../../resources/volumes/present-volume.ts';
+import { NetworkVolumePath } from '../../resources/volumes/volume-schemas.ts';
+import type { NetworkVolumeRecord, NetworkVolumeUpdateInput } from '../../resources/volumes/volume-schemas.ts';
 
 /** Adds both routes. */
 export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts): void {

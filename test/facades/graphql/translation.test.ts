@@ -2,7 +2,7 @@
 import t from 'tap';
 import { presentDataCenter, stockIn, stockWord } from '../../../facades/graphql/catalog/present-catalog.ts';
 import { numberOf, timeTextOf } from '../../../facades/graphql/core-message.ts';
-import { lowestVersion, versionsFrom } from '../../../facades/rest/cuda-versions.ts';
+import { lowestVersion, versionsFrom } from '../../../facades/resources/cuda-versions.ts';
 import { endpointFields } from '../../../facades/graphql/endpoints/endpoint-fields.ts';
 import { listOf } from '../../../facades/graphql/list-text.ts';
 import { newPod } from '../../../facades/graphql/pods/pod-fields.ts';

@@ -1,7 +1,7 @@
 /** Endpoint settings of the REST surface as contract fields, and back (compat.md 3.4). */
 import t from 'tap';
 import { endpointFields } from '../../../facades/rest/endpoints/endpoint-fields.ts';
-import { presentEndpoint } from '../../../facades/rest/endpoints/present-endpoint.ts';
+import { presentEndpoint } from '../../../facades/resources/endpoints/present-endpoint.ts';
 import { Endpoint, EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 
 t.test('only what was given is changed', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { newPodFields, podFields } from '../../../facades/rest/pods/pod-fields.ts';
 import { fits } from '../../../facades/rest/pods/pod-query.ts';
-import { presentPod } from '../../../facades/rest/pods/present-pod.ts';
+import { presentPod } from '../../../facades/resources/pods/present-pod.ts';
 import { Pod, PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 
 const machine = { id: 'm', name: 'host', gpus: [{ uuid: 'g', name: 'NVIDIA L4', memoryMib: 24_000, migProfile: '' }], locations: ['RO',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { buildAttempts } from '../../../gpu-agent/attempts/build-attempts.ts';
+import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
 import type { ParkedPoll } from '../../../gpu-agent/bridge/parked-poll.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
 import type { WorkerExit } from '../../../gpu-agent/workers/executor.ts';

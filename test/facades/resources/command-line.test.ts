@@ -1,7 +1,7 @@
 /** Commands as one text (compat.md 4.5): words as a shell divides them, nothing replaced, and back. */
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { commandOf, commandText, dockerArgsOf } from '../../../facades/rest/command-line.ts';
+import { commandOf, commandText, dockerArgsOf } from '../../../facades/resources/command-line.ts';
 
 const CASES: [text: string, words: string[]][] = [
   ['', []],

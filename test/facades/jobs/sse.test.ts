@@ -1,6 +1,6 @@
 /** Framing of server-sent events. */
 import t from 'tap';
-import { frameEvent, HEARTBEAT } from '../../../facades/queue/sse.ts';
+import { frameEvent, HEARTBEAT } from '../../../facades/jobs/sse.ts';
 
 t.test('one line', async (t) => {
   t.equal(frameEvent({ data: '{"a":1}' }), 'data: {"a":1}\n\n');

@@ -11,7 +11,7 @@ import type { BodyWork } from '../plugins/body-work.ts';
 import { isId } from '../plugins/authenticate.ts';
 
 /** Parts handed to every queue route. */
-export interface QueueParts {
+export interface JobParts {
   jobs: JobCalls;
   answers: AnswerRoom;
   bodies: BodyWork;
@@ -22,7 +22,7 @@ export interface QueueParts {
 }
 
 /** A route: reads the request, calls core, sends or returns the answer. */
-export type QueueHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+export type JobHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Endpoint of a request; its form was checked by the gate. */
 export function endpointIdOf(request: FastifyRequest): string {

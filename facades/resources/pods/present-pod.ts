@@ -6,8 +6,8 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 import { sizeOf } from '../cpu-sizes.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { presentVolume } from '../volumes/present-volume.ts';
+import { desiredStatusOf } from './desired-status.ts';
 import { presentGpu, presentMachine } from './pod-machine.ts';
-import { desiredStatusOf } from './pod-query.ts';
 import type { PodRecord } from './pod-record.ts';
 import { statusChange } from './status-change.ts';
 

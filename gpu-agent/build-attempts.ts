@@ -1,26 +1,26 @@
 /** Wires the parts that carry attempts between core and workers. */
 import { join } from 'node:path';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { AgentConfig } from '../config.ts';
-import { LargePayloads } from '../session/large-payloads.ts';
-import { Lease } from '../session/lease.ts';
-import { Outbox } from '../session/outbox.ts';
-import { OutcomeSpool } from '../spool/outcome-spool.ts';
-import { WorkerPool } from '../workers/worker-pool.ts';
-import { WorkerReporter } from '../workers/worker-reporter.ts';
-import type { WorkerStarter } from '../workers/worker-starter.ts';
-import type { Worker } from '../workers/worker.ts';
-import { AttemptStopper } from './attempt-stopper.ts';
-import { AttemptTable } from './attempt-table.ts';
-import { AttemptWatch } from './attempt-watch.ts';
-import { ChunkLog } from './chunk-log.ts';
-import { Evidence } from './evidence.ts';
-import { HandOver } from './hand-over.ts';
-import { Intake } from './intake.ts';
-import { OutcomeReporter } from './outcome-reporter.ts';
+import type { Clock, Random } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../proto/gen/slipway/v1/machine.ts';
+import type { AgentConfig } from './config.ts';
+import { LargePayloads } from './session/large-payloads.ts';
+import { Lease } from './session/lease.ts';
+import { Outbox } from './session/outbox.ts';
+import { OutcomeSpool } from './spool/outcome-spool.ts';
+import { WorkerPool } from './workers/worker-pool.ts';
+import { WorkerReporter } from './workers/worker-reporter.ts';
+import type { WorkerStarter } from './workers/worker-starter.ts';
+import type { Worker } from './workers/worker.ts';
+import { AttemptStopper } from './attempts/attempt-stopper.ts';
+import { AttemptTable } from './attempts/attempt-table.ts';
+import { AttemptWatch } from './attempts/attempt-watch.ts';
+import { ChunkLog } from './attempts/chunk-log.ts';
+import { Evidence } from './attempts/evidence.ts';
+import { HandOver } from './attempts/hand-over.ts';
+import { Intake } from './attempts/intake.ts';
+import { OutcomeReporter } from './attempts/outcome-reporter.ts';
 
 /** The wired parts. */
 export interface AttemptParts {

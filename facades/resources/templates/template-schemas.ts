@@ -1,7 +1,6 @@
 /** Shapes of templates on the REST surface (compat.md 3.6). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { include } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
 import { Port } from '../port.ts';
@@ -79,13 +78,3 @@ export const TemplateRecord = Type.Object({
   workingDirectory: Type.Optional(Type.String()),
 }, { $id: 'Template' });
 export type TemplateRecord = Static<typeof TemplateRecord>;
-
-/** Path of one template. */
-export const TemplatePath = Type.Object({ templateId: Type.String({ description: 'Id of the template.' }) });
-
-/** Query of the reads. */
-export const TemplateQuery = Type.Object({
-  includeEndpointBoundTemplates: include('Taken and without effect: templates that endpoints use are always there.'),
-  includePublicTemplates: include('Add the public templates of other accounts.'),
-  includeRunpodTemplates: include('Taken and without effect: there are no templates of the house.'),
-});

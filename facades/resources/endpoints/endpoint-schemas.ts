@@ -2,7 +2,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { ENDPOINT_FLAVORS, sizeFields } from '../cpu-sizes.ts';
-import { include } from '../filter.ts';
 import { oneOf } from '../one-of.ts';
 import { optional } from '../optional.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
@@ -113,13 +112,3 @@ export const EndpointRecord = Type.Object({
   })),
 }, { $id: 'Endpoint' });
 export type EndpointRecord = Static<typeof EndpointRecord>;
-
-/** Path of one endpoint. */
-export const EndpointPath = Type.Object({ endpointId: Type.String({ description: 'Id of the endpoint.' }) });
-
-/** Query of the reads. */
-export const EndpointQuery = Type.Object({
-  includeTemplate: include('Add the template.'),
-  includeWorkers: include('Add the workers, as pods.'),
-});
-export type EndpointQuery = Static<typeof EndpointQuery>;

@@ -59,6 +59,3 @@ export const PodRecord = Type.Object({
   savingsPlans: Type.Optional(Type.Array(SavingsPlan, { description: 'Always empty: there is nothing to save on one\'s own machines.' })),
 }, { $id: 'Pod' });
 export type PodRecord = Static<typeof PodRecord>;
-
-/** Path of one pod. */
-export const PodPath = Type.Object({ podId: Type.String({ description: 'Id of the pod.' }) });

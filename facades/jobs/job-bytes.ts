@@ -1,0 +1,13 @@
+/** Bytes of what can be large in core's answers about jobs. */
+import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+
+/** What of a record can be large. */
+export function jobBytes({ output, error }: Job): number {
+  return (output?.length ?? 0) + (error?.length ?? 0);
+}
+
+/** Bytes of a page. */
+export function pageBytes({ chunks }: ReadChunksResponse): number {
+  return chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0), 0);
+}

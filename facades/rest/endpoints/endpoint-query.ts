@@ -1,0 +1,14 @@
+/** Path and query of endpoints (compat.md 3.3). */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { include } from '../filter.ts';
+
+/** Path of one endpoint. */
+export const EndpointPath = Type.Object({ endpointId: Type.String({ description: 'Id of the endpoint.' }) });
+
+/** Query of the reads. */
+export const EndpointQuery = Type.Object({
+  includeTemplate: include('Add the template.'),
+  includeWorkers: include('Add the workers, as pods.'),
+});
+export type EndpointQuery = Static<typeof EndpointQuery>;

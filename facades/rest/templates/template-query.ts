@@ -1,0 +1,13 @@
+/** Path and query of templates (compat.md 3.3). */
+import { Type } from 'typebox';
+import { include } from '../filter.ts';
+
+/** Path of one template. */
+export const TemplatePath = Type.Object({ templateId: Type.String({ description: 'Id of the template.' }) });
+
+/** Query of the reads. */
+export const TemplateQuery = Type.Object({
+  includeEndpointBoundTemplates: include('Taken and without effect: templates that endpoints use are always there.'),
+  includePublicTemplates: include('Add the public templates of other accounts.'),
+  includeRunpodTemplates: include('Taken and without effect: there are no templates of the house.'),
+});
