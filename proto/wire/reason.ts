@@ -1,7 +1,8 @@
 /** Why a call failed: the closed list of error.proto, its two tables, and how a reason travels inside a gRPC status. */
-import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import { Metadata, status as Code } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
+import { ErrorInfo } from '../gen/google/rpc/error_details.ts';
+import { Status } from '../gen/google/rpc/status.ts';
 import { ErrorReason } from '../gen/slipway/v1/error.ts';
 
 /** Name of a reason without its prefix, for instance JOB_NOT_FOUND. */
@@ -87,27 +88,17 @@ export function reasonFromName(name: string): Reason {
   return name in REASONS ? (name as Reason) : 'INTERNAL';
 }
 
-// google.rpc.Status { int32 code = 1; string message = 2; repeated Any details = 3 }, Any { string type_url = 1; bytes value = 2 },
-// ErrorInfo { string reason = 1; string domain = 2 }. Written by hand because nothing else of google.rpc is needed.
 function encodeStatus(code: number, message: string, reason: string): Buffer {
-  const info = new BinaryWriter().uint32(10).string(reason).uint32(18).string(DOMAIN).finish();
-  const any = new BinaryWriter().uint32(10).string(ERROR_INFO_TYPE).uint32(18).bytes(info).finish();
-  return Buffer.from(new BinaryWriter().uint32(8).int32(code).uint32(18).string(message).uint32(26).bytes(any).finish());
+  const info = ErrorInfo.encode({ reason, domain: DOMAIN, metadata: {} }).finish();
+  return Buffer.from(Status.encode({ code, message, details: [{ typeUrl: ERROR_INFO_TYPE, value: Buffer.from(info) }] }).finish());
 }
 
-function decodeReason(status: Uint8Array): Reason | undefined {
-  const any = field(status, 3);
-  const info = any && field(any, 2);
-  const name = info && field(info, 1);
-  return name && reasonFromName(Buffer.from(name).toString());
-}
-
-function field(message: Uint8Array, wanted: number): Uint8Array | undefined {
-  const reader = new BinaryReader(message);
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32();
-    if (tag >>> 3 === wanted) return reader.bytes();
-    reader.skip(tag & 7);
+/** The reason of our own detail; what a proxy in between made of a status may hold others, or be no status at all. */
+function decodeReason(bytes: Uint8Array): Reason | undefined {
+  try {
+    const info = Status.decode(bytes).details.find(({ typeUrl }) => typeUrl === ERROR_INFO_TYPE);
+    return info && reasonFromName(ErrorInfo.decode(info.value).reason);
+  } catch {
+    return undefined;
   }
-  return undefined;
 }
