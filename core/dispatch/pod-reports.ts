@@ -3,16 +3,15 @@
  * session said is written only while no later one speaks for its machine.
  */
 import type { PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { backoffMs } from '../runtime/backoff.ts';
-import { delay } from '../runtime/clock.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { retryUntil } from '../runtime/retry.ts';
 import type { Service } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { PodFacts, PodReportStore } from '../store/pod-report-store.ts';
 import { podFactsFromReport } from './pod-messages.ts';
 
-const RETRY = { firstMs: 100, maxMs: 2_000 };
+const PAUSE = { firstMs: 100, maxMs: 2_000 };
 /** Most pods that one message may report. */
 const PODS_MAX = 10_000;
 
@@ -65,24 +64,26 @@ export class PodReports implements Service {
     this.#writing ??= this.#write();
   }
 
-  /** Never rejects: tries until it succeeds or the service stops. */
+  /** Never rejects: tries until everything is written or the service stops. */
   async #write(): Promise<void> {
-    const { podReports, clock, random, logger } = this.#options;
-    let failures = 0;
-    for (let [next] = this.#waiting; next && !this.#stopping.signal.aborted; [next] = this.#waiting) {
-      const [sessionId, { session, facts }] = next;
-      this.#waiting.delete(sessionId);
-      try {
-        await podReports.report(session, [...facts.values()]);
-        failures = 0;
-      } catch (error) {
-        failures += 1;
-        logger.warn({ err: error, machineId: session.machineId }, 'pod reports were not written, will try again');
-        // What came meanwhile is newer.
-        this.#waiting.set(sessionId, { session, facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]) });
-        await delay(clock, backoffMs(failures, RETRY, random), this.#stopping.signal);
-      }
-    }
+    const { clock, random } = this.#options;
+    const { signal } = this.#stopping;
+    while (this.#waiting.size > 0 && !signal.aborted) await retryUntil(signal, () => this.#writeFirst(), { clock, random, pause: PAUSE });
     this.#writing = undefined;
+  }
+
+  async #writeFirst(): Promise<void> {
+    const [next] = this.#waiting;
+    if (!next) return;
+    const [sessionId, { session, facts }] = next;
+    this.#waiting.delete(sessionId);
+    try {
+      await this.#options.podReports.report(session, [...facts.values()]);
+    } catch (error) {
+      this.#options.logger.warn({ err: error, machineId: session.machineId }, 'pod reports were not written, will try again');
+      // What came meanwhile is newer.
+      this.#waiting.set(sessionId, { session, facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]) });
+      throw error;
+    }
   }
 }

@@ -7,10 +7,9 @@ import type {
   AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptCalls, AttemptOutcome } from '../jobs/job-engine.ts';
-import { backoffMs } from '../runtime/backoff.ts';
-import { delay } from '../runtime/clock.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { retryUntil } from '../runtime/retry.ts';
 import { keyFromRef, outcomeFromMessage, refOf } from './agent-messages.ts';
 import type { SessionOutbox } from './session-outbox.ts';
 import { attemptId } from './slot-pool.ts';
@@ -19,7 +18,7 @@ import type { SlotPool } from './slot-pool.ts';
 /** Writes in flight beyond which the stream is not read, and below which it is read again. */
 const IN_FLIGHT_MAX = 10_000;
 const BYTES_IN_FLIGHT_MAX = 64 * 1024 * 1024;
-const RETRY = { firstMs: 100, maxMs: 2_000 };
+const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
 /** What it needs. */
 export interface SessionInboxOptions {
@@ -109,21 +108,12 @@ export class SessionInbox {
 
   /** Writes until it succeeds or the session is over. Never rejects. */
   async #write(bytes: number, write: () => Promise<unknown>): Promise<void> {
+    const { clock, random, logger } = this.#options;
     this.#count(1, bytes);
-    try {
-      for (let failures = 1; !this.#ended.signal.aborted; failures += 1) {
-        try {
-          await write();
-          return;
-        } catch (error) {
-          const { clock, random, logger } = this.#options;
-          logger.warn({ err: error }, 'a report of an agent was not written, will try again');
-          await delay(clock, backoffMs(failures, RETRY, random), this.#ended.signal);
-        }
-      }
-    } finally {
-      this.#count(-1, -bytes);
-    }
+    await retryUntil(this.#ended.signal, write, {
+      clock, random, pause: PAUSE, onFailure: (error) => logger.warn({ err: error }, 'a report of an agent was not written, will try again'),
+    });
+    this.#count(-1, -bytes);
   }
 
   #count(writes: number, bytes: number): void {

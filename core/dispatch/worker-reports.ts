@@ -3,17 +3,16 @@
  * and signs of use are only written once a second, because they come with every job. What a session said is written only while no later one
  * speaks for its machine.
  */
-import { backoffMs } from '../runtime/backoff.ts';
-import { delay } from '../runtime/clock.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
+import { retryUntil } from '../runtime/retry.ts';
 import type { Service } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { WorkerFacts, WorkerStore } from '../store/worker-store.ts';
 
 const PERIOD_MS = 1_000;
-const RETRY = { firstMs: 100, maxMs: 2_000 };
+const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
 /** What it needs. */
 export interface WorkerReportsOptions {
@@ -82,24 +81,27 @@ export class WorkerReports implements Service {
     this.#proven.add(workerId);
   }
 
-  /** Never rejects: tries until it succeeds or the service stops. */
+  /** Never rejects: tries until everything is written or the service stops. */
   async #writeUrgent(): Promise<void> {
-    const { clock, random, logger } = this.#options;
-    let failures = 0;
-    for (let next = first(this.#urgent); next && !this.#stopping.signal.aborted; next = first(this.#urgent)) {
-      const [sessionId, waiting] = next;
-      this.#urgent.delete(sessionId);
-      try {
-        await this.#write(waiting);
-        failures = 0;
-      } catch (error) {
-        failures += 1;
-        logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');
-        this.#putBack(waiting);
-        await delay(clock, backoffMs(failures, RETRY, random), this.#stopping.signal);
-      }
-    }
+    const { clock, random } = this.#options;
+    const { signal } = this.#stopping;
+    while (this.#urgent.size > 0 && !signal.aborted) await retryUntil(signal, () => this.#writeFirst(), { clock, random, pause: PAUSE });
     this.#writing = undefined;
+  }
+
+  async #writeFirst(): Promise<void> {
+    const [next] = this.#urgent;
+    if (!next) return;
+    const [sessionId, waiting] = next;
+    this.#urgent.delete(sessionId);
+    try {
+      const { session, facts } = waiting;
+      this.#options.onChanged(await this.#options.workers.report(session, [...facts.values()]));
+    } catch (error) {
+      this.#options.logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');
+      this.#putBack(waiting);
+      throw error;
+    }
   }
 
   async #pass(): Promise<void> {
@@ -119,10 +121,6 @@ export class WorkerReports implements Service {
     }
   }
 
-  async #write({ session, facts }: Waiting): Promise<void> {
-    this.#options.onChanged(await this.#options.workers.report(session, [...facts.values()]));
-  }
-
   #putBack({ session, facts }: Waiting): void {
     // What came meanwhile is newer.
     for (const fact of facts.values()) if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact);
@@ -133,8 +131,4 @@ function put(waiting: Map<string, Waiting>, session: MachineSession, fact: Worke
   const ofSession = waiting.get(session.sessionId) ?? { session, facts: new Map<string, WorkerFacts>() };
   ofSession.facts.set(fact.workerId, fact);
   waiting.set(session.sessionId, ofSession);
-}
-
-function first<Value>(map: Map<string, Value>): [string, Value] | undefined {
-  return map.entries().next().value;
 }

@@ -1,7 +1,6 @@
 /** Tells failures that pass by themselves from others, and tries again. */
-import { backoffMs } from '../runtime/backoff.ts';
-import { delay } from '../runtime/clock.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import { retry } from '../runtime/retry.ts';
 
 /**
  * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database that starts, deadlocks,
@@ -40,8 +39,10 @@ export function isDuplicate(error: unknown): boolean {
   return code === '23505' || cause?.code === '23505';
 }
 
+const PAUSE = { firstMs: 10, maxMs: 500 };
+
 /** How long to go on. */
-export interface RetryOptions {
+export interface PersistOptions {
   clock: Clock;
   random: Random;
   /** Give up this many milliseconds after the first try; a function is asked at each failure. Infinity: never. */
@@ -53,16 +54,6 @@ export interface RetryOptions {
 }
 
 /** Runs an idempotent statement until it succeeds, fails for good, or the time is up; then the last failure is thrown. */
-export async function persist<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
-  const from = options.clock.monotonicMs();
-  for (let failures = 1; ; failures += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      options.onFailure?.(error);
-      const forMs = typeof options.forMs === 'number' ? options.forMs : options.forMs(error);
-      if (!isTransient(error) || options.signal.aborted || options.clock.monotonicMs() - from >= forMs) throw error;
-      await delay(options.clock, backoffMs(failures, { firstMs: 10, maxMs: 500 }, options.random), options.signal);
-    }
-  }
+export async function persist<Result>(work: () => Promise<Result>, options: PersistOptions): Promise<Result> {
+  return retry(work, { ...options, pause: PAUSE, mayHelp: isTransient });
 }

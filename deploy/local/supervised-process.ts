@@ -7,10 +7,13 @@ import type { ChildProcess } from 'node:child_process';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import type { Clock, Random, Timer } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
+import { retry } from '../../core/runtime/retry.ts';
 import type { ProcessLog } from './process-log.ts';
 
 /** Pause before a process is started again: the first is at most 250 ms, so that a killed one is back within a second or two. */
 const RESTART_PAUSE = { firstMs: 250, maxMs: 5_000 };
+/** Pause before its first start is tried again. */
+const START_PAUSE = { firstMs: 250, maxMs: 500 };
 /** A process that ran this long starts with a fresh count of failures. */
 const HEALTHY_MS = 10_000;
 /** After a request to stop has gone unheard this long, the process is killed. */
@@ -75,16 +78,12 @@ export class SupervisedProcess<Ready> {
 
   /** Starts it; resolves when it is ready, rejects with its last lines when it cannot be started. */
   async start(): Promise<Ready> {
-    for (let failures = 1; ; failures += 1) {
-      try {
-        const ready = await this.#launch();
-        this.#keeper = this.#keep();
-        return ready;
-      } catch (error) {
-        if (this.#stopping.signal.aborted || !await this.#plan.triesAgain?.(failures)) throw error;
-        await delay(this.#seams.clock, RESTART_PAUSE.firstMs, this.#stopping.signal);
-      }
-    }
+    const { clock, random } = this.#seams;
+    const ready = await retry(() => this.#launch(), {
+      clock, random, pause: START_PAUSE, signal: this.#stopping.signal, mayHelp: (_, failures) => this.#plan.triesAgain?.(failures) ?? false,
+    });
+    this.#keeper = this.#keep();
+    return ready;
   }
 
   /** Ends it and waits until it has ended. Safe at any time, also more than once. */

@@ -2,10 +2,9 @@
 import { status } from '@grpc/grpc-js';
 import type { AttemptOutcome, AttemptRef, FetchInputResponse, ReportOutcomeRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { retry, retryUntil } from '../../core/runtime/retry.ts';
 import type { CoreLink } from './core-link.ts';
 
 /** Outcomes on their way at once; each is in memory meanwhile. */
@@ -25,29 +24,30 @@ export interface LargeOutcomes {
 
 /** See the file's first line. */
 export class LargePayloads {
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #logger: Logger;
+  readonly #options: { clock: Clock; random: Random; logger: Logger };
   #link: CoreLink | undefined;
+  /** Aborted when the session is over. */
+  #ended = new AbortController();
   #queue: string[] = [];
   readonly #uploading = new Set<string>();
   /** Set before the first session. */
   outcomes!: LargeOutcomes;
 
   constructor(options: { clock: Clock; random: Random; logger: Logger }) {
-    this.#clock = options.clock;
-    this.#random = options.random;
-    this.#logger = options.logger;
+    this.#options = options;
   }
 
   /** A session is up. Outcomes are asked for again by their owner. */
   up(link: CoreLink): void {
+    this.#ended.abort();
+    this.#ended = new AbortController();
     this.#link = link;
     this.#queue = [];
   }
 
   /** The session is over. */
   down(): void {
+    this.#ended.abort();
     this.#link = undefined;
     this.#queue = [];
   }
@@ -72,33 +72,30 @@ export class LargePayloads {
 
   /** The input of an attempt, or `gone` when core says that the attempt is not current. */
   async fetchInput(ref: AttemptRef): Promise<Buffer | 'gone'> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        if (!this.#link) throw new Error('there is no session');
-        return await fetchOnce(this.#link, ref);
-      } catch (error) {
-        if ((error as { code?: number }).code === status.NOT_FOUND) return 'gone';
-        if (tries === FETCHES_MAX) throw error;
-        await delay(this.#clock, backoffMs(tries, PAUSE, this.#random));
-      }
+    const isGone = (error: unknown): boolean => (error as { code?: number }).code === status.NOT_FOUND;
+    const fetch = async (): Promise<Buffer> => {
+      if (!this.#link) throw new Error('there is no session');
+      return fetchOnce(this.#link, ref);
+    };
+    try {
+      const { clock, random } = this.#options;
+      return await retry(fetch, { clock, random, pause: PAUSE, triesMax: FETCHES_MAX, mayHelp: (error) => !isGone(error) });
+    } catch (error) {
+      if (isGone(error)) return 'gone';
+      throw error;
     }
   }
 
   async #upload(key: string, link: CoreLink): Promise<void> {
-    let failures = 0;
-    while (this.#link === link) {
-      try {
-        const outcome = await this.outcomes.load(key);
-        if (!outcome) break;
-        await uploadOnce(link, outcome);
-        this.outcomes.acknowledge(outcome.ref!);
-        break;
-      } catch (error) {
-        failures += 1;
-        this.#logger.warn({ err: error, key }, 'a large outcome did not reach core, will try again');
-        await delay(this.#clock, backoffMs(failures, PAUSE, this.#random));
-      }
-    }
+    const { clock, random, logger } = this.#options;
+    const upload = async (): Promise<void> => {
+      const outcome = await this.outcomes.load(key);
+      if (!outcome) return;
+      await uploadOnce(link, outcome);
+      this.outcomes.acknowledge(outcome.ref!);
+    };
+    const onFailure = (error: unknown): void => logger.warn({ err: error, key }, 'a large outcome did not reach core, will try again');
+    await retryUntil(this.#ended.signal, upload, { clock, random, pause: PAUSE, onFailure });
     this.#uploading.delete(key);
     // It may have been asked for again by a newer session while this try ran.
     this.pump();
