@@ -109,9 +109,9 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   return {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
     submitAndWait: (submission, signal) => submitAndWait.run(submission, signal),
-    get: (key, wish) => reads.get(key, wish),
+    get: (key, request) => reads.get(key, request),
     wait: (key, waitMs, signal, room) => waits.wait(key, waitMs, signal, room),
-    readChunks: (key, wish, signal) => chunks.read(key, wish, signal),
+    readChunks: (key, request, signal) => chunks.read(key, request, signal),
     cancel: (key) => cancels.cancel(key),
     retry: (key) => retries.retry(key),
     purge: (endpointId) => deletes.purge(endpointId),

@@ -4,7 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { ROOT_CALLER, endpointNotFound, permit, unauthorized } from '../domain/access.ts';
-import type { Caller, Wish } from '../domain/access.ts';
+import type { Caller, AccessRequest } from '../domain/access.ts';
 import type { Endpoint } from '../domain/endpoint.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
@@ -75,18 +75,18 @@ export class Access {
   }
 
   /**
-   * Checks a key against a wish. A value when it is known, else a promise; a refusal is thrown or rejects. UNAUTHORIZED: no such key, or
+   * Checks a key against a request. A value when it is known, else a promise; a refusal is thrown or rejects. UNAUTHORIZED: no such key, or
    * not permitted. ENDPOINT_NOT_FOUND: not in the key's account.
    */
-  check(apiKey: string, wish: Wish & { endpointId: string }): EndpointVerdict | Promise<EndpointVerdict>;
-  check(apiKey: string, wish: Wish): Verdict | Promise<Verdict>;
-  check(apiKey: string, wish: Wish): Verdict | Promise<Verdict> {
+  check(apiKey: string, request: AccessRequest & { endpointId: string }): EndpointVerdict | Promise<EndpointVerdict>;
+  check(apiKey: string, request: AccessRequest): Verdict | Promise<Verdict>;
+  check(apiKey: string, request: AccessRequest): Verdict | Promise<Verdict> {
     if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
     const hash = hashKey(apiKey);
     const caller = this.#root(hash) ?? this.#callers.peek(hash.toString('hex'));
-    const endpoint = wish.endpointId === undefined ? undefined : this.#endpoints.peek(wish.endpointId);
-    const known = caller !== undefined && (wish.endpointId === undefined || endpoint !== undefined);
-    return known ? decide(wish, caller, endpoint) : this.#load(hash, wish);
+    const endpoint = request.endpointId === undefined ? undefined : this.#endpoints.peek(request.endpointId);
+    const known = caller !== undefined && (request.endpointId === undefined || endpoint !== undefined);
+    return known ? decide(request, caller, endpoint) : this.#load(hash, request);
   }
 
   /** The holder of a key, whatever it may do. UNAUTHORIZED: no such key. */
@@ -103,23 +103,23 @@ export class Access {
     return { value: ROOT_CALLER, validUntilMs: this.#clock.monotonicMs() + VERDICT_VALID_MS };
   }
 
-  async #load(hash: Buffer, wish: Wish): Promise<Verdict> {
+  async #load(hash: Buffer, request: AccessRequest): Promise<Verdict> {
     const caller = this.#root(hash) ?? await this.#callers.get(hash.toString('hex'));
     // An unknown key must not learn, nor cost, more than its own lookup.
     if (!caller.value) throw unauthorized();
     // PostgreSQL would refuse an id with a NUL, and with it the lookups of others in the same batch.
-    const isLookedUp = wish.endpointId !== undefined && !wish.endpointId.includes('\0');
-    const endpoint = isLookedUp ? await this.#endpoints.get(wish.endpointId!) : undefined;
-    return decide(wish, caller, endpoint);
+    const isLookedUp = request.endpointId !== undefined && !request.endpointId.includes('\0');
+    const endpoint = isLookedUp ? await this.#endpoints.get(request.endpointId!) : undefined;
+    return decide(request, caller, endpoint);
   }
 }
 
-function decide(wish: Wish, caller: Cached<Caller>, endpoint: Cached<Endpoint> | undefined): Verdict {
+function decide(request: AccessRequest, caller: Cached<Caller>, endpoint: Cached<Endpoint> | undefined): Verdict {
   if (!caller.value) throw unauthorized();
-  permit(caller.value, wish);
+  permit(caller.value, request);
   const root = caller.value.scope === 'ROOT';
-  if (wish.endpointId !== undefined && (!endpoint?.value || !(root || endpoint.value.accountId === caller.value.accountId))) {
-    throw endpointNotFound(wish.endpointId);
+  if (request.endpointId !== undefined && (!endpoint?.value || !(root || endpoint.value.accountId === caller.value.accountId))) {
+    throw endpointNotFound(request.endpointId);
   }
   return {
     caller: caller.value,

@@ -11,7 +11,7 @@ import { base62, hashKey, newKeyText } from './key-text.ts';
 const ID_LENGTH = 20;
 
 /** What to create. */
-export interface KeyWish {
+export interface KeyRequest {
   name: string;
   scope: Exclude<Scope, 'ROOT'>;
   /** Only these endpoints; empty: all of the account. */
@@ -35,34 +35,36 @@ export interface KeyContext {
  * NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
  */
 export async function createKey(
-  { keys, accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish,
+  { keys, accounts, endpoints }: KeyContext, caller: Caller, request: KeyRequest,
 ): Promise<{ key: ApiKey; secret: string }> {
   const root = caller.scope === 'ROOT';
   if (!isUnlimited(caller)) throw unauthorized();
-  if (!root && (wish.scope === 'AGENT' || (wish.accountId !== '' && wish.accountId !== caller.accountId))) throw unauthorized();
-  checkName('name', wish.name);
-  checkTexts('endpoint_ids', wish.endpointIds);
-  if ((wish.scope === 'RESTRICTED') !== (wish.permissions !== undefined)) throw invalid('permissions belong to keys of scope RESTRICTED, and only to them');
-  const secret = newKeyText(wish.scope);
-  const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = wish;
-  const accountId = await ownerOf({ keys, accounts, endpoints }, caller, wish);
+  if (!root && (request.scope === 'AGENT' || (request.accountId !== '' && request.accountId !== caller.accountId))) throw unauthorized();
+  checkName('name', request.name);
+  checkTexts('endpoint_ids', request.endpointIds);
+  if ((request.scope === 'RESTRICTED') !== (request.permissions !== undefined)) {
+    throw invalid('permissions belong to keys of scope RESTRICTED, and only to them');
+  }
+  const secret = newKeyText(request.scope);
+  const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = request;
+  const accountId = await ownerOf({ keys, accounts, endpoints }, caller, request);
   const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret), caller.keyId);
   return { key, secret };
 }
 
 /** Whose the key will be; empty: the installation's. */
-async function ownerOf({ accounts, endpoints }: KeyContext, caller: Caller, wish: KeyWish): Promise<string> {
-  if (wish.scope === 'AGENT') {
-    if (wish.accountId === '' && wish.endpointIds.length === 0) return '';
+async function ownerOf({ accounts, endpoints }: KeyContext, caller: Caller, request: KeyRequest): Promise<string> {
+  if (request.scope === 'AGENT') {
+    if (request.accountId === '' && request.endpointIds.length === 0) return '';
     throw invalid('account_id and endpoint_ids must be empty for a key of scope AGENT: machines belong to the installation');
   }
-  const accountId = wish.accountId || caller.accountId;
+  const accountId = request.accountId || caller.accountId;
   if (accountId === '') throw invalid('account_id is required with the root key: whose key shall it be?');
   if (caller.scope === 'ROOT' && !(await accounts.exists(accountId))) {
     throw new DomainError('NOT_FOUND', `There is no account ${JSON.stringify(accountId.slice(0, 64))}.`);
   }
-  const named = wish.endpointIds.length === 0 ? [] : await endpoints.byIds(wish.endpointIds);
-  for (const id of wish.endpointIds) {
+  const named = request.endpointIds.length === 0 ? [] : await endpoints.byIds(request.endpointIds);
+  for (const id of request.endpointIds) {
     if (!named.some((endpoint) => endpoint.id === id && endpoint.accountId === accountId)) throw endpointNotFound(id);
   }
   return accountId;

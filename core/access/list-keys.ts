@@ -1,11 +1,11 @@
 /** Lists API keys. */
 import type { ApiKey, ApiKeyStore } from '../store/api-key-store.ts';
-import type { Page, PageWish } from '../store/page.ts';
+import type { Page, PageRequest } from '../store/page.ts';
 
 /**
  * Oldest first, revoked ones included. `only`: the endpoints that a restricted key may see; it sees the keys for these and for nothing else,
  * because the others name more. Empty = all.
  */
-export async function listKeys(keys: ApiKeyStore, accountId: string, only: readonly string[], wish: PageWish): Promise<Page<ApiKey>> {
-  return keys.list(accountId, only, wish);
+export async function listKeys(keys: ApiKeyStore, accountId: string, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
+  return keys.list(accountId, only, page);
 }

@@ -8,7 +8,7 @@ const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 1_000;
 
 /** Which page. */
-export interface AuditWish {
+export interface AuditRequest {
   /** Most events; 0: the default of 100. */
   pageSize: number;
   /** Of the page before; empty: the newest. */
@@ -26,7 +26,7 @@ export interface AuditPage {
 
 /** Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size, or a token of no page. */
 export async function listAuditEvents(
-  audit: AuditStore, caller: Caller, accountId: string, { pageSize, pageToken, subjectId }: AuditWish,
+  audit: AuditStore, caller: Caller, accountId: string, { pageSize, pageToken, subjectId }: AuditRequest,
 ): Promise<AuditPage> {
   if (!isUnlimited(caller)) throw unauthorized();
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);

@@ -39,7 +39,7 @@ export interface Actor {
 export const OTHER_ACCOUNT = 'another-account';
 
 /** What a call wants to do. */
-export interface Wish {
+export interface AccessRequest {
   /** The part of the API it belongs to. */
   api: Api;
   /** The endpoint it names. */
@@ -59,10 +59,10 @@ export const UNAUTHORIZED_TEXT = 'The API key is missing, unknown, revoked or no
   + 'Send it as `Authorization: Bearer <key>`.';
 
 /** Fails with UNAUTHORIZED unless the key may do this in its own account. Whether the endpoint exists there is for the caller to check. */
-export function permit(caller: Caller, wish: Wish): void {
-  const permission = permissionOf(caller, wish.api);
-  const tooLittle = permission === 'NONE' || (permission === 'READ' && wish.write === true);
-  if (tooLittle || isElsewhere(caller, wish)) throw unauthorized();
+export function permit(caller: Caller, request: AccessRequest): void {
+  const permission = permissionOf(caller, request.api);
+  const tooLittle = permission === 'NONE' || (permission === 'READ' && request.write === true);
+  if (tooLittle || isElsewhere(caller, request)) throw unauthorized();
 }
 
 /** May do everything in its account: only such keys make keys and read the audit trail. The operator may too. */
@@ -80,7 +80,7 @@ function permissionOf({ scope, permissions }: Caller, api: Api): Permission {
 }
 
 /** A key for some endpoints may read what is about the whole account, but change nothing outside of its endpoints. */
-function isElsewhere({ endpointIds }: Caller, { endpointId, write }: Wish): boolean {
+function isElsewhere({ endpointIds }: Caller, { endpointId, write }: AccessRequest): boolean {
   if (endpointIds.length === 0) return false;
   return endpointId === undefined ? write === true : !endpointIds.includes(endpointId);
 }

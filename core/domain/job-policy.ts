@@ -12,7 +12,7 @@ export const TTL_MS_MAX = 7 * DAY_MS;
 export const TTL_MS_DEFAULT = DAY_MS;
 
 /** What a caller may ask for. */
-export interface PolicyWish {
+export interface PolicyRequest {
   executionTimeoutMs?: number | undefined;
   lowPriority?: boolean | undefined;
   ttlMs?: number | undefined;
@@ -29,11 +29,11 @@ export interface JobPolicy {
 }
 
 /** Fills in the defaults. INVALID_POLICY: a field is out of range; the text names the public field. */
-export function resolvePolicy(wish: PolicyWish, endpointExecutionTimeoutMs: number): JobPolicy {
+export function resolvePolicy(request: PolicyRequest, endpointExecutionTimeoutMs: number): JobPolicy {
   return {
-    executionTimeoutMs: bounded('executionTimeout', wish.executionTimeoutMs, endpointExecutionTimeoutMs, EXECUTION_TIMEOUT_MS_MIN, EXECUTION_TIMEOUT_MS_MAX),
-    lowPriority: wish.lowPriority ?? false,
-    ttlMs: bounded('ttl', wish.ttlMs, TTL_MS_DEFAULT, TTL_MS_MIN, TTL_MS_MAX),
+    executionTimeoutMs: bounded('executionTimeout', request.executionTimeoutMs, endpointExecutionTimeoutMs, EXECUTION_TIMEOUT_MS_MIN, EXECUTION_TIMEOUT_MS_MAX),
+    lowPriority: request.lowPriority ?? false,
+    ttlMs: bounded('ttl', request.ttlMs, TTL_MS_DEFAULT, TTL_MS_MIN, TTL_MS_MAX),
   };
 }
 

@@ -19,7 +19,7 @@ export interface PlacementRefusal {
 }
 
 /** What was asked for, as far as the texts speak of it. */
-export interface RefusedWish {
+export interface RefusedRequest {
   gpuIds: readonly string[];
   gpuCount: number;
   instanceIds: readonly string[];
@@ -44,19 +44,19 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
 };
 
 /** The refusal of all machines; of none when nobody has joined. */
-export function refusalOfAll(answers: readonly { name: string; answer: MachineRefusal }[], wish: RefusedWish): PlacementRefusal {
+export function refusalOfAll(answers: readonly { name: string; answer: MachineRefusal }[], request: RefusedRequest): PlacementRefusal {
   if (answers.length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
   const counted = Object.entries(WORDS).flatMap(([kind, [one, several]]) => {
     const count = answers.filter(({ answer }) => answer.kind === kind).length;
     return count === 0 ? [] : [`${count} ${count === 1 ? `machine ${one}` : `machines ${several}`}`];
   });
   return {
-    refusal: `no machine has ${wanted(wish)}: ${counted.join('; ')}`,
+    refusal: `no machine has ${wanted(request)}: ${counted.join('; ')}`,
     refusalByMachine: answers.map(({ name, answer }) => `${name}: ${answer.text}`).join('; ').slice(0, BY_MACHINE_LENGTH_MAX),
   };
 }
 
-function wanted({ gpuIds, gpuCount, instanceIds }: RefusedWish): string {
+function wanted({ gpuIds, gpuCount, instanceIds }: RefusedRequest): string {
   if (gpuCount === 0) return instanceIds.length > 0 ? `room for ${listed(instanceIds)}` : 'a free slot for it without a GPU';
   const gpus = gpuCount === 1 ? 'a free GPU' : `${gpuCount} free GPUs of one type`;
   const types = gpuIds.filter((id) => !id.startsWith('-'));

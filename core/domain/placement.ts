@@ -38,7 +38,7 @@ export interface PlacementMachine {
 }
 
 /** What the worker needs. */
-export interface PlacementWish {
+export interface PlacementRequest {
   gpuIds: readonly string[];
   gpuCount: number;
   /** Sizes without a GPU, in order of preference. Empty: any. */
@@ -64,75 +64,75 @@ export type Placement = PlacementPlace | PlacementRefusal;
 export const GONE_AFTER_MINUTES = 10;
 
 /** Says why a machine cannot take the worker, or nothing. */
-type Filter = (machine: PlacementMachine, wish: PlacementWish) => MachineRefusal | undefined;
+type Filter = (machine: PlacementMachine, request: PlacementRequest) => MachineRefusal | undefined;
 
 const connected: Filter = (machine) => (machine.connected ? undefined : no('AWAY', 'its agent is not connected'));
 
-const location: Filter = (machine, wish) => {
-  if (wish.locations.length === 0 || wish.locations.some((place) => machine.locations.includes(place))) return undefined;
-  return no('LOCATION', `it is in ${machine.locations.join(', ') || 'no location'}, not in ${wish.locations.join(', ')}`);
+const location: Filter = (machine, request) => {
+  if (request.locations.length === 0 || request.locations.some((place) => machine.locations.includes(place))) return undefined;
+  return no('LOCATION', `it is in ${machine.locations.join(', ') || 'no location'}, not in ${request.locations.join(', ')}`);
 };
 
-const volume: Filter = (machine, wish) => {
-  if (wish.dataCenterIds.length === 0 || wish.dataCenterIds.some((id) => machine.locations.includes(id))) return undefined;
+const volume: Filter = (machine, request) => {
+  if (request.dataCenterIds.length === 0 || request.dataCenterIds.some((id) => machine.locations.includes(id))) return undefined;
   const where = machine.locations.join(', ') || 'no location';
-  return no('VOLUME', `it is in ${where}, and the network volumes are in ${wish.dataCenterIds.join(', ')}`);
+  return no('VOLUME', `it is in ${where}, and the network volumes are in ${request.dataCenterIds.join(', ')}`);
 };
 
-const cuda: Filter = (machine, wish) => {
-  if (wish.allowedCudaVersions.length === 0 || wish.allowedCudaVersions.some((version) => supports(machine.cudaVersion, version))) {
+const cuda: Filter = (machine, request) => {
+  if (request.allowedCudaVersions.length === 0 || request.allowedCudaVersions.some((version) => supports(machine.cudaVersion, version))) {
     return undefined;
   }
-  return no('CUDA', `its driver supports CUDA ${machine.cudaVersion || 'nothing'}, not ${wish.allowedCudaVersions.join(' or ')}`);
+  return no('CUDA', `its driver supports CUDA ${machine.cudaVersion || 'nothing'}, not ${request.allowedCudaVersions.join(' or ')}`);
 };
 
-const gpuType: Filter = (machine, wish) => {
-  if (wish.gpuCount === 0) return undefined;
-  if (machine.gpus.some((gpu) => rankOf(gpu, wish) !== undefined)) return undefined;
+const gpuType: Filter = (machine, request) => {
+  if (request.gpuCount === 0) return undefined;
+  if (machine.gpus.some((gpu) => rankOf(gpu, request) !== undefined)) return undefined;
   const names = new Set(machine.gpus.map((gpu) => gpu.name));
   return names.size === 0 ? no('NO_GPU', 'it has no GPU') : no('OTHER_GPUS', `none of its GPUs (${[...names].join(', ')}) is asked for`);
 };
 
-const gpuRoom: Filter = (machine, wish) => {
-  if (wish.gpuCount === 0 || choice(machine, wish) !== undefined) return undefined;
-  const free = machine.gpus.filter((gpu) => !gpu.used && rankOf(gpu, wish) !== undefined).length;
-  return no('GPUS_TAKEN', `${wish.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`);
+const gpuRoom: Filter = (machine, request) => {
+  if (request.gpuCount === 0 || choice(machine, request) !== undefined) return undefined;
+  const free = machine.gpus.filter((gpu) => !gpu.used && rankOf(gpu, request) !== undefined).length;
+  return no('GPUS_TAKEN', `${request.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`);
 };
 
-const cpuRoom: Filter = (machine, wish) => {
-  if (wish.gpuCount > 0 || machine.cpuSlotsUsed < machine.cpuSlots) return undefined;
+const cpuRoom: Filter = (machine, request) => {
+  if (request.gpuCount > 0 || machine.cpuSlotsUsed < machine.cpuSlots) return undefined;
   return no('SLOTS_TAKEN', `all of its ${machine.cpuSlots} slots for workers without a GPU are taken`);
 };
 
-const sizeRoom: Filter = (machine, wish) => {
-  if (wish.instanceIds.length === 0 || sizeFor(machine, wish)) return undefined;
+const sizeRoom: Filter = (machine, request) => {
+  if (request.instanceIds.length === 0 || sizeFor(machine, request)) return undefined;
   const [vcpus, memoryGb] = freeOf(machine);
   const free = [...(vcpus === Infinity ? [] : [`${vcpus} of ${machine.vcpus} processors`]),
     ...(memoryGb === Infinity ? [] : [`${memoryGb} of ${machine.memoryGb} GB`])];
-  return no('SIZE_TAKEN', `${wish.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`);
+  return no('SIZE_TAKEN', `${request.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`);
 };
 
 /** In the order in which a person would ask. */
 const FILTERS: readonly Filter[] = [connected, location, volume, cuda, gpuType, gpuRoom, cpuRoom, sizeRoom];
 
 /** Why a machine cannot take the worker, or undefined when it can. */
-export function refusalOf(machine: PlacementMachine, wish: PlacementWish): MachineRefusal | undefined {
+export function refusalOf(machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
   for (const filter of FILTERS) {
-    const reason = filter(machine, wish);
+    const reason = filter(machine, request);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
 /** The best place: preferred GPU type first, then the machine with the fewest siblings, then the one with the most room. */
-export function place(machines: readonly PlacementMachine[], wish: PlacementWish): Placement {
-  const fitting = machines.filter((machine) => refusalOf(machine, wish) === undefined);
+export function place(machines: readonly PlacementMachine[], request: PlacementRequest): Placement {
+  const fitting = machines.filter((machine) => refusalOf(machine, request) === undefined);
   const best = fitting
-    .map((machine) => ({ machine, picked: choice(machine, wish) ?? { rank: 0, gpuUuids: [] }, size: sizeFor(machine, wish) }))
-    .sort((a, b) => a.picked.rank - b.picked.rank || sizeRank(a.size, wish) - sizeRank(b.size, wish)
+    .map((machine) => ({ machine, picked: choice(machine, request) ?? { rank: 0, gpuUuids: [] }, size: sizeFor(machine, request) }))
+    .sort((a, b) => a.picked.rank - b.picked.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
       || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
   if (best) return { machineId: best.machine.id, gpuUuids: best.picked.gpuUuids, instanceId: best.size?.instanceId ?? '' };
-  return refusalOfAll(machines.map((machine) => ({ name: machine.name, answer: refusalOf(machine, wish)! })), wish);
+  return refusalOfAll(machines.map((machine) => ({ name: machine.name, answer: refusalOf(machine, request)! })), request);
 }
 
 /**
@@ -140,10 +140,10 @@ export function place(machines: readonly PlacementMachine[], wish: PlacementWish
  * that are away for a moment included and those that are gone left out, its workers run without one: hosts without GPUs serve endpoints that
  * were made for hosts with them.
  */
-export function placeWorker(machines: readonly PlacementMachine[], wish: PlacementWish): Placement {
-  const here = machines.filter((machine) => location(machine, wish) === undefined && volume(machine, wish) === undefined);
-  const without = wish.gpuIds.length === 0 && here.every((machine) => machine.gone || machine.gpus.length === 0);
-  return place(machines, without ? { ...wish, gpuCount: 0 } : wish);
+export function placeWorker(machines: readonly PlacementMachine[], request: PlacementRequest): Placement {
+  const here = machines.filter((machine) => location(machine, request) === undefined && volume(machine, request) === undefined);
+  const without = request.gpuIds.length === 0 && here.every((machine) => machine.gone || machine.gpus.length === 0);
+  return place(machines, without ? { ...request, gpuCount: 0 } : request);
 }
 
 /** The machine after something was placed on it: what was given is not free for the next. */
@@ -160,12 +160,12 @@ export function occupied(machine: PlacementMachine, { gpuUuids, instanceId }: Pl
 }
 
 /** The most preferred size that the machine has room for. */
-function sizeFor(machine: PlacementMachine, { instanceIds }: PlacementWish): CpuSize | undefined {
+function sizeFor(machine: PlacementMachine, { instanceIds }: PlacementRequest): CpuSize | undefined {
   const [vcpus, memoryGb] = freeOf(machine);
   return instanceIds.map(cpuSize).find((size) => size !== undefined && size.vcpus <= vcpus && size.memoryGb <= memoryGb);
 }
 
-function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementWish): number {
+function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest): number {
   return size === undefined ? 0 : instanceIds.indexOf(size.instanceId);
 }
 
@@ -175,24 +175,24 @@ function freeOf({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine):
 }
 
 /** GPUs of one type for the worker, the most preferred type that is free often enough. */
-function choice(machine: PlacementMachine, wish: PlacementWish): { rank: number; gpuUuids: string[] } | undefined {
-  if (wish.gpuCount === 0) return { rank: 0, gpuUuids: [] };
+function choice(machine: PlacementMachine, request: PlacementRequest): { rank: number; gpuUuids: string[] } | undefined {
+  if (request.gpuCount === 0) return { rank: 0, gpuUuids: [] };
   const byType = new Map<string, { rank: number; gpuUuids: string[] }>();
   for (const gpu of machine.gpus) {
-    const rank = rankOf(gpu, wish);
+    const rank = rankOf(gpu, request);
     if (gpu.used || rank === undefined) continue;
     const type = `${sameCard(gpu.name)} ${gpu.migProfile}`;
     const group = byType.get(type) ?? { rank, gpuUuids: [] };
     group.gpuUuids.push(gpu.uuid);
     byType.set(type, group);
   }
-  const groups = [...byType.values()].filter((group) => group.gpuUuids.length >= wish.gpuCount).sort((a, b) => a.rank - b.rank);
-  return groups[0] && { rank: groups[0].rank, gpuUuids: groups[0].gpuUuids.slice(0, wish.gpuCount) };
+  const groups = [...byType.values()].filter((group) => group.gpuUuids.length >= request.gpuCount).sort((a, b) => a.rank - b.rank);
+  return groups[0] && { rank: groups[0].rank, gpuUuids: groups[0].gpuUuids.slice(0, request.gpuCount) };
 }
 
 /** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
-function rankOf(gpu: PlacementGpu, wish: PlacementWish): number | undefined {
-  const { order, excluded } = gpuPreference(wish.gpuIds);
+function rankOf(gpu: PlacementGpu, request: PlacementRequest): number | undefined {
+  const { order, excluded } = gpuPreference(request.gpuIds);
   const type = sameCard(gpu.name);
   if (excluded.has(type)) return undefined;
   if (order.length === 0) return 0;

@@ -54,7 +54,7 @@ export interface Pod extends PodSettings {
 }
 
 /** What a creation asks for; empty values take the template's or the default. */
-export type PodWish = Omit<PodSettings, 'computeType' | 'volumeGb'> & { computeType: string; volumeGb: number | undefined };
+export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & { computeType: string; volumeGb: number | undefined };
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 const GPUS_MAX = 64;
@@ -63,9 +63,9 @@ const NO_CAPACITY_TEXT = 'There are no longer any instances available with the r
 
 /** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. `reported`: see checkEndpoint. */
 export function podSettings(
-  wish: PodWish, template: Template | undefined, accountId: string, reported: ReadonlySet<string> = new Set(),
+  request: PodRequest, template: Template | undefined, accountId: string, reported: ReadonlySet<string> = new Set(),
 ): PodSettings {
-  const computeType = wish.computeType === '' ? 'GPU' : wish.computeType;
+  const computeType = request.computeType === '' ? 'GPU' : request.computeType;
   if (computeType !== 'GPU' && computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(computeType.slice(0, 64))}, but must be GPU or CPU`);
   }
@@ -73,20 +73,20 @@ export function podSettings(
   const templateAuthId = template?.accountId === accountId ? template.registryAuthId : null;
   const pick = (own: string[], templates: string[] | undefined): string[] => (own.length > 0 ? own : templates ?? []);
   const settings: PodSettings = {
-    ...wish,
+    ...request,
     computeType,
-    name: wish.name || POD_DEFAULTS.name,
-    imageName: wish.imageName || (template?.imageName ?? ''),
-    startCommand: pick(wish.startCommand, template?.startCommand),
-    entrypoint: pick(wish.entrypoint, template?.entrypoint),
-    env: { ...(template?.accountId === accountId ? template.env : {}), ...wish.env },
-    workingDirectory: wish.workingDirectory || (template?.workingDirectory ?? ''),
-    containerDiskGb: wish.containerDiskGb || (template?.containerDiskGb ?? POD_DEFAULTS.containerDiskGb),
-    volumeGb: wish.volumeGb ?? template?.volumeGb ?? POD_DEFAULTS.volumeGb,
-    volumeMountPath: wish.volumeMountPath || (template?.volumeMountPath ?? POD_DEFAULTS.volumeMountPath),
-    ports: pick(wish.ports, template?.ports),
-    registryAuthId: wish.registryAuthId ?? templateAuthId,
-    gpuCount: wish.gpuCount === 0 && computeType === 'GPU' ? 1 : wish.gpuCount,
+    name: request.name || POD_DEFAULTS.name,
+    imageName: request.imageName || (template?.imageName ?? ''),
+    startCommand: pick(request.startCommand, template?.startCommand),
+    entrypoint: pick(request.entrypoint, template?.entrypoint),
+    env: { ...(template?.accountId === accountId ? template.env : {}), ...request.env },
+    workingDirectory: request.workingDirectory || (template?.workingDirectory ?? ''),
+    containerDiskGb: request.containerDiskGb || (template?.containerDiskGb ?? POD_DEFAULTS.containerDiskGb),
+    volumeGb: request.volumeGb ?? template?.volumeGb ?? POD_DEFAULTS.volumeGb,
+    volumeMountPath: request.volumeMountPath || (template?.volumeMountPath ?? POD_DEFAULTS.volumeMountPath),
+    ports: pick(request.ports, template?.ports),
+    registryAuthId: request.registryAuthId ?? templateAuthId,
+    gpuCount: request.gpuCount === 0 && computeType === 'GPU' ? 1 : request.gpuCount,
   };
   checkPod(settings, reported);
   return settings;

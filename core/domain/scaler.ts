@@ -43,15 +43,15 @@ export interface ScaleSettings {
   version: number;
 }
 
-/** A scaler's wish, before workersMin, workersMax and idle time are looked at. */
-export interface ScaleWish {
+/** What a scaler recommends, before workersMin, workersMax and idle time are looked at. */
+export interface ScaleRecommendation {
   workers: number;
   /** Why, for a person. */
   reason: string;
 }
 
 /** Decides from demand alone. */
-export type Scaler = (sample: ScaleSample, settings: ScaleSettings) => ScaleWish;
+export type Scaler = (sample: ScaleSample, settings: ScaleSettings) => ScaleRecommendation;
 
 /** Workers that count: those to run, initializing and crashed ones included. */
 export function runningWorkers(sample: ScaleSample): WorkerSample[] {

@@ -1,9 +1,9 @@
 /**
- * From a scaler's wish to changes of workers. Pure. Scale-down takes only workers that have been idle for idleTimeout, never a busy one;
+ * From a scaler's recommendation to changes of workers. Pure. Scale-down takes only workers that have been idle for idleTimeout, never a busy one;
  * only a lowered workersMax and an outdated version reach busy workers, and then they finish what they hold (DRAIN).
  */
 import { runningWorkers } from './scaler.ts';
-import type { ScaleSample, ScaleSettings, ScaleWish, WorkerSample } from './scaler.ts';
+import type { ScaleSample, ScaleSettings, ScaleRecommendation, WorkerSample } from './scaler.ts';
 
 /** What to change. */
 export interface WorkerChanges {
@@ -20,11 +20,11 @@ export interface WorkerChanges {
 }
 
 /** Compares what there is with what is wanted. */
-export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, wish: ScaleWish): WorkerChanges {
+export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, recommendation: ScaleRecommendation): WorkerChanges {
   const all = runningWorkers(sample);
   const outdated = all.filter((worker) => worker.version !== settings.version);
   const current = all.filter((worker) => worker.version === settings.version);
-  const target = targetOf(current, settings, wish);
+  const target = targetOf(current, settings, recommendation);
   const surplus = surplusOf(current, settings, current.length - target);
   const kept = current.filter((worker) => !surplus.includes(worker));
   const replaced = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
@@ -35,14 +35,14 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, w
     drain: leaving.filter((worker) => worker.state !== 'UNHEALTHY').map((worker) => worker.id),
     retire: [...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...replaced].map((worker) => worker.id),
     target,
-    reason: wish.reason,
+    reason: recommendation.reason,
   };
 }
 
-/** The wish, never fewer than are busy, starting or not idle long enough, within workersMin and workersMax. */
-function targetOf(current: readonly WorkerSample[], settings: ScaleSettings, wish: ScaleWish): number {
+/** The recommendation, never fewer than are busy, starting or not idle long enough, within workersMin and workersMax. */
+function targetOf(current: readonly WorkerSample[], settings: ScaleSettings, recommendation: ScaleRecommendation): number {
   const inUse = current.filter((worker) => worker.state !== 'UNHEALTHY' && !isIdle(worker, settings)).length;
-  return Math.min(Math.max(wish.workers, inUse, settings.workersMin), settings.workersMax);
+  return Math.min(Math.max(recommendation.workers, inUse, settings.workersMin), settings.workersMax);
 }
 
 function isIdle(worker: WorkerSample, settings: ScaleSettings): boolean {

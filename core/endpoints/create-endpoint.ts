@@ -13,7 +13,7 @@ const REQUEST_ID_LENGTH_MAX = 191;
 export const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
 
 /** What to create. */
-export interface EndpointWish {
+export interface EndpointRequest {
   /** An empty name takes the template's. */
   settings: EndpointSettings;
   /** Signs webhook calls; empty: they are not signed. */
@@ -26,17 +26,17 @@ export interface EndpointWish {
  * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range, the template is
  * unknown or made for pods, or a network volume is unknown.
  */
-export async function createEndpoint(context: EndpointContext, actor: Actor, wish: EndpointWish): Promise<Endpoint> {
+export async function createEndpoint(context: EndpointContext, actor: Actor, endpointRequest: EndpointRequest): Promise<Endpoint> {
   const { accountId } = actor;
   const { endpoints, templates, machines, random, onChanged } = context;
-  const { requestId, webhookSecret } = wish;
+  const { requestId, webhookSecret } = endpointRequest;
   if (requestId.length > REQUEST_ID_LENGTH_MAX) throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
   checkText('request_id', requestId);
-  if (wish.settings.templateId === '') throw invalid('template_id is required: it says what workers run');
-  const template = await templates.usable(wish.settings.templateId, accountId);
-  if (!template) throw unknownTemplate(wish.settings.templateId);
+  if (endpointRequest.settings.templateId === '') throw invalid('template_id is required: it says what workers run');
+  const template = await templates.usable(endpointRequest.settings.templateId, accountId);
+  if (!template) throw unknownTemplate(endpointRequest.settings.templateId);
   checkServerless(template);
-  const settings = { ...wish.settings, name: wish.settings.name || template.name };
+  const settings = { ...endpointRequest.settings, name: endpointRequest.settings.name || template.name };
   checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
   const id = random.id(ID_LENGTH);
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);

@@ -3,7 +3,7 @@ import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/job.ts';
 import type { OutcomeKind } from '../domain/attempt-outcome.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { PolicyWish } from '../domain/job-policy.ts';
+import type { PolicyRequest } from '../domain/job-policy.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
 import type { ClaimedJob, Slot } from './slots.ts';
@@ -18,7 +18,7 @@ export interface Submission {
   input: Buffer;
   /** Empty: none. */
   webhook: string;
-  policy: PolicyWish;
+  policy: PolicyRequest;
   /** S3Config message bytes; undefined: none. */
   s3Config: Buffer | undefined;
   /** SYNC: how long the caller means to wait, in milliseconds. */

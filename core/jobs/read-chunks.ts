@@ -12,7 +12,7 @@ import { JobSubscriptions } from './job-subscriptions.ts';
 import { jobNotFound } from './read-job.ts';
 
 /** What a reader asks for. */
-export interface ReadChunksWish {
+export interface ReadChunksRequest {
   /** Undefined: the shared place, which moves on. */
   cursor: ChunkCursor | undefined;
   /** How long to wait for the first chunk, in milliseconds. */
@@ -41,14 +41,14 @@ export class ReadChunks {
   }
 
   /** Chunks as soon as there are some; none when the job is final, the wait is over or the signal aborts. JOB_NOT_FOUND. */
-  async read(key: JobKey, wish: ReadChunksWish, signal: AbortSignal): Promise<ChunkPage> {
+  async read(key: JobKey, request: ReadChunksRequest, signal: AbortSignal): Promise<ChunkPage> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
-    const limit = wish.limit === 0 ? READ_CHUNKS_MAX : Math.min(wish.limit, READ_CHUNKS_MAX);
-    const untilMs = this.#clock.monotonicMs() + Math.min(wish.waitMs, WAIT_MS_MAX);
+    const limit = request.limit === 0 ? READ_CHUNKS_MAX : Math.min(request.limit, READ_CHUNKS_MAX);
+    const untilMs = this.#clock.monotonicMs() + Math.min(request.waitMs, WAIT_MS_MAX);
     const subscription = this.#subscriptions.subscribe(key);
     try {
       for (;;) {
-        const page = wish.cursor ? await this.#readFrom(key, wish.cursor, limit) : await this.#drain(key, limit);
+        const page = request.cursor ? await this.#readFrom(key, request.cursor, limit) : await this.#drain(key, limit);
         const leftMs = untilMs - this.#clock.monotonicMs();
         if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted) return page;
         await subscription.wait(Math.min(leftMs, POLL_PERIOD_MS), signal);

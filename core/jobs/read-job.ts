@@ -8,7 +8,7 @@ import type { Database } from '../store/database.ts';
 import { readJobs, readWholeJob, setRemainingLife } from '../store/job-store.ts';
 import type { Room } from './job-engine.ts';
 
-interface Wish {
+interface ReadRequest {
   key: JobKey;
   omitOutput: boolean;
 }
@@ -35,13 +35,13 @@ export function jobNotFound(jobId: string): DomainError {
 /** See the file's first line. */
 export class ReadJob {
   readonly #database: Database;
-  readonly #batcher: Batcher<Wish, Found>;
+  readonly #batcher: Batcher<ReadRequest, Found>;
   readonly #whole: Batcher<JobKey, Job>;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#batcher = new Batcher<Wish, Found>({
-      name: 'reads', flush: (wishes) => this.#readBatch(wishes), itemsMax: BATCH_ITEMS_MAX, waitingMax: WAITING_MAX, flushesMax: BATCHES_AT_ONCE,
+    this.#batcher = new Batcher<ReadRequest, Found>({
+      name: 'reads', flush: (requests) => this.#readBatch(requests), itemsMax: BATCH_ITEMS_MAX, waitingMax: WAITING_MAX, flushesMax: BATCHES_AT_ONCE,
     });
     this.#whole = new Batcher<JobKey, Job>({
       name: 'large reads', flush: ([key]) => this.#readWhole(key!), itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: WHOLE_AT_ONCE,
@@ -69,11 +69,11 @@ export class ReadJob {
     return job;
   }
 
-  async #readBatch(wishes: readonly Wish[]): Promise<(Found | Error)[]> {
-    const bytesMax = wishes.map((wish) => (wish.omitOutput ? -1 : BATCH_OUTPUT_BYTES_MAX));
-    const rows = await readJobs(this.#database.hot, wishes.map((wish) => wish.key), bytesMax);
+  async #readBatch(requests: readonly ReadRequest[]): Promise<(Found | Error)[]> {
+    const bytesMax = requests.map((request) => (request.omitOutput ? -1 : BATCH_OUTPUT_BYTES_MAX));
+    const rows = await readJobs(this.#database.hot, requests.map((request) => request.key), bytesMax);
     const found = new Map(rows.map((row) => [row.place, row]));
-    return wishes.map((wish, place) => found.get(place) ?? jobNotFound(wish.key.jobId));
+    return requests.map((request, place) => found.get(place) ?? jobNotFound(request.key.jobId));
   }
 
   async #readWhole(key: JobKey): Promise<(Job | Error)[]> {

@@ -1,7 +1,7 @@
 /** Places and starts a pod. */
 import type { Actor } from '../domain/access.ts';
 import { placePod, podSettings, unshownEnv } from '../domain/pod.ts';
-import type { PodWish } from '../domain/pod.ts';
+import type { PodRequest } from '../domain/pod.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './context.ts';
@@ -13,12 +13,12 @@ const ID_LENGTH = 14;
  * Answers the pod with its machine; `fields` are those that the caller set. INVALID_REQUEST: a field is out of range or names nothing.
  * NO_CAPACITY: no machine has room.
  */
-export async function createPod(context: PodContext, actor: Actor, wish: PodWish, fields: readonly string[]): Promise<PodView> {
+export async function createPod(context: PodContext, actor: Actor, request: PodRequest, fields: readonly string[]): Promise<PodView> {
   const { pods, templates, machines, random, onDesired } = context;
   const { accountId } = actor;
-  const template = wish.templateId === '' ? undefined : await templates.usable(wish.templateId, accountId);
-  if (wish.templateId !== '' && !template) throw unknownTemplate(wish.templateId);
-  const settings = podSettings(wish, template, accountId, await machines.reportedTypes(wish.gpuIds));
+  const template = request.templateId === '' ? undefined : await templates.usable(request.templateId, accountId);
+  if (request.templateId !== '' && !template) throw unknownTemplate(request.templateId);
+  const settings = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
   const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) => placePod(settings, machines, places, quota));
   onDesired([made.machineId]);

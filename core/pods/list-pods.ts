@@ -2,7 +2,7 @@
 import { checkTexts, invalid } from '../domain/fields.ts';
 import { groupEnded } from '../domain/ended-workers.ts';
 import type { EndedGroup } from '../domain/ended-workers.ts';
-import type { Page, PageWish } from '../store/page.ts';
+import type { Page, PageRequest } from '../store/page.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './context.ts';
 
@@ -18,14 +18,14 @@ export interface PodSelection {
 /** Oldest first. `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. */
 export async function listPods(
   { podViews }: Pick<PodContext, 'podViews'>, accountId: string, { includeWorkers, endpointIds }: PodSelection, only: readonly string[],
-  wish: PageWish,
+  page: PageRequest,
 ): Promise<Page<PodView>> {
   const named = endpointIds.length > 0;
   if (endpointIds.length > ENDPOINTS_MAX) throw invalid(`endpoint_ids has ${endpointIds.length} entries, but may have ${ENDPOINTS_MAX}`);
   checkTexts('endpoint_ids', endpointIds);
   const workersOf = !named ? only : only.length === 0 ? endpointIds : endpointIds.filter((id) => only.includes(id));
   if (named && workersOf.length === 0) return { entries: [], next: undefined };
-  return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, wish);
+  return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, page);
 }
 
 /** Groups of the workers of the same endpoints that ended without being told to, where workers are asked for. */

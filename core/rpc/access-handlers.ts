@@ -46,8 +46,8 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, logger
     }),
     checkAccess: unary(logger, async ({ endpointId, write, api }, apiKey) => {
       const asked = { api: api === Api.JOBS ? 'JOBS' : 'MANAGEMENT', write } as const;
-      const wish = endpointId === '' ? asked : { ...asked, endpointId };
-      const verdict = await access.check(apiKey, wish);
+      const accessRequest = endpointId === '' ? asked : { ...asked, endpointId };
+      const verdict = await access.check(apiKey, accessRequest);
       const started = verdict.endpoint ? await startedWorkers.count(verdict.endpoint.id) : 0;
       return {
         accountId: verdict.accountId,

@@ -12,10 +12,10 @@ import { listEndpoints, withTemplatesOf } from '../endpoints/list-endpoints.ts';
 import type { EndpointView } from '../endpoints/list-endpoints.ts';
 import { restartEndpoint } from '../endpoints/restart-endpoint.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
-import { changeFromMessage, endpointToMessage, wishFromMessage } from './endpoint-messages.ts';
+import { changeFromMessage, endpointToMessage, endpointRequestFromMessage } from './endpoint-messages.ts';
 import { throttledReason } from './job-messages.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageWishOf, tokenOf } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
@@ -30,7 +30,7 @@ export function endpointHandlers(access: Access, context: EndpointContext, lists
   return {
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return { endpoint: endpointToMessage(await createEndpoint(context, actor, wishFromMessage(request))) };
+      return { endpoint: endpointToMessage(await createEndpoint(context, actor, endpointRequestFromMessage(request))) };
     }),
     getEndpoint: unary(logger, async ({ id, includeTemplate = false }, apiKey) => {
       const { accountId, caller } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
@@ -40,9 +40,9 @@ export function endpointHandlers(access: Access, context: EndpointContext, lists
     }),
     listEndpoints: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      const wish = pageWishOf(request);
+      const page = pageRequestOf(request);
       await enter(accountId);
-      const { entries, next } = await listEndpoints(context, accountId, caller.endpointIds, request.includeTemplate ?? false, wish);
+      const { entries, next } = await listEndpoints(context, accountId, caller.endpointIds, request.includeTemplate ?? false, page);
       return { endpoints: await shown(entries, caller), nextPageToken: tokenOf(next) };
     }),
     updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {

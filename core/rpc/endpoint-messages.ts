@@ -5,7 +5,7 @@ import type { CreateEndpointRequest } from '../../proto/gen/slipway/v1/endpoint_
 import { ENDPOINT_DEFAULTS } from '../domain/endpoint.ts';
 import { invalid } from '../domain/fields.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
-import type { EndpointWish } from '../endpoints/create-endpoint.ts';
+import type { EndpointRequest } from '../endpoints/create-endpoint.ts';
 import type { EndpointView } from '../endpoints/list-endpoints.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
 import { templateToMessage } from './template-messages.ts';
@@ -43,7 +43,7 @@ export function endpointToMessage(endpoint: EndpointView, throttledReason = ''):
 }
 
 /** A creation with the defaults written at each field. INVALID_REQUEST: an enum value is unknown. */
-export function wishFromMessage(request: CreateEndpointRequest): EndpointWish {
+export function endpointRequestFromMessage(request: CreateEndpointRequest): EndpointRequest {
   const endpoint = request.endpoint;
   if (!endpoint) throw invalid('endpoint is required');
   const { gpuIds, workersMin } = endpoint;

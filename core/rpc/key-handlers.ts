@@ -3,18 +3,18 @@ import { KeyScope, Permission as PermissionMessage } from '../../proto/gen/slipw
 import type { Key, KeyPermissions, KeyServiceServer } from '../../proto/gen/slipway/v1/access_service.ts';
 import type { Access } from '../access/access.ts';
 import { createKey } from '../access/create-key.ts';
-import type { KeyContext, KeyWish } from '../access/create-key.ts';
+import type { KeyContext, KeyRequest } from '../access/create-key.ts';
 import { listKeys } from '../access/list-keys.ts';
 import { revokeKey } from '../access/revoke-key.ts';
 import type { Caller, Permission } from '../domain/access.ts';
 import { invalid } from '../domain/fields.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
 import { namedAccount } from './own-account.ts';
-import { listing, pageWishOf, tokenOf } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
-const SCOPES: Record<KeyScope, KeyWish['scope'] | undefined> = {
+const SCOPES: Record<KeyScope, KeyRequest['scope'] | undefined> = {
   [KeyScope.UNSPECIFIED]: undefined, [KeyScope.ALL]: 'ALL', [KeyScope.READ_ONLY]: 'READ_ONLY', [KeyScope.AGENT]: 'AGENT',
   [KeyScope.RESTRICTED]: 'RESTRICTED',
 };
@@ -23,18 +23,18 @@ const SCOPES: Record<KeyScope, KeyWish['scope'] | undefined> = {
 export function keyHandlers(access: Access, context: KeyContext, onRevoked: (keyId: string) => void, lists: ListParts): KeyServiceServer {
   const { logger } = lists;
   return {
-    createKey: unary(logger, async ({ permissions, scope, ...wish }, apiKey) => {
+    createKey: unary(logger, async ({ permissions, scope, ...fields }, apiKey) => {
       const caller = await access.caller(apiKey);
       const known = SCOPES[scope];
       if (!known) throw invalid('scope must be KEY_SCOPE_ALL, KEY_SCOPE_READ_ONLY, KEY_SCOPE_RESTRICTED or KEY_SCOPE_AGENT');
-      const { key, secret } = await createKey(context, caller, { ...wish, scope: known, permissions: permissions && permissionsFromMessage(permissions) });
+      const { key, secret } = await createKey(context, caller, { ...fields, scope: known, permissions: permissions && permissionsFromMessage(permissions) });
       return { key: keyToMessage(key), secret };
     }),
     listKeys: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await namedAccount(access, apiKey, request.accountId);
-      const wish = pageWishOf(request);
+      const page = pageRequestOf(request);
       await enter(accountId);
-      const { entries, next } = await listKeys(context.keys, accountId, caller.endpointIds, wish);
+      const { entries, next } = await listKeys(context.keys, accountId, caller.endpointIds, page);
       return { keys: entries.map(keyToMessage), nextPageToken: tokenOf(next) };
     }),
     revokeKey: unary(logger, async ({ id }, apiKey) => {

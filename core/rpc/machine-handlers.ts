@@ -12,7 +12,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { ListRoom } from './list-room.ts';
 import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
-import { listing, pageWishOf, tokenOf } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
 
@@ -43,9 +43,9 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       if (caller.scope !== 'ROOT' && accountId !== '') throw unauthorized();
       // Only the operator may leave the endpoint open.
       if (caller.scope !== 'ROOT' || endpointId !== '') await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-      const wish = pageWishOf(request);
+      const page = pageRequestOf(request);
       await enter(caller.accountId);
-      const { entries, next } = await context.workers.list({ endpointId, accountId }, wish);
+      const { entries, next } = await context.workers.list({ endpointId, accountId }, page);
       const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId })) : [];
       return { workers: entries.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next) };
     }),
@@ -61,8 +61,8 @@ async function workerLog(
   const worker = await context.workers.find(workerId);
   if (!worker) throw workerNotFound(workerId);
   const accountId = await accountOf(access, apiKey, worker.endpointId, workerId);
-  const wish = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes } as const;
-  return readLog({ machines: context.machines, logs, clock }, wish, apiKey, metadata);
+  const logRequest = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes } as const;
+  return readLog({ machines: context.machines, logs, clock }, logRequest, apiKey, metadata);
 }
 
 async function accountOf(access: Access, apiKey: string, endpointId: string, workerId: string): Promise<string> {

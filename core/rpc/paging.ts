@@ -2,7 +2,7 @@
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { PageKey, PageWish } from '../store/page.ts';
+import type { PageKey, PageRequest } from '../store/page.ts';
 import type { ListRoom } from './list-room.ts';
 import { keyOf, statusOf } from './unary.ts';
 
@@ -16,13 +16,13 @@ export interface ListParts {
 }
 
 /** How a request names a page. */
-export interface PageRequest {
+export interface PagedMessage {
   pageSize?: number | undefined;
   pageToken?: string | undefined;
 }
 
 /** Which page is meant. INVALID_REQUEST: a bad size, or a token that no page gave. */
-export function pageWishOf({ pageSize = 0, pageToken = '' }: PageRequest): PageWish {
+export function pageRequestOf({ pageSize = 0, pageToken = '' }: PagedMessage): PageRequest {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   return { size: pageSize || PAGE_SIZE_MAX, after: pageToken === '' ? undefined : keyFromToken(pageToken) };
 }

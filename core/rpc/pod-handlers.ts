@@ -14,9 +14,9 @@ import { stopPod } from '../pods/stop-pod.ts';
 import { updatePod } from '../pods/update-pod.ts';
 import { endedToMessage } from './machine-messages.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageWishOf, tokenOf } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
-import { podToMessage, podUpdateFromMessage, podWishFromMessage } from './pod-messages.ts';
+import { podToMessage, podUpdateFromMessage, podRequestFromMessage } from './pod-messages.ts';
 import { readLog, tailBytesOf } from './read-log.ts';
 import type { LogParts } from './read-log.ts';
 import { unary } from './unary.ts';
@@ -32,8 +32,8 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
   return {
     createPod: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      const { wish, fields } = podWishFromMessage(request);
-      return { pod: podToMessage(await createPod(context, actor, wish, fields)) };
+      const { podRequest, fields } = podRequestFromMessage(request);
+      return { pod: podToMessage(await createPod(context, actor, podRequest, fields)) };
     }),
     getPod: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
@@ -43,12 +43,12 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
       const { endpointId } = request;
       const { accountId, caller } = endpointId === ''
         ? await ownAccount(access, apiKey, false) : await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-      const wish = pageWishOf(request);
+      const page = pageRequestOf(request);
       await enter(accountId);
       const endpointIds = endpointId === '' ? request.endpointIds : [endpointId];
       const selection = { ...request, endpointIds };
-      const { entries, next } = await listPods(context, accountId, selection, caller.endpointIds, wish);
-      const ended = wish.after === undefined ? await listEnded(context, accountId, selection, caller.endpointIds) : [];
+      const { entries, next } = await listPods(context, accountId, selection, caller.endpointIds, page);
+      const ended = page.after === undefined ? await listEnded(context, accountId, selection, caller.endpointIds) : [];
       return { pods: entries.map(podToMessage), endedWorkers: ended.map(endedToMessage), nextPageToken: tokenOf(next) };
     }),
     updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {

@@ -4,7 +4,7 @@ import type { Pod as PodMessage } from '../../proto/gen/slipway/v1/pod.ts';
 import type { CreatePodRequest } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import { gpuDisplayName } from '../domain/gpu-facts.ts';
-import type { PodWish } from '../domain/pod.ts';
+import type { PodRequest } from '../domain/pod.ts';
 import type { PodUpdate } from '../pods/update-pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import { machineMessage } from './machine-messages.ts';
@@ -15,7 +15,7 @@ import type { FieldReaders } from './update-mask.ts';
 export function podToMessage(pod: PodView): PodMessage {
   const { machine, desired, state, registryAuthId, networkVolumeId, createdAt, lastStartedAt, stateChangedAt } = pod;
   return {
-    ...wishOf(pod), id: pod.id, registryAuthId: registryAuthId ?? '', networkVolumeId: networkVolumeId ?? '',
+    ...podRequestOf(pod), id: pod.id, registryAuthId: registryAuthId ?? '', networkVolumeId: networkVolumeId ?? '',
     desiredStatus: PodStatus[desired],
     state: PodState[state],
     statusText: pod.statusText,
@@ -34,16 +34,16 @@ export function podToMessage(pod: PodView): PodMessage {
 }
 
 /** What a creation asks for, and the names of the fields that it sets. */
-export function podWishFromMessage({ pod, volumeGb }: CreatePodRequest): { wish: PodWish; fields: string[] } {
+export function podRequestFromMessage({ pod, volumeGb }: CreatePodRequest): { podRequest: PodRequest; fields: string[] } {
   if (!pod) throw invalid('pod is required');
-  const chosen = wishOf(pod);
+  const chosen = podRequestOf(pod);
   const { registryAuthId, networkVolumeId } = chosen;
-  const wish = {
+  const podRequest = {
     ...chosen, registryAuthId: registryAuthId || null, networkVolumeId: networkVolumeId || null,
     volumeGb: volumeGb ?? (chosen.volumeGb === 0 ? undefined : chosen.volumeGb),
   };
   const isSet = (value: unknown): boolean => (typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value));
-  return { wish, fields: Object.entries(wish).filter(([, value]) => isSet(value)).map(([field]) => snake(field)) };
+  return { podRequest, fields: Object.entries(podRequest).filter(([, value]) => isSet(value)).map(([field]) => snake(field)) };
 }
 
 /** How each field that may be named in an update mask gets its new value. */
@@ -68,7 +68,7 @@ export function podUpdateFromMessage(pod: PodMessage, mask: readonly string[]): 
 }
 
 /** Only what an owner chooses, of a message or of a pod. */
-function wishOf<Chosen extends Pick<PodMessage, keyof PodWish> | PodWish>(pod: Chosen): Pick<Chosen, keyof PodWish> {
+function podRequestOf<Chosen extends Pick<PodMessage, keyof PodRequest> | PodRequest>(pod: Chosen): Pick<Chosen, keyof PodRequest> {
   const {
     name, templateId, imageName, startCommand, entrypoint, env, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
     registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, instanceIds, locked, interruptible,

@@ -24,7 +24,7 @@ export interface LogParts {
 }
 
 /** Whose log. */
-export interface LogWish extends LogRequest {
+export interface ReadLogRequest extends LogRequest {
   kind: 'worker' | 'pod';
 }
 
@@ -37,15 +37,15 @@ export function tailBytesOf(tailBytes: number): number {
 
 /** Call it once the caller may see the log; the caller's own key opens it at another replica as it does here. UNAVAILABLE: no session. */
 export async function readLog(
-  { machines, logs, clock }: LogParts, wish: LogWish, apiKey: string, metadata: Metadata,
+  { machines, logs, clock }: LogParts, request: ReadLogRequest, apiKey: string, metadata: Metadata,
 ): Promise<{ log: Buffer }> {
-  if (logs.reaches(wish.machineId)) return { log: await logs.read(wish) };
-  const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(wish.machineId);
-  if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${wish.kind} is not connected.`);
-  return forward(address, wish, apiKey, clock);
+  if (logs.reaches(request.machineId)) return { log: await logs.read(request) };
+  const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(request.machineId);
+  if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${request.kind} is not connected.`);
+  return forward(address, request, apiKey, clock);
 }
 
-function forward(address: string, { kind, id, tailBytes }: LogWish, apiKey: string, clock: Clock): Promise<{ log: Buffer }> {
+function forward(address: string, { kind, id, tailBytes }: ReadLogRequest, apiKey: string, clock: Clock): Promise<{ log: Buffer }> {
   const metadata = callMetadata(apiKey);
   metadata.set(FORWARDED_KEY, '1');
   const options = { deadline: clock.nowMs() + FORWARD_MS_MAX };

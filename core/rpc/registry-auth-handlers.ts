@@ -9,7 +9,7 @@ import { deleteRegistryAuth } from '../registries/delete-registry-auth.ts';
 import { getRegistryAuth } from '../registries/get-registry-auth.ts';
 import { updateRegistryAuth } from '../registries/update-registry-auth.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageWishOf, tokenOf } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
@@ -28,11 +28,11 @@ export function registryAuthHandlers(access: Access, context: RegistryContext, l
     }),
     listRegistryAuths: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      const wish = pageWishOf(request);
+      const page = pageRequestOf(request);
       // A key for some endpoints sees none.
       if (caller.endpointIds.length > 0) return { registryAuths: [], nextPageToken: '' };
       await enter(accountId);
-      const { entries, next } = await context.registryAuths.list(accountId, wish);
+      const { entries, next } = await context.registryAuths.list(accountId, page);
       return { registryAuths: entries.map(toMessage), nextPageToken: tokenOf(next) };
     }),
     updateRegistryAuth: unary(logger, async ({ id, username, password }, apiKey) => {

@@ -8,7 +8,7 @@ import { deleteTemplate } from '../endpoints/delete-template.ts';
 import { getTemplate } from '../endpoints/get-template.ts';
 import { updateTemplate } from '../endpoints/update-template.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageWishOf, tokenOf } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { templateChangeFromMessage, templateFromMessage, templateToMessage } from './template-messages.ts';
 import { unary } from './unary.ts';
@@ -27,9 +27,9 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
     }),
     listTemplates: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      const wish = pageWishOf(request);
+      const page = pageRequestOf(request);
       await enter(accountId);
-      const { entries, next } = await context.templates.list(accountId, request.includePublic, caller.endpointIds, wish);
+      const { entries, next } = await context.templates.list(accountId, request.includePublic, caller.endpointIds, page);
       return { templates: entries.map((template) => templateToMessage(template, accountId)), nextPageToken: tokenOf(next) };
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {

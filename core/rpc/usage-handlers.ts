@@ -7,16 +7,16 @@ import { listUsage } from '../usage/list-usage.ts';
 import { setPrices } from '../usage/set-prices.ts';
 import { namedAccount } from './own-account.ts';
 import { unary } from './unary.ts';
-import { usageToMessage, usageWishFromMessage } from './usage-messages.ts';
+import { usageToMessage, usageRequestFromMessage } from './usage-messages.ts';
 
 /** Handlers of the service. */
 export function usageHandlers(access: Access, context: UsageContext, logger: Logger): UsageServiceServer {
   return {
     listUsage: unary(logger, async (request, apiKey) => {
       const { accountId, caller } = await namedAccount(access, apiKey, request.accountId);
-      const wish = usageWishFromMessage(request);
-      const records = await listUsage(context, accountId, wish, caller.endpointIds);
-      return { records: records.map((record) => usageToMessage(record, wish.grouping)) };
+      const usageRequest = usageRequestFromMessage(request);
+      const records = await listUsage(context, accountId, usageRequest, caller.endpointIds);
+      return { records: records.map((record) => usageToMessage(record, usageRequest.grouping)) };
     }),
     listPrices: unary(logger, async (_request, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT' });

@@ -3,7 +3,7 @@ import { UsageBucket, UsageGrouping, UsageKind } from '../../proto/gen/slipway/v
 import type { ListUsageRequest, UsageRecord as UsageMessage } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { checkText, checkTexts, invalid } from '../domain/fields.ts';
 import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
-import type { UsageWish } from '../usage/list-usage.ts';
+import type { UsageRequest } from '../usage/list-usage.ts';
 
 const KINDS: Record<UsageKind, UsageQuery['kind'] | undefined> = {
   [UsageKind.UNSPECIFIED]: undefined, [UsageKind.WORKER]: 'WORKER', [UsageKind.POD]: 'POD', [UsageKind.NETWORK_VOLUME]: 'VOLUME',
@@ -18,7 +18,7 @@ const GROUPINGS: Record<UsageGrouping, UsageQuery['grouping']> = {
 };
 
 /** What to sum up. INVALID_REQUEST: a value is unknown or cannot be looked for. */
-export function usageWishFromMessage(request: ListUsageRequest): UsageWish {
+export function usageRequestFromMessage(request: ListUsageRequest): UsageRequest {
   const { subjectId, endpointId, templateId, imageName, gpuTypeIds, dataCenterIds } = request;
   const texts = { subject_id: subjectId, endpoint_id: endpointId, template_id: templateId, image_name: imageName };
   for (const [field, text] of Object.entries(texts)) checkText(field, text);

@@ -8,7 +8,7 @@ import { deleteVolume } from '../volumes/delete-volume.ts';
 import { getVolume } from '../volumes/get-volume.ts';
 import { updateVolume } from '../volumes/update-volume.ts';
 import { ownAccount } from './own-account.ts';
-import { listing, pageWishOf, tokenOf } from './paging.ts';
+import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 import { volumeChangeFromMessage, volumeFromMessage, volumeToMessage } from './volume-messages.ts';
@@ -27,9 +27,9 @@ export function volumeHandlers(access: Access, context: VolumeContext, lists: Li
     }),
     listNetworkVolumes: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      const wish = pageWishOf(request);
+      const page = pageRequestOf(request);
       await enter(accountId);
-      const { entries, next } = await context.volumes.list(accountId, caller.endpointIds, wish);
+      const { entries, next } = await context.volumes.list(accountId, caller.endpointIds, page);
       return { networkVolumes: entries.map(volumeToMessage), nextPageToken: tokenOf(next) };
     }),
     updateNetworkVolume: unary(logger, async ({ networkVolume, updateMask }, apiKey) => {

@@ -42,19 +42,19 @@ export class MemoryBudget {
 
   /** Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. */
   acquire(owner: string, bytes: number, begin: () => void): MemoryPlace {
-    const wish: Waiting = { owner, bytes, begin };
-    this.#waiting.add(wish);
+    const request: Waiting = { owner, bytes, begin };
+    this.#waiting.add(request);
     this.#pump();
     return {
       shrink: (left) => {
-        if (this.#waiting.has(wish) || left >= wish.bytes) return;
-        this.#count(wish, left - wish.bytes);
-        wish.bytes = left;
+        if (this.#waiting.has(request) || left >= request.bytes) return;
+        this.#count(request, left - request.bytes);
+        request.bytes = left;
         this.#pump();
       },
       release: () => {
-        if (!this.#waiting.delete(wish)) this.#count(wish, -wish.bytes);
-        wish.bytes = 0;
+        if (!this.#waiting.delete(request)) this.#count(request, -request.bytes);
+        request.bytes = 0;
         this.#pump();
       },
     };
@@ -62,12 +62,12 @@ export class MemoryBudget {
 
   /** First come, first served, but an owner without room does not stop those behind it. */
   #pump(): void {
-    for (const wish of this.#waiting) {
-      if ((this.#ofOwner.get(wish.owner) ?? 0) + wish.bytes > this.#options.ownerBytesMax) continue;
-      if (this.#used + wish.bytes > this.#options.bytesMax) return;
-      this.#waiting.delete(wish);
-      this.#count(wish, wish.bytes);
-      wish.begin();
+    for (const request of this.#waiting) {
+      if ((this.#ofOwner.get(request.owner) ?? 0) + request.bytes > this.#options.ownerBytesMax) continue;
+      if (this.#used + request.bytes > this.#options.bytesMax) return;
+      this.#waiting.delete(request);
+      this.#count(request, request.bytes);
+      request.begin();
     }
   }
 

@@ -7,7 +7,7 @@ import type { Actor, Caller, Permission, Scope } from '../domain/access.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { readPage } from './page.ts';
-import type { Page, PageWish } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import { isDuplicate } from './transient.ts';
 
 /** A key as its owner sees it. */
@@ -81,12 +81,12 @@ export class ApiKeyStore {
    * A page of the keys of an account, or of machines when it is empty; revoked ones included, oldest first. `only`: those that are for some of
    * these endpoints; empty = all.
    */
-  async list(accountId: string, only: readonly string[], wish: PageWish): Promise<Page<ApiKey>> {
+  async list(accountId: string, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
     const whose = accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId);
     const some = only.length > 0 ? [sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only])] : [];
     const where = and(whose, ...some);
     const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;
-    return readPage(this.#database, { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where }, wish, async (ids) => (
+    return readPage(this.#database, { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where }, page, async (ids) => (
       (await this.#database.db.select().from(apiKey).where(inArray(apiKey.id, ids))).map(keyFromRow)
     ));
   }

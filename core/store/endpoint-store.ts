@@ -13,7 +13,7 @@ import type { Database } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { giveTemplate } from './given-template-store.ts';
 import { readPage } from './page.ts';
-import type { Page, PageWish } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import { TEMPLATE_BYTES, holdTemplate } from './template-store.ts';
 import { holdVolumes } from './volume-store.ts';
 
@@ -74,11 +74,11 @@ export class EndpointStore {
   }
 
   /** A page of the endpoints of an account, oldest first. `only`: of these; empty = all. `withTemplates`: it leaves room for what they run. */
-  async list(accountId: string, only: readonly string[], withTemplates: boolean, wish: PageWish): Promise<Page<Endpoint>> {
+  async list(accountId: string, only: readonly string[], withTemplates: boolean, page: PageRequest): Promise<Page<Endpoint>> {
     const where = and(eq(endpoint.accountId, accountId), only.length === 0 ? undefined : inArray(endpoint.id, [...only]));
     const run = sql`(SELECT ${TEMPLATE_BYTES} FROM ${template} WHERE ${template.id} = ${endpoint.templateId})`;
     const bytes = sql`1000 + ${envBytes(endpoint)} + ${withTemplates ? run : 0}`;
-    return readPage(this.#database, { from: endpoint, id: endpoint.id, createdAt: endpoint.createdAt, bytes, where }, wish, async (ids) => (
+    return readPage(this.#database, { from: endpoint, id: endpoint.id, createdAt: endpoint.createdAt, bytes, where }, page, async (ids) => (
       (await this.#database.db.select().from(endpoint).where(inArray(endpoint.id, ids))).map((row) => endpointFromRow(this.#sealer, row))
     ));
   }

@@ -18,7 +18,7 @@ export interface PageKey {
 }
 
 /** Which page. */
-export interface PageWish {
+export interface PageRequest {
   /** Most entries. */
   size: number;
   /** The last entry of the page before. Undefined: the first page. */
@@ -46,7 +46,7 @@ export interface Listed {
 }
 
 /** Entries that the page may have, in order, one more than its size where there are so many. */
-export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, { size, after }: PageWish): Promise<Candidate[]> {
+export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, { size, after }: PageRequest): Promise<Candidate[]> {
   const { from, id, createdAt, bytes, where } = listed;
   const key = sql`${createdAt}, ${id}`;
   const later = after && sql`(${key}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
@@ -70,9 +70,9 @@ export function cut(found: readonly Candidate[], size: number): { ids: string[];
 
 /** One page of a list; `read` reads entries by their ids, in any order. */
 export async function readPage<Entry extends { id: string }>(
-  database: Pick<Database, 'db'>, listed: Listed, wish: PageWish, read: (ids: string[]) => Promise<Entry[]>,
+  database: Pick<Database, 'db'>, listed: Listed, page: PageRequest, read: (ids: string[]) => Promise<Entry[]>,
 ): Promise<Page<Entry>> {
-  const { ids, next } = cut(await candidates(database, listed, wish), wish.size);
+  const { ids, next } = cut(await candidates(database, listed, page), page.size);
   return { entries: await inOrder(ids, read), next };
 }
 

@@ -16,7 +16,7 @@ import { envBytes } from './env-seals.ts';
 import { asGiven } from './given-template-store.ts';
 import type { MachineFacts } from './machine-store.ts';
 import { candidates, cut, inOrder } from './page.ts';
-import type { Page, PageWish } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import { podFromRow } from './pod-store.ts';
 
 /** A pod, or a worker shown as one. */
@@ -72,14 +72,14 @@ export class PodViewStore {
   }
 
   /** A page of pods, workers, or both, oldest first. */
-  async list(accountId: string, selection: PodListSelection, wish: PageWish): Promise<Page<PodView>> {
+  async list(accountId: string, selection: PodListSelection, page: PageRequest): Promise<Page<PodView>> {
     const { pods, workers, workersOf } = selection;
     const podsListed = { from: pod, id: pod.id, createdAt: pod.createdAt, bytes: POD_BYTES, where: eq(pod.accountId, accountId) };
     const workersListed = { from: WORKERS, id: worker.id, createdAt: worker.createdAt, bytes: WORKER_BYTES, where: shownWorkers(accountId, workersOf) };
     const found = (await Promise.all([
-      pods ? candidates(this.#database, podsListed, wish) : [], workers ? candidates(this.#database, workersListed, wish) : [],
+      pods ? candidates(this.#database, podsListed, page) : [], workers ? candidates(this.#database, workersListed, page) : [],
     ])).flat().sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
-    const { ids, next } = cut(found, wish.size);
+    const { ids, next } = cut(found, page.size);
     const entries = await inOrder(ids, async (some) => [
       ...(pods ? await this.#pods(inArray(pod.id, some)) : []), ...(workers ? await this.#workers(inArray(worker.id, some)) : []),
     ]);

@@ -9,7 +9,7 @@ import type { RegistryAuth } from '../domain/registry-auth.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { readPage } from './page.ts';
-import type { Page, PageWish } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** Who uses credentials: ids, at most ten of each. */
 export interface RegistryAuthUsers {
@@ -60,10 +60,10 @@ export class RegistryAuthStore {
   }
 
   /** A page of the credentials of an account without their secrets, oldest first. */
-  async list(accountId: string, wish: PageWish): Promise<Page<RegistryAuth>> {
+  async list(accountId: string, page: PageRequest): Promise<Page<RegistryAuth>> {
     const where = eq(registryAuth.accountId, accountId);
     const listed = { from: registryAuth, id: registryAuth.id, createdAt: registryAuth.createdAt, bytes: sql`1000`, where };
-    return readPage(this.#database, listed, wish, (ids) => this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)));
+    return readPage(this.#database, listed, page, (ids) => this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)));
   }
 
   /** Replaces the secrets. Undefined: there are none in this account. */

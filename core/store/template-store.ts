@@ -14,7 +14,7 @@ import type { Database } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { asGiven, tellUsers } from './given-template-store.ts';
 import { readPage } from './page.ts';
-import type { Page, PageWish } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { isDuplicate } from './transient.ts';
 
@@ -77,7 +77,7 @@ export class TemplateStore {
    * A page of the templates of an account, with the public ones of others if wanted, oldest first. Of those each account has a share, which
    * its oldest ones get: nobody may make the list as long as he likes. `only`: those that these endpoints use; empty = all.
    */
-  async list(accountId: string, includePublic: boolean, only: readonly string[], wish: PageWish): Promise<Page<Template>> {
+  async list(accountId: string, includePublic: boolean, only: readonly string[], page: PageRequest): Promise<Page<Template>> {
     const own = eq(template.accountId, accountId);
     const shared = sql`${template.id} IN (
       SELECT id FROM (
@@ -89,7 +89,7 @@ export class TemplateStore {
     const used = inArray(template.id, this.#database.db.select({ id: endpoint.templateId }).from(endpoint)
       .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only]))));
     const where = only.length > 0 ? and(used, includePublic ? undefined : own) : includePublic ? or(own, shared) : own;
-    return readPage(this.#database, { from: template, id: template.id, createdAt: template.createdAt, bytes: TEMPLATE_BYTES, where }, wish, async (ids) => (
+    return readPage(this.#database, { from: template, id: template.id, createdAt: template.createdAt, bytes: TEMPLATE_BYTES, where }, page, async (ids) => (
       (await this.#database.db.select().from(template).where(inArray(template.id, ids))).map((row) => this.#fromRow(row))
     ));
   }

@@ -8,7 +8,7 @@ import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { readPage } from './page.ts';
-import type { Page, PageWish } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** Who uses a volume: ids, at most ten of each. */
 export interface VolumeUsers {
@@ -57,10 +57,10 @@ export class VolumeStore {
   }
 
   /** A page of the volumes of an account, oldest first. `only`: those of these endpoints; empty = all. */
-  async list(accountId: string, only: readonly string[], wish: PageWish): Promise<Page<NetworkVolume>> {
+  async list(accountId: string, only: readonly string[], page: PageRequest): Promise<Page<NetworkVolume>> {
     const where = and(eq(networkVolume.accountId, accountId), this.#attached(accountId, only));
     const listed = { from: networkVolume, id: networkVolume.id, createdAt: networkVolume.createdAt, bytes: sql`1000`, where };
-    return readPage(this.#database, listed, wish, (ids) => this.#database.db.select().from(networkVolume).where(inArray(networkVolume.id, ids)));
+    return readPage(this.#database, listed, page, (ids) => this.#database.db.select().from(networkVolume).where(inArray(networkVolume.id, ids)));
   }
 
   /** Volumes that one of these endpoints has; no endpoints: all. */

@@ -11,7 +11,7 @@ import type { Database, Sql } from './database.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 import { readPage } from './page.ts';
-import type { Page, PageWish } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** One worker as its agent sees it. */
 export interface WorkerFacts {
@@ -213,13 +213,13 @@ export class WorkerStore {
   }
 
   /** A page of the workers that have not ended, oldest first. */
-  async list({ endpointId, accountId }: WorkerSelection, wish: PageWish): Promise<Page<Worker>> {
+  async list({ endpointId, accountId }: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
     const where = and(
       isNull(worker.endedAt), endpointId === '' ? undefined : eq(worker.endpointId, endpointId),
       accountId === '' ? undefined : sql`EXISTS (SELECT FROM endpoint e WHERE e.id = ${worker.endpointId} AND e.account_id = ${accountId})`,
     );
     const bytes = sql`1000 + octet_length(${worker.reason})`;
-    return readPage(this.#database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, wish, (ids) => this.#read(ids));
+    return readPage(this.#database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) => this.#read(ids));
   }
 
   async #read(ids: string[]): Promise<Worker[]> {

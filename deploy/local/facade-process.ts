@@ -1,4 +1,4 @@
-/** Plan of the HTTP facade. Its port is the user's own wish, so a taken one is an error that says so, and never another port. */
+/** Plan of the HTTP facade. Its port is the user's own request, so a taken one is an error that says so, and never another port. */
 import { nodeProcess } from './node-process.ts';
 import type { NodeProcessOptions, ReadyMessage } from './node-process.ts';
 import { UsageError } from './options.ts';

@@ -36,12 +36,12 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * The port to try first, so that it stays the same from run to run: the one in the file, else the wished one; 0, which is any, when both
+ * The port to try first, so that it stays the same from run to run: the one in the file, else the preferred one; 0, which is any, when both
  * are taken. Like `freePort` it promises nothing.
  */
-export async function keptPort(file: string, wished: number): Promise<number> {
-  const kept = existsSync(file) ? Number(readFileSync(file, 'utf8')) : wished;
-  for (const port of [kept, wished]) {
+export async function keptPort(file: string, preferred: number): Promise<number> {
+  const kept = existsSync(file) ? Number(readFileSync(file, 'utf8')) : preferred;
+  for (const port of [kept, preferred]) {
     if (Number.isInteger(port) && port > 0 && port <= 65_535 && await portProblem(port) === undefined) return port;
   }
   return 0;

@@ -25,9 +25,9 @@ export function requests({ jobs, answers }: JobParts): JobHandler {
     const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
     const state = stateOf((request.query as Record<string, unknown>)['status']);
-    const wish = { endpointId: endpointIdOf(request), state, offset, limit };
+    const selection = { endpointId: endpointIdOf(request), state, offset, limit };
     const { answer: page } = await answers.hold(request, reply, {
-      read: () => jobs.list(request.caller.apiKey, wish),
+      read: () => jobs.list(request.caller.apiKey, selection),
       bytesOf: (found) => found.jobs.reduce((bytes, job) => bytes + RECORD_BYTES + jobBytes(job), 0),
     });
     const hasMore = offset + page.jobs.length < page.total;

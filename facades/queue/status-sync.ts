@@ -9,8 +9,8 @@ import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 /** The route. */
 export function statusSync(parts: JobParts): JobHandler {
   return async (request, reply) => {
-    const wish = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), waitMs: statusSyncWaitMs(request.query) };
-    const read = (): Promise<Job> => whileConnected(reply, parts.jobs.wait(request.caller.apiKey, wish));
+    const waitRequest = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), waitMs: statusSyncWaitMs(request.query) };
+    const read = (): Promise<Job> => whileConnected(reply, parts.jobs.wait(request.caller.apiKey, waitRequest));
     return sendJson(reply, presentJob(await holdJob(parts, request, reply, read)));
   };
 }

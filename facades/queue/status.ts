@@ -8,7 +8,7 @@ import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 /** The route. */
 export function status(parts: JobParts): JobHandler {
   return async (request, reply) => {
-    const wish = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), omitOutput: false, ttlMs: statusTtlMs(request.query) };
-    return sendJson(reply, presentJob(await holdJob(parts, request, reply, () => parts.jobs.get(request.caller.apiKey, wish))));
+    const readRequest = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), omitOutput: false, ttlMs: statusTtlMs(request.query) };
+    return sendJson(reply, presentJob(await holdJob(parts, request, reply, () => parts.jobs.get(request.caller.apiKey, readRequest))));
   };
 }

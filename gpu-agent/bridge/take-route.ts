@@ -39,12 +39,12 @@ async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyR
   return reply;
 }
 
-function park(parts: BridgeParts, worker: Worker, reply: FastifyReply, wish: { requested: number; batch: boolean }): void {
+function park(parts: BridgeParts, worker: Worker, reply: FastifyReply, demand: { requested: number; batch: boolean }): void {
   const onClosed = (): void => {
     worker.takes.delete(open);
     parts.reporter.capacityChanged(worker);
   };
-  const open: Take = { poll: new ParkedPoll({ response: reply.raw, clock: parts.clock, onClosed }), ...wish };
+  const open: Take = { poll: new ParkedPoll({ response: reply.raw, clock: parts.clock, onClosed }), ...demand };
   worker.takes.add(open);
   parts.handOver.offer(worker);
   parts.reporter.capacityChanged(worker);

@@ -32,12 +32,12 @@ export class PodKeeper {
   /** Starts, stops and removes what differs from a list of all pods that this machine should have. */
   apply(desired: readonly DesiredPod[]): void {
     if (this.#closed) return;
-    const wanted = new Map(desired.map((wish) => [wish.podId, wish]));
+    const wanted = new Map(desired.map((request) => [request.podId, request]));
     for (const pod of this.#pods.values()) pod.want(wanted.get(pod.id));
-    for (const wish of wanted.values()) {
-      if (this.#pods.has(wish.podId)) continue;
-      if (isPlain(wish.podId, wish.disk)) this.#begin(wish);
-      else this.#parts.logger.warn({ podId: wish.podId, disk: wish.disk }, 'a pod that cannot have a directory is left alone');
+    for (const request of wanted.values()) {
+      if (this.#pods.has(request.podId)) continue;
+      if (isPlain(request.podId, request.disk)) this.#begin(request);
+      else this.#parts.logger.warn({ podId: request.podId, disk: request.disk }, 'a pod that cannot have a directory is left alone');
     }
     this.#sweeping = this.#sweeping.then(() => this.#sweep(wanted));
   }
@@ -49,8 +49,8 @@ export class PodKeeper {
     await Promise.all([...this.#lives.values(), this.#sweeping]);
   }
 
-  #begin(wish: DesiredPod): void {
-    const pod = new Pod(wish, this.#parts);
+  #begin(request: DesiredPod): void {
+    const pod = new Pod(request, this.#parts);
     this.#pods.set(pod.id, pod);
     this.#parts.onChanged(pod.id);
     const life = pod.live().finally(() => {

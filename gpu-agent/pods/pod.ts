@@ -46,8 +46,8 @@ export class Pod {
   readonly log = new LogRing(WORKER_LOG_BYTES_MAX);
   readonly #parts: PodParts;
   /** Undefined: it shall go. */
-  #wish: DesiredPod | undefined;
-  /** Aborted when the wish changes. */
+  #request: DesiredPod | undefined;
+  /** Aborted when the request changes. */
   #change = new AbortController();
   #report: PodReport;
   /** What its process has, from before its start to its end. */
@@ -55,11 +55,11 @@ export class Pod {
   #failures = 0;
   #closing = false;
 
-  constructor(wish: DesiredPod, parts: PodParts) {
-    this.id = wish.podId;
+  constructor(request: DesiredPod, parts: PodParts) {
+    this.id = request.podId;
     this.#parts = parts;
-    this.#wish = wish;
-    this.#report = { podId: wish.podId, run: wish.run, state: PodState.STARTING, reason: '', exitCode: undefined };
+    this.#request = request;
+    this.#report = { podId: request.podId, run: request.run, state: PodState.STARTING, reason: '', exitCode: undefined };
   }
 
   /** What core is told. */
@@ -68,11 +68,11 @@ export class Pod {
   }
 
   /** What core wants of it now; undefined: that it and its files go. */
-  want(wish: DesiredPod | undefined): void {
-    const before = this.#wish;
-    const same = before && wish && before.running === wish.running && before.run === wish.run && before.disk === wish.disk;
-    if (same || (!before && !wish)) return;
-    this.#wish = wish;
+  want(request: DesiredPod | undefined): void {
+    const before = this.#request;
+    const same = before && request && before.running === request.running && before.run === request.run && before.disk === request.disk;
+    if (same || (!before && !request)) return;
+    this.#request = request;
     this.#failures = 0;
     // At once: whoever is to have its GPUs now may be in the same message.
     if (this.#using) this.#parts.handover.leave(this.#using.gpuUuids, this.#using.ended);
@@ -88,12 +88,12 @@ export class Pod {
   /** Lives until it shall go or the agent stops. Never rejects. */
   async live(): Promise<void> {
     while (!this.#closing) {
-      const wish = this.#wish;
+      const request = this.#request;
       const { signal } = this.#change;
-      if (!wish) {
+      if (!request) {
         if (await this.#remove(signal)) return;
-      } else if (wish.running) await this.#run(wish, signal);
-      else await this.#stand(wish, signal);
+      } else if (request.running) await this.#run(request, signal);
+      else await this.#stand(request, signal);
     }
     await this.#keepLog();
   }
@@ -104,25 +104,25 @@ export class Pod {
     before.abort();
   }
 
-  async #stand(wish: DesiredPod, signal: AbortSignal): Promise<void> {
+  async #stand(request: DesiredPod, signal: AbortSignal): Promise<void> {
     const { files, logger } = this.#parts;
-    await files.open(this.id, wish.disk)
+    await files.open(this.id, request.disk)
       .catch((error: unknown) => logger.warn({ err: error, podId: this.id }, 'disks of a pod were not removed'));
     await this.#keepLog();
-    this.#tell(wish, PodState.EXITED);
+    this.#tell(request, PodState.EXITED);
     await aborted(signal);
   }
 
-  async #run(wish: DesiredPod, signal: AbortSignal): Promise<void> {
+  async #run(request: DesiredPod, signal: AbortSignal): Promise<void> {
     const { starter, clock, logger } = this.#parts;
-    const refusal = wish.spec ? starter.refusal(wish.spec) : 'Core did not say how to start the pod.';
+    const refusal = request.spec ? starter.refusal(request.spec) : 'Core did not say how to start the pod.';
     if (refusal !== undefined) {
-      this.#tell(wish, PodState.FAILED, refusal);
+      this.#tell(request, PodState.FAILED, refusal);
       return aborted(signal);
     }
-    if (this.#report.run !== wish.run || this.#report.state === PodState.EXITED) this.#tell(wish, PodState.STARTING);
+    if (this.#report.run !== request.run || this.#report.state === PodState.EXITED) this.#tell(request, PodState.STARTING);
     const startedAtMs = clock.monotonicMs();
-    const exit = await this.#once(wish, signal).catch((error: unknown): WorkerExit => {
+    const exit = await this.#once(request, signal).catch((error: unknown): WorkerExit => {
       return { code: undefined, signal: undefined, failure: error instanceof Error ? error.message : String(error) };
     });
     if (!exit) return;
@@ -130,33 +130,33 @@ export class Pod {
     this.#failures += 1;
     const pauseMs = backoffMs(this.#failures, PAUSE, this.#parts.random);
     const reason = `The pod ${describeExit(exit)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
-    this.#tell(wish, PodState.FAILED, withLog(reason, this.log.tail(REASON_LOG_BYTES)), exit.code);
-    logger.info({ podId: this.id, run: wish.run, exit, failures: this.#failures }, 'pod ended by itself');
+    this.#tell(request, PodState.FAILED, withLog(reason, this.log.tail(REASON_LOG_BYTES)), exit.code);
+    logger.info({ podId: this.id, run: request.run, exit, failures: this.#failures }, 'pod ended by itself');
     await delay(clock, pauseMs, signal);
   }
 
   /** One process, to its end. Undefined: it was ended because something else is wanted. */
-  async #once(wish: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
-    const { gpuUuids } = wish.spec!;
+  async #once(request: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
+    const { gpuUuids } = request.spec!;
     await Promise.race([this.#parts.handover.free(gpuUuids), aborted(signal)]);
     if (signal.aborted) return undefined;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.#using = { gpuUuids, ended };
     try {
-      return await this.#process(wish, signal);
+      return await this.#process(request, signal);
     } finally {
       this.#using = undefined;
       end();
     }
   }
 
-  async #process(wish: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
-    const running = await this.#parts.starter.start(wish, wish.spec!, (bytes) => this.log.write(bytes));
-    if (!signal.aborted) this.#tell(wish, PodState.RUNNING);
+  async #process(request: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
+    const running = await this.#parts.starter.start(request, request.spec!, (bytes) => this.log.write(bytes));
+    if (!signal.aborted) this.#tell(request, PodState.RUNNING);
     const exit = await Promise.race([running.ended, aborted(signal)]);
     if (exit && !signal.aborted) return exit;
     await this.#end(running);
-    if (this.#closing) this.#tell(wish, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');
+    if (this.#closing) this.#tell(request, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');
     return undefined;
   }
 
@@ -188,11 +188,11 @@ export class Pod {
       await delay(clock, REMOVE_PAUSE_MS, signal);
       return false;
     }
-    return !this.#wish;
+    return !this.#request;
   }
 
-  #tell(wish: DesiredPod, state: PodState, reason = '', exitCode?: number): void {
-    this.#report = { podId: this.id, run: wish.run, state, reason, exitCode };
+  #tell(request: DesiredPod, state: PodState, reason = '', exitCode?: number): void {
+    this.#report = { podId: this.id, run: request.run, state, reason, exitCode };
     this.#parts.onChanged(this.id);
   }
 }

@@ -62,14 +62,14 @@ export class WorkerPool {
   apply(desired: DesiredWorkers): void {
     const wanted = new Map(desired.workers.map((worker) => [worker.workerId, worker]));
     for (const worker of this.all()) {
-      const wish = wanted.get(worker.id);
+      const request = wanted.get(worker.id);
       if (worker.hasEnded) {
-        if (!wish && worker.endReported) this.#workers.delete(worker.id);
-      } else if (!wish) this.#stopAtOnce(worker);
-      else if (wish.desired === DesiredState.DRAIN) this.drain(worker);
+        if (!request && worker.endReported) this.#workers.delete(worker.id);
+      } else if (!request) this.#stopAtOnce(worker);
+      else if (request.desired === DesiredState.DRAIN) this.drain(worker);
       else if (worker.state === WorkerState.DRAINING && !worker.refresh && worker.terminatedAtMs === undefined) this.#undrain(worker);
     }
-    for (const wish of wanted.values()) if (!this.#workers.has(wish.workerId)) this.#start(wish);
+    for (const request of wanted.values()) if (!this.#workers.has(request.workerId)) this.#start(request);
   }
 
   /** It has asked for work. */
@@ -150,16 +150,16 @@ export class WorkerPool {
     await Promise.all(this.#lives.values());
   }
 
-  #start(wish: DesiredWorker): void {
+  #start(request: DesiredWorker): void {
     const worker = new Worker({
-      id: wish.workerId,
-      endpointId: wish.endpointId,
-      spec: wish.spec!,
+      id: request.workerId,
+      endpointId: request.endpointId,
+      spec: request.spec!,
       token: randomBytes(18).toString('base64url'),
       nowMs: this.#clock.monotonicMs(),
     });
     this.#workers.set(worker.id, worker);
-    if (wish.desired === DesiredState.DRAIN) {
+    if (request.desired === DesiredState.DRAIN) {
       // It ran before this agent did, and nothing outlives an agent.
       this.#set(worker, WorkerState.STOPPED);
       return;

@@ -18,7 +18,7 @@ export class WorkerReporter {
     this.#owes = options.owes;
   }
 
-  /** Its state, version or wish to be replaced changed. */
+  /** Its state, version or request to be replaced changed. */
   changed(worker: Worker): void {
     worker.reportedCapacity = -1;
     this.#outbox.addWorker(worker.id);

@@ -63,8 +63,8 @@ export async function startStack(bench: Bench): Promise<Stack> {
     const newKey = async (scope: KeyScope): Promise<string> => {
       // Keys of machines belong to no account.
       const owner = scope === KeyScope.AGENT ? '' : accountId;
-      const wish = { name: 'bench', scope, endpointIds: [], accountId: owner, permissions: undefined };
-      return (await call(clients.keys, 'createKey', wish, rootKey)).secret;
+      const request = { name: 'bench', scope, endpointIds: [], accountId: owner, permissions: undefined };
+      return (await call(clients.keys, 'createKey', request, rootKey)).secret;
     };
     const key = await newKey(KeyScope.ALL);
     const createEndpoint = async (workers: number, command: string[]): Promise<string> => {

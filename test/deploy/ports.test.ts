@@ -44,18 +44,18 @@ function supervise<Ready>(t: Test, plan: ProcessPlan<Ready>) {
 t.test('the port that is tried first', async (t) => {
   const { path } = await scratch(t);
   const file = path('core.port');
-  const [wished, other] = [await quietPort(), await quietPort()];
-  t.equal(await keptPort(file, wished), wished);
+  const [preferred, other] = [await quietPort(), await quietPort()];
+  t.equal(await keptPort(file, preferred), preferred);
   keepPort(file, other);
-  t.equal(await keptPort(file, wished), other, 'the same from run to run');
+  t.equal(await keptPort(file, preferred), other, 'the same from run to run');
   await occupy(t, other);
   t.match(await portProblem(other), /taken by another program.*--port/);
-  t.equal(await keptPort(file, wished), wished, 'unless somebody else has it');
-  await occupy(t, wished);
-  t.equal(await keptPort(file, wished), 0, 'and any when both are taken');
+  t.equal(await keptPort(file, preferred), preferred, 'unless somebody else has it');
+  await occupy(t, preferred);
+  t.equal(await keptPort(file, preferred), 0, 'and any when both are taken');
   for (const nonsense of ['', 'x', '-1', '70000']) {
     writeFileSync(file, nonsense);
-    t.equal(await keptPort(file, wished), 0, `as with ${JSON.stringify(nonsense)} in the file`);
+    t.equal(await keptPort(file, preferred), 0, `as with ${JSON.stringify(nonsense)} in the file`);
   }
 });
 

@@ -13,15 +13,15 @@ t.setTimeout(240_000);
 
 t.test('two that start at the same moment', async (t) => {
   const folders = [await openFolder(t), await openFolder(t)];
-  // Core's port of both, as if each had had it in an earlier run: the one that everybody wishes may be taken on this machine already.
-  const wished = await quietPort();
-  for (const folder of folders) writeFileSync(join(folder, 'core.port'), `${wished}\n`);
+  // Core's port of both, as if each had had it in an earlier run: the one that everybody prefers may be taken on this machine already.
+  const preferred = await quietPort();
+  for (const folder of folders) writeFileSync(join(folder, 'core.port'), `${preferred}\n`);
   const launchers = await Promise.all(folders.map(async (folder) =>
     new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--no-agent')));
   await Promise.all(launchers.map((launcher) => launcher.ready(120_000)));
   const facts = folders.map((folder) => readFacts(join(folder, 'local.env')));
   const addresses = facts.map((each) => each.SLIPWAY_CORE_ADDRESS);
-  t.ok(addresses.includes(`127.0.0.1:${wished}`), 'one of them has it');
+  t.ok(addresses.includes(`127.0.0.1:${preferred}`), 'one of them has it');
   t.not(addresses[0], addresses[1]);
   for (const { SLIPWAY_URL: url, SLIPWAY_API_KEY: key, SLIPWAY_ENDPOINT_ID: id } of facts) {
     t.match(await publicRequest(url!, key!)('GET', `/v2/${id}/health`), { status: 200 }, 'each serves its own account');

@@ -72,8 +72,8 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const newKey = async (scope: KeyScope): Promise<string> => {
     // Keys of machines belong to no account.
     const owner = scope === KeyScope.AGENT ? '' : accountId;
-    const wish = { name: 'test', scope, endpointIds: [], accountId: owner, permissions: undefined };
-    return (await call(clients.keys, 'createKey', wish, rootKey)).secret;
+    const fields = { name: 'test', scope, endpointIds: [], accountId: owner, permissions: undefined };
+    return (await call(clients.keys, 'createKey', fields, rootKey)).secret;
   };
   const key = await newKey(KeyScope.ALL);
 

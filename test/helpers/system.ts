@@ -64,8 +64,8 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   const newKey = async (scope: KeyScope = KeyScope.ALL, account = accountId, endpointIds: string[] = []): Promise<string> => {
     // Keys of machines belong to no account.
     const owner = scope === KeyScope.AGENT ? '' : account;
-    const wish = { name: 'test', scope, endpointIds, accountId: owner, permissions: undefined };
-    return (await call(clients.keys, 'createKey', wish, rootKey)).secret;
+    const fields = { name: 'test', scope, endpointIds, accountId: owner, permissions: undefined };
+    return (await call(clients.keys, 'createKey', fields, rootKey)).secret;
   };
   const key = await newKey();
   /** A key that no machine uses until the test gives it to one. */

@@ -74,9 +74,9 @@ t.test('submissions to core itself', async (t) => {
   for (const shape of ['numbers as keys', 'elements', 'empty objects', 'escapes']) {
     // Refused at the end of it, so that nothing is stored.
     const input = Buffer.from(`{"a":${SHAPES[shape]!()},}`);
-    const wish = { endpointId: parked, requestId: '', kind: SubmitKind.ASYNC, input, webhook: '', policy: undefined, s3Config: undefined, waitMs: 0 };
+    const submission = { endpointId: parked, requestId: '', kind: SubmitKind.ASYNC, input, webhook: '', policy: undefined, s3Config: undefined, waitMs: 0 };
     const refused = await withoutLongTurns(t, shape, TURN_MS_MAX * 2, () => (
-      call(system.clients.jobs, 'submitJob', { ...wish, idempotencyKey: '' }, system.key).then(() => 'taken', (error: Error) => error.message)));
+      call(system.clients.jobs, 'submitJob', { ...submission, idempotencyKey: '' }, system.key).then(() => 'taken', (error: Error) => error.message)));
     t.match(refused, /input must be a JSON object/);
   }
 });

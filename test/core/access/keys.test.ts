@@ -30,8 +30,8 @@ t.test('who may do what', async (t) => {
   const rack = await core.createKey(KeyScope.AGENT);
   const check = (endpointId: string, write: boolean) => (key: string) => call(clients.access, 'checkAccess', { endpointId, write, api: Api.JOBS }, key);
   const change = { endpoint: Endpoint.fromPartial({ id: mine, name: 'n' }), updateMask: ['name'] };
-  const createKey = (wish: { scope?: KeyScope; endpointIds?: string[]; accountId?: string }) => (key: string) =>
-    call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: '', permissions: undefined, ...wish }, key);
+  const createKey = (request: { scope?: KeyScope; endpointIds?: string[]; accountId?: string }) => (key: string) =>
+    call(clients.keys, 'createKey', { name: 'k', scope: KeyScope.ALL, endpointIds: [], accountId: '', permissions: undefined, ...request }, key);
   const OK = 'ok';
   const NO = 'UNAUTHORIZED';
   const GONE = 'ENDPOINT_NOT_FOUND';

@@ -34,9 +34,9 @@ t.test('a publisher\'s registry credentials stay the publisher\'s', async (t) =>
   const { registryAuth } = await call(core.clients.registryAuths, 'createRegistryAuth', { name: 'r', username: 'u', password: 'secret' }, publisher);
   const templateId = await core.createTemplate({ public: true, imageName: 'private/image', startCommand: [], registryAuthId: registryAuth!.id }, publisher);
   const endpointId = await core.createEndpoint({ templateId });
-  const wish = await waitFor('the worker to be asked for', async () => agent.desired.find((worker) => worker.endpointId === endpointId));
-  t.equal(wish.spec!.imageName, 'private/image');
-  t.equal(wish.spec!.registryCredentials, undefined, 'another account\'s workers do not log in as the publisher');
+  const request = await waitFor('the worker to be asked for', async () => agent.desired.find((worker) => worker.endpointId === endpointId));
+  t.equal(request.spec!.imageName, 'private/image');
+  t.equal(request.spec!.registryCredentials, undefined, 'another account\'s workers do not log in as the publisher');
   const [worker] = await podCalls(core.clients, core.key).list({ endpointId });
   t.equal(worker!.registryAuthId, '');
 });
@@ -86,10 +86,10 @@ t.test('an endpoint of another account keeps the version it was given until its 
   await update({ templateId }, ['template_id']);
   const taken = await get();
   t.same([taken.version, taken.template!.version, taken.template!.startCommand], [1, 2, ['second']]);
-  const wish = await waitFor('a worker of the new version', async () => (
+  const request = await waitFor('a worker of the new version', async () => (
     agent.desired.find((worker) => worker.endpointId === endpointId && worker.spec!.startCommand[0] === 'second')
   ));
-  t.same(wish.spec!.env, { TOKEN: 'secret-2' }, 'the values reach the worker');
+  t.same(request.spec!.env, { TOKEN: 'secret-2' }, 'the values reach the worker');
   await update({ templateId }, ['template_id']);
   t.equal((await get()).version, 1, 'the same once more changes nothing');
 
@@ -123,6 +123,6 @@ t.test('a public template\'s environment is listed to nobody else, and reaches p
   const pods = podCalls(core.clients, core.key);
   const pod = await pods.create({ templateId, computeType: 'CPU', env: { MODE: 'slow' } });
   t.same(pod.env, { MODE: 'slow' });
-  const wish = await waitFor('the pod to be asked for', async () => agent.desiredPods.find((each) => each.podId === pod.id));
-  t.match(wish.spec!.env, { TOKEN: 'secret', MODE: 'slow' });
+  const request = await waitFor('the pod to be asked for', async () => agent.desiredPods.find((each) => each.podId === pod.id));
+  t.match(request.spec!.env, { TOKEN: 'secret', MODE: 'slow' });
 });

@@ -128,8 +128,8 @@ t.test('list: newest first, by state, in pages, with the total', async (t) => {
   const ids: string[] = [];
   for (let i = 0; i < 5; i += 1) ids.unshift((await calls.submit(submission(endpointId))).id);
   await calls.cancel({ endpointId, jobId: ids[2]! });
-  const page = async (wish: Parameters<typeof calls.list>[1]) => {
-    const { jobs, total } = await calls.list(endpointId, wish);
+  const page = async (request: Parameters<typeof calls.list>[1]) => {
+    const { jobs, total } = await calls.list(endpointId, request);
     return { ids: jobs.map((job) => ids.indexOf(job.id)), total };
   };
   t.same(await page({ state: undefined, offset: 0, limit: 0 }), { ids: [0, 1, 2, 3, 4], total: 5 });

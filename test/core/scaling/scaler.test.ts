@@ -33,8 +33,8 @@ const ROWS: [what: string, sample: ScaleSample, settings: ScaleSettings, wanted:
 
 for (const [what, given, chosen, wanted] of ROWS) {
   t.test(what, async (t) => {
-    const wish = chosenScaler(given, chosen);
-    t.equal(wish.workers, wanted);
-    t.ok(wish.reason.length > 0, 'says why');
+    const recommended = chosenScaler(given, chosen);
+    t.equal(recommended.workers, wanted);
+    t.ok(recommended.reason.length > 0, 'says why');
   });
 }

@@ -1,4 +1,4 @@
-/** From a wish to changes of workers: never a busy one for idleness, crashed ones in their turn, outdated ones replaced. */
+/** From a recommendation to changes of workers: never a busy one for idleness, crashed ones in their turn, outdated ones replaced. */
 import t from 'tap';
 import { reconcileWorkers } from '../../../core/domain/worker-reconcile.ts';
 import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
@@ -17,37 +17,37 @@ interface Row {
   what: string;
   workers: WorkerSample[];
   settings?: Partial<ScaleSettings>;
-  wish: number;
+  wanted: number;
   add?: number[];
   drain?: string[];
   retire?: string[];
 }
 
 const ROWS: Row[] = [
-  { what: 'adds what is missing', workers: [], wish: 2, add: [0, 0] },
-  { what: 'never more than workersMax', workers: [], wish: 9, settings: { workersMax: 3 }, add: [0, 0, 0] },
-  { what: 'never fewer than workersMin', workers: [], wish: 0, settings: { workersMin: 2 }, add: [0, 0] },
-  { what: 'initializing workers count', workers: [worker('a', { state: 'INITIALIZING' })], wish: 1 },
-  { what: 'an idle worker stays until idleTimeout', workers: [worker('a', { idleMs: 4_999 })], wish: 0 },
-  { what: 'then it is drained', workers: [worker('a', idle)], wish: 0, drain: ['a'] },
-  { what: 'not below workersMin', workers: [worker('a', idle), worker('b', idle)], wish: 0, settings: { workersMin: 1 }, drain: ['a'] },
-  { what: 'a busy worker is never idle', workers: [worker('a', { ...idle, held: 1 })], wish: 0 },
-  { what: 'the longest idle goes first', workers: [worker('a', idle), worker('b', { idleMs: 9_000 })], wish: 1, drain: ['b'] },
-  { what: 'a lowered workersMax drains idle ones first', workers: [worker('a', { held: 1 }), worker('b')], wish: 2, settings: { workersMax: 1 }, drain: ['b'] },
-  { what: 'and busy ones when it must', workers: [worker('a', { held: 1 }), worker('b', { held: 2 })], wish: 2, settings: { workersMax: 1 }, drain: ['a'] },
-  { what: 'workersMax 0 drains all', workers: [worker('a', { held: 1 }), worker('b')], wish: 2, settings: { workersMax: 0 }, drain: ['a', 'b'] },
-  { what: 'a crashed worker keeps its place', workers: [worker('a', crashed)], wish: 1 },
-  { what: 'until its back-off has passed', workers: [worker('a', { ...crashed, retryDue: true })], wish: 1, add: [3], retire: ['a'] },
-  { what: 'it is given up when nobody wants it', workers: [worker('a', crashed)], wish: 0, retire: ['a'] },
-  { what: 'outdated workers are drained and replaced', workers: [worker('a', { version: 0, held: 1 })], wish: 1, add: [0], drain: ['a'] },
-  { what: 'an outdated crashed one is given up', workers: [worker('a', { ...crashed, version: 0 })], wish: 1, add: [0], retire: ['a'] },
-  { what: 'draining workers do not count', workers: [worker('a', { desired: 'DRAIN', held: 1 })], wish: 1, add: [0] },
+  { what: 'adds what is missing', workers: [], wanted: 2, add: [0, 0] },
+  { what: 'never more than workersMax', workers: [], wanted: 9, settings: { workersMax: 3 }, add: [0, 0, 0] },
+  { what: 'never fewer than workersMin', workers: [], wanted: 0, settings: { workersMin: 2 }, add: [0, 0] },
+  { what: 'initializing workers count', workers: [worker('a', { state: 'INITIALIZING' })], wanted: 1 },
+  { what: 'an idle worker stays until idleTimeout', workers: [worker('a', { idleMs: 4_999 })], wanted: 0 },
+  { what: 'then it is drained', workers: [worker('a', idle)], wanted: 0, drain: ['a'] },
+  { what: 'not below workersMin', workers: [worker('a', idle), worker('b', idle)], wanted: 0, settings: { workersMin: 1 }, drain: ['a'] },
+  { what: 'a busy worker is never idle', workers: [worker('a', { ...idle, held: 1 })], wanted: 0 },
+  { what: 'the longest idle goes first', workers: [worker('a', idle), worker('b', { idleMs: 9_000 })], wanted: 1, drain: ['b'] },
+  { what: 'a lower workersMax drains idle ones', workers: [worker('a', { held: 1 }), worker('b')], wanted: 2, settings: { workersMax: 1 }, drain: ['b'] },
+  { what: 'and busy ones when it must', workers: [worker('a', { held: 1 }), worker('b', { held: 2 })], wanted: 2, settings: { workersMax: 1 }, drain: ['a'] },
+  { what: 'workersMax 0 drains all', workers: [worker('a', { held: 1 }), worker('b')], wanted: 2, settings: { workersMax: 0 }, drain: ['a', 'b'] },
+  { what: 'a crashed worker keeps its place', workers: [worker('a', crashed)], wanted: 1 },
+  { what: 'until its back-off has passed', workers: [worker('a', { ...crashed, retryDue: true })], wanted: 1, add: [3], retire: ['a'] },
+  { what: 'it is given up when nobody wants it', workers: [worker('a', crashed)], wanted: 0, retire: ['a'] },
+  { what: 'outdated workers are drained and replaced', workers: [worker('a', { version: 0, held: 1 })], wanted: 1, add: [0], drain: ['a'] },
+  { what: 'an outdated crashed one is given up', workers: [worker('a', { ...crashed, version: 0 })], wanted: 1, add: [0], retire: ['a'] },
+  { what: 'draining workers do not count', workers: [worker('a', { desired: 'DRAIN', held: 1 })], wanted: 1, add: [0] },
 ];
 
 for (const row of ROWS) {
   t.test(row.what, async (t) => {
     const sample = { queued: 0, oldestWaitMs: 0, running: 0, workers: row.workers };
-    const changes = reconcileWorkers(sample, settings(row.settings), { workers: row.wish, reason: 'r' });
+    const changes = reconcileWorkers(sample, settings(row.settings), { workers: row.wanted, reason: 'r' });
     t.same(changes.add.map((added) => added.failures), row.add ?? []);
     t.same(changes.drain.toSorted(), row.drain ?? []);
     t.same(changes.retire.toSorted(), row.retire ?? []);
