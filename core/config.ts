@@ -2,7 +2,7 @@
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { EnvReader } from './runtime/env.ts';
 
-/** See the file's first line. Every variable is listed in docs/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
+/** Every variable is listed in docs/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
 export interface CoreConfig {
   /** postgres:// URL. A secret: it holds a password. */
   databaseUrl: string;

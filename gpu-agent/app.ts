@@ -47,7 +47,7 @@ const WATCH_PERIOD_MS = 250;
 /** How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway. */
 const FAREWELL_MS = 1_000;
 
-/** See the file's first line. `clock` and `random` are the machine's own unless given. */
+/** `clock` and `random` are the machine's own unless given. */
 export function buildAgent(config: AgentConfig, options: { logger: Logger; clock?: Clock; random?: Random }): Agent {
   return new BuiltAgent(config, options.logger, options.clock ?? systemClock, options.random ?? systemRandom);
 }

@@ -9,7 +9,6 @@ import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseWorkerUser } from './users/worker-user-setting.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 
-/** See the file's first line. */
 export interface AgentConfig {
   /** `host:port` of core replicas; the agent keeps a session with one of them. SLIPWAY_CORE_ADDRESS, separated by commas. */
   coreAddresses: string[];

@@ -163,6 +163,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [/\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\//, 'use the logger that is handed in'],
   [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
   [/\bcreateInsecure\b|\bbindAsync\b/, /^proto\/wire\/channel\.ts$|^test\//, 'open channels and servers by proto/wire/channel.ts'],
+  [/See the file's first line/, /^$/, 'say it here (meaning, units, errors), or nothing where the name and the head of the file say it'],
   [/\b(TODO|FIXME|XXX|HACK)\b/, /^$/, 'do it now or write it into an issue'],
   [/\b(t|test|it|describe)\.(only|skip)\(/, /^test\/.*\.ts$/, 'run every test'],
 ];

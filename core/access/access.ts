@@ -48,7 +48,6 @@ export interface AccessOptions {
   clock: Clock;
 }
 
-/** See the file's first lines. */
 export class Access {
   /** Hash of the operator's key; undefined without one. */
   readonly #rootHash: Buffer | undefined;

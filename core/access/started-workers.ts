@@ -6,7 +6,6 @@ import { VerdictCache } from './verdict-cache.ts';
 const VALID_MS = 1_000;
 const ENDPOINTS_MAX = 20_000;
 
-/** See the file's first line. */
 export class StartedWorkers {
   readonly #counts: VerdictCache<number>;
 

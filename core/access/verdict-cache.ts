@@ -19,7 +19,6 @@ export interface Cached<Value> {
   validUntilMs: number;
 }
 
-/** See the file's first line. */
 export class VerdictCache<Value> {
   readonly #options: VerdictCacheOptions<Value>;
   readonly #answers: LRUCache<string, Cached<Value>>;

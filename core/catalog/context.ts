@@ -3,7 +3,6 @@ import type { CatalogStore } from '../store/catalog-store.ts';
 import type { MachineStore } from '../store/machine-store.ts';
 import type { PriceStore } from '../store/price-store.ts';
 
-/** See the file's first line. */
 export interface CatalogContext {
   catalog: CatalogStore;
   machines: MachineStore;

@@ -30,7 +30,6 @@ export interface AttemptAuditOptions {
   logger: Logger;
 }
 
-/** See the file's first lines. */
 export class AttemptAudit implements Service {
   readonly name = 'attempt audit';
   readonly #options: AttemptAuditOptions;

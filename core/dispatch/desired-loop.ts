@@ -38,7 +38,6 @@ interface Sent {
   pods: Map<string, DesiredPod>;
 }
 
-/** See the file's first lines. */
 export class DesiredLoop implements Service {
   readonly name = 'desired workers';
   readonly #options: DesiredLoopOptions;

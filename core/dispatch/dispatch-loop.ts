@@ -32,7 +32,6 @@ export interface DispatchLoopOptions {
   logger: Logger;
 }
 
-/** See the file's first lines. */
 export class DispatchLoop implements Service {
   readonly name = 'dispatch';
   readonly #options: DispatchLoopOptions;

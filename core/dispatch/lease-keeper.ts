@@ -8,7 +8,6 @@ import type { MachineSession, MachineStore } from '../store/machine-store.ts';
 const MACHINES_MAX = 1_000;
 const WAITING_MAX = 100_000;
 
-/** See the file's first lines. */
 export class LeaseKeeper {
   readonly #batcher: Batcher<MachineSession, boolean>;
 

@@ -11,7 +11,6 @@ export interface SessionKey {
   bind(machineId: string): Promise<void>;
 }
 
-/** See the file's first line. */
 export interface LiveSession {
   readonly id: string;
   /** The machine it speaks for; empty before the hello. */

@@ -28,7 +28,6 @@ export interface PodReportsOptions {
   logger: Logger;
 }
 
-/** See the file's first lines. */
 export class PodReports implements Service {
   readonly name = 'pod reports';
   readonly #options: PodReportsOptions;

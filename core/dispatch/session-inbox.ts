@@ -38,7 +38,6 @@ export interface SessionInboxOptions {
   onPressure(high: boolean): void;
 }
 
-/** See the file's first lines. */
 export class SessionInbox {
   readonly #options: SessionInboxOptions;
   readonly #ended = new AbortController();

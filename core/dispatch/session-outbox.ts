@@ -21,7 +21,6 @@ export interface OutgoingStream {
   onDrain(listener: () => void): void;
 }
 
-/** See the file's first lines. */
 export class SessionOutbox {
   readonly #stream: OutgoingStream;
   #first: Partial<SessionResponse> = {};

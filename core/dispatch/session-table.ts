@@ -19,7 +19,6 @@ export interface SessionTableOptions {
   logger: Logger;
 }
 
-/** See the file's first line. */
 export class SessionTable implements Service {
   readonly name = 'sessions';
   readonly #options: SessionTableOptions;

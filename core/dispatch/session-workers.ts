@@ -45,7 +45,6 @@ interface SessionWorker {
   outcomeGrace: Timer | undefined;
 }
 
-/** See the file's first lines. */
 export class SessionWorkers {
   readonly #options: SessionWorkersOptions;
   readonly #sink: AssignmentSink;

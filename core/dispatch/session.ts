@@ -61,7 +61,6 @@ export interface SessionContext {
   logger: Logger;
 }
 
-/** See the file's first lines. */
 export class Session implements AssignmentSink, LiveSession {
   readonly id: string;
   readonly #context: SessionContext;

@@ -51,7 +51,6 @@ export function attemptId(key: MachineAttempt): string {
   return `${key.machineId}/${key.endpointId}/${key.jobId}/${key.attempt}`;
 }
 
-/** See the file's first lines. */
 export class SlotPool implements SlotSource {
   readonly #places = new Map<string, Place>();
   readonly #rings = new Map<string, Ring>();

@@ -28,7 +28,6 @@ interface Waiting {
   request: LogRequest;
 }
 
-/** See the file's first line. */
 export class WorkerLogs {
   readonly #table: SessionTable;
   readonly #clock: Clock;

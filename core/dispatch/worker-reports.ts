@@ -29,7 +29,6 @@ interface Waiting {
   facts: Map<string, WorkerFacts>;
 }
 
-/** See the file's first lines. */
 export class WorkerReports implements Service {
   readonly name = 'worker reports';
   readonly #options: WorkerReportsOptions;

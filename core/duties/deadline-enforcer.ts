@@ -24,7 +24,6 @@ const PERIOD_MS = 400;
 const AHEAD_MS = 500;
 const BATCH_ITEMS_MAX = 500;
 
-/** See the file's first line. */
 export class DeadlineEnforcer implements Service {
   readonly name = 'deadline enforcer';
   readonly #options: DeadlineEnforcerOptions;

@@ -24,7 +24,6 @@ const PERIOD_MS = 30_000;
 /** Endpoints of one pass, one batch of jobs each: a replica that stops waits for a pass. */
 const ENDPOINTS_MAX = 10;
 
-/** See the file's first lines. */
 export class DeletionFinisher implements Service {
   readonly name = 'deletion finisher';
   readonly #options: DeletionFinisherOptions;

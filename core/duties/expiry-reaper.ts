@@ -21,7 +21,6 @@ export interface ExpiryReaperOptions {
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
 
-/** See the file's first line. */
 export class ExpiryReaper implements Service {
   readonly name = 'expiry reaper';
   readonly #options: ExpiryReaperOptions;

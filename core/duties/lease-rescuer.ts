@@ -22,7 +22,6 @@ export interface LeaseRescuerOptions {
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
 
-/** See the file's first lines. */
 export class LeaseRescuer implements Service {
   readonly name = 'lease rescuer';
   readonly #options: LeaseRescuerOptions;

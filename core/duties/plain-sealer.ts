@@ -19,7 +19,6 @@ export interface PlainSealerOptions {
 /** Pause after a failure, in milliseconds. */
 const PERIOD_MS = 5_000;
 
-/** See the file's first line. */
 export class PlainSealer implements Service {
   readonly name = 'plain sealer';
   readonly #options: PlainSealerOptions;

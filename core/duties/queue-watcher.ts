@@ -24,7 +24,6 @@ const PERIOD_MS = 1_000;
 const REST_FACTOR = 20;
 const BATCH_ITEMS_MAX = 500;
 
-/** See the file's first line. */
 export class QueueWatcher implements Service {
   readonly name = 'queue watcher';
   readonly #options: QueueWatcherOptions;

@@ -31,7 +31,6 @@ const USER_AGENT = 'Slipway-Webhook/1';
 /** Calls at once. All of them may go to one host: a call that waited here for a connection would lose its own time meanwhile. */
 export const AT_ONCE_MAX = 64;
 
-/** See the file's first line. */
 export class WebhookCaller {
   readonly #anywhere = openAgent({});
   /** Connections of its own: one that was opened for somebody who may call private addresses must not carry another's call. */

@@ -44,7 +44,6 @@ const PERIOD_MS = 1_000;
 /** The calls that were taken wait no longer than this for the others to be put off, in milliseconds. */
 const DEFER_PERSIST_MS = 2_000;
 
-/** See the file's first lines. */
 export class WebhookDeliverer implements Service {
   readonly name = 'webhook deliverer';
   readonly #options: WebhookDelivererOptions;

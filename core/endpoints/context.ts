@@ -8,7 +8,6 @@ import type { TemplateStore } from '../store/template-store.ts';
 import type { VolumeStore } from '../store/volume-store.ts';
 import type { WorkerStore } from '../store/worker-store.ts';
 
-/** See the file's first line. */
 export interface EndpointContext {
   endpoints: EndpointStore;
   templates: TemplateStore;

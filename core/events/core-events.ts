@@ -24,7 +24,7 @@ export interface CoreEventMap {
 
 type Listener<Name extends keyof CoreEventMap> = (event: CoreEventMap[Name]) => void;
 
-/** See the file's first lines. Listeners must be quick and must not throw. */
+/** Listeners must be quick and must not throw. */
 export class CoreEvents {
   readonly #listeners: { [Name in keyof CoreEventMap]: Set<Listener<Name>> } = {
     settled: new Set(), chunks: new Set(), queued: new Set(), stop: new Set(), desired: new Set(), keys: new Set(), endpoints: new Set(),

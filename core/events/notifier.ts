@@ -53,7 +53,6 @@ const FRAME_BYTES = 300;
 /** Longest text that is sent on; a reason of a stop may be longer. */
 const ITEM_BYTES_MAX = 2_000;
 
-/** See the file's first lines. */
 export class Notifier implements Service {
   readonly name = 'notifier';
   readonly #options: NotifierOptions;

@@ -11,7 +11,6 @@ import type { ReadJob } from './read-job.ts';
 /** Times a job may slip away between looking and cancelling before its state is simply reported. */
 const TRIES_MAX = 5;
 
-/** See the file's first line. */
 export class CancelJob {
   readonly #database: Database;
   readonly #events: CoreEvents;

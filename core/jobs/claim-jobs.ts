@@ -23,7 +23,6 @@ export interface ClaimJobsOptions {
 /** Most jobs of one claim; longer lists of slots take several. */
 export const CLAIM_ITEMS_MAX = 500;
 
-/** See the file's first line. */
 export class ClaimJobs {
   readonly #options: ClaimJobsOptions;
 

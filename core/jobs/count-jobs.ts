@@ -17,7 +17,6 @@ interface Entry {
   usableUntilMs: number;
 }
 
-/** See the file's first line. */
 export class CountJobs {
   readonly #database: Database;
   readonly #clock: Clock;

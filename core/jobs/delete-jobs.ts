@@ -15,7 +15,6 @@ export function announceDeleted(events: CoreEvents, deleted: readonly Deleted[],
     machineId === undefined ? [] : [{ endpointId, jobId, attempt, machineId, reason }])));
 }
 
-/** See the file's first line. */
 export class DeleteJobs {
   readonly #database: Database;
   readonly #events: CoreEvents;

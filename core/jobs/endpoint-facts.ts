@@ -18,7 +18,6 @@ interface Entry {
   readAtMs: number;
 }
 
-/** See the file's first line. */
 export class EndpointFactsCache {
   readonly #database: Database;
   readonly #clock: Clock;

@@ -19,7 +19,6 @@ const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
 const OFFSET_MAX = 2_147_483_647;
 
-/** See the file's first line. */
 export class ListJobs {
   readonly #database: Database;
 

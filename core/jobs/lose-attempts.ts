@@ -4,7 +4,6 @@ import type { Database } from '../store/database.ts';
 import type { AttemptCalls } from './job-engine.ts';
 import type { AttemptKey } from '../domain/job.ts';
 
-/** See the file's first line. */
 export class LoseAttempts {
   readonly #database: Database;
   readonly #recordOutcome: AttemptCalls['recordOutcome'];

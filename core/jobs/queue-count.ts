@@ -7,7 +7,6 @@ const USABLE_MS = 5_000;
 /** Nobody is refused by a count older than this many milliseconds, or than ten times what counting takes. */
 const REFUSABLE_MS = 50;
 
-/** See the file's first line. */
 export class QueueCount {
   readonly #clock: Clock;
   /** Counts no further than its limit. */

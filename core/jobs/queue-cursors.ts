@@ -47,7 +47,6 @@ const FULL_SHARE = 0.02;
 /** An endpoint that nobody asked about for this many milliseconds is no longer watched. */
 const WATCH_MS = 60_000;
 
-/** See the file's first lines. */
 export class QueueCursors {
   readonly #clock: Clock;
   readonly #cursors = new Map<string, Cursor>();

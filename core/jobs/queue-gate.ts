@@ -10,7 +10,7 @@ import { QueueCount } from './queue-count.ts';
 
 const ENTRIES_MAX = 10_000;
 
-/** See the file's first line. The counts are corrected at least once a second while they are used. */
+/** The counts are corrected at least once a second while they are used. */
 export class QueueGate {
   readonly #database: Database;
   readonly #clock: Clock;

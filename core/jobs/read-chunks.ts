@@ -26,7 +26,6 @@ const READERS_MAX = 50_000;
 /** A waiting reader looks again without a notification after this many milliseconds. */
 const POLL_PERIOD_MS = 1_500;
 
-/** See the file's first line. */
 export class ReadChunks {
   readonly #database: Database;
   readonly #clock: Clock;

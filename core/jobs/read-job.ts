@@ -32,7 +32,6 @@ export function jobNotFound(jobId: string): DomainError {
   return new DomainError('JOB_NOT_FOUND', `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`);
 }
 
-/** See the file's first line. */
 export class ReadJob {
   readonly #database: Database;
   readonly #batcher: Batcher<ReadRequest, Found>;

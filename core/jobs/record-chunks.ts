@@ -31,7 +31,6 @@ const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const WAITING_MAX = 50_000;
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 
-/** See the file's first line. */
 export class RecordChunks {
   readonly #options: RecordChunksOptions;
   readonly #batcher: Batcher<AttemptChunk, void>;

@@ -53,7 +53,6 @@ const WARN_PERIOD_MS = 5_000;
 /** Rules of an endpoint that was deleted: its jobs are being deleted too. */
 const NO_RETRIES: Rules = { retryLimit: 0, retryHandlerErrors: false, accountId: '' };
 
-/** See the file's first line. */
 export class RecordOutcomes {
   readonly #options: RecordOutcomesOptions;
   readonly #batcher: Batcher<OutcomeEntry, Verdict>;

@@ -27,7 +27,6 @@ const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 /** Pause between two statements in milliseconds: nobody reads progress faster. */
 const PAUSE_MS = 50;
 
-/** See the file's first line. */
 export class RecordProgress {
   readonly #options: RecordProgressOptions;
   readonly #waiting = new Map<string, ProgressEntry>();

@@ -20,7 +20,6 @@ export interface RetryJobOptions {
   gate: QueueGate;
 }
 
-/** See the file's first line. */
 export class RetryJob {
   readonly #options: RetryJobOptions;
 

@@ -6,7 +6,6 @@ import type { ReadJob } from './read-job.ts';
 import type { SubmitJob } from './submit-job.ts';
 import type { WaitJob } from './wait-job.ts';
 
-/** See the file's first line. */
 export class SubmitAndWait {
   readonly #submits: SubmitJob;
   readonly #waits: WaitJob;

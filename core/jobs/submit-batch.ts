@@ -35,7 +35,6 @@ interface Placed {
 /** Callers hear UNAVAILABLE after this many milliseconds without a database. */
 const PATIENCE_MS = 3_000;
 
-/** See the file's first line. */
 export class SubmitBatch {
   readonly #options: SubmitBatchOptions;
 

@@ -36,7 +36,6 @@ const BATCHES_AT_ONCE = 2;
 const WAITING_MAX = 20_000;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
-/** See the file's first line. */
 export class SubmitJob {
   readonly #options: SubmitJobOptions;
   readonly #batcher: Batcher<NewJob, Job>;

@@ -46,7 +46,6 @@ const WAITERS_MAX = 100_000;
 const POLL_PERIOD_MS = 1_500;
 const POLL_ITEMS_MAX = 1_000;
 
-/** See the file's first lines. */
 export class WaitJob {
   readonly #options: WaitJobOptions;
   readonly #waiters = new Map<string, Set<Waiter>>();

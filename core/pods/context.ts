@@ -6,7 +6,6 @@ import type { PodViewStore } from '../store/pod-view-store.ts';
 import type { TemplateStore } from '../store/template-store.ts';
 import type { WorkerStore } from '../store/worker-store.ts';
 
-/** See the file's first line. */
 export interface PodContext {
   pods: PodStore;
   podViews: PodViewStore;

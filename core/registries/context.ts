@@ -3,7 +3,6 @@ import type { RegistryCredentials } from '../domain/registry-auth.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { RegistryAuthStore } from '../store/registry-auth-store.ts';
 
-/** See the file's first line. */
 export interface RegistryContext {
   registryAuths: RegistryAuthStore;
   random: Random;

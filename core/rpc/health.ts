@@ -19,7 +19,6 @@ export interface HealthOptions {
   logger: Logger;
 }
 
-/** See the file's first line. */
 export class Health implements Service {
   readonly name = 'health';
   readonly #options: HealthOptions;

@@ -8,7 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 export const REQUEST_ID_KEY = 'x-request-id';
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** See the file's first line. A caller's own id is kept when it is well formed. */
+/** A caller's own id is kept when it is well formed. */
 export function requestInterceptor({ clock, random, logger }: { clock: Clock; random: Random; logger: Logger }): ServerInterceptor {
   return (methodDescriptor, call) => {
     const startedAtMs = clock.monotonicMs();

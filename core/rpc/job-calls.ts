@@ -8,7 +8,7 @@ import type { Access } from '../jobs/access.ts';
 import type { JobCalls, Room } from '../jobs/job-engine.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
 
-/** See the file's first line. All fail with DomainError and the like; the caller turns failures into statuses. */
+/** All fail with DomainError and the like; the caller turns failures into statuses. */
 export class JobRpc {
   readonly #calls: JobCalls;
   readonly #access: Access;

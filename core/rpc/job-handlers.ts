@@ -48,7 +48,6 @@ class OpenCalls implements Service {
   }
 }
 
-/** See the file's first line. */
 export function createJobHandlers({ calls, access, logger }: JobHandlersOptions): JobHandlers {
   const rpc = new JobRpc(calls, access);
   const open = new OpenCalls();

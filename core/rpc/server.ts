@@ -19,7 +19,6 @@ export interface RpcServerOptions {
   clock: Clock;
 }
 
-/** See the file's first line. */
 export class RpcServer implements Service {
   readonly name = 'rpc server';
   readonly #options: RpcServerOptions;

@@ -35,7 +35,6 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
-/** See the file's first lines. */
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
   #waiting: Waiting<Item, Result>[] = [];

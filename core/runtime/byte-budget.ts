@@ -1,7 +1,6 @@
 /** Bounds the bytes that wait somewhere. */
 import { OverloadError } from './batcher.ts';
 
-/** See the file's first line. */
 export class ByteBudget {
   readonly #name: string;
   readonly #max: number;

@@ -38,7 +38,6 @@ const LEVELS_A_WORD = 32;
 /** Bytes between two pauses: half a millisecond's work for the worst of texts. */
 const STEP_BYTES = 16 * 1024;
 
-/** See the file's first lines. */
 export class JsonScan {
   readonly #text: Buffer;
   readonly #names: readonly string[];

@@ -20,7 +20,6 @@ export interface LoopOptions {
 /** Longest pause after failing passes, in milliseconds: a database that comes back is noticed within this time. */
 const FAILURE_PAUSE_MAX_MS = 2_000;
 
-/** See the file's first line. */
 export class Loop implements Service {
   readonly name: string;
   readonly #options: LoopOptions;

@@ -24,7 +24,6 @@ interface Waiting {
   begin(): void;
 }
 
-/** See the file's first lines. */
 export class MemoryBudget {
   readonly #options: MemoryBudgetOptions;
   readonly #ofOwner = new Map<string, number>();

@@ -37,7 +37,6 @@ interface Owner {
   queue: Waiting[];
 }
 
-/** See the file's first lines. */
 export class SlicedWork {
   readonly #options: SlicedWorkOptions;
   /** What waits, by owner; whose turn is next comes first. */

@@ -1,7 +1,6 @@
 /** Owns work that goes on after its caller got an answer, so that stopping can end it and wait for it. */
 import type { Service } from './service.ts';
 
-/** See the file's first line. */
 export class TaskGroup implements Service {
   readonly name: string;
   readonly #ending = new AbortController();

@@ -25,7 +25,7 @@ export interface ScaleResult {
 /** Most workers that one turn places; the next turn goes on. */
 const PLACED_MAX = 200;
 
-/** See the file's first line. */
+/** Takes the turn in one transaction. `skipped`: another replica has it. */
 export async function scaleEndpoint(store: ScaleStore, endpointId: string, scaler: Scaler, random: Random): Promise<ScaleResult> {
   const result: ScaleResult = { skipped: false, added: [], drained: [], retired: [], throttled: 0, reason: '', machineIds: [] };
   result.skipped = !(await store.takeTurn(endpointId, (turn) => act(turn, scaler, random, result)));

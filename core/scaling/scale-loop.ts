@@ -39,7 +39,6 @@ export interface ScaleLoopOptions {
   logger: Logger;
 }
 
-/** See the file's first lines. */
 export class ScaleLoop implements Service {
   readonly name = 'scaling';
   readonly #options: ScaleLoopOptions;

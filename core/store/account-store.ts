@@ -9,7 +9,6 @@ import type { Database } from './database.ts';
 /** An account as its keys see it. */
 export type Account = typeof account.$inferSelect;
 
-/** See the file's first line. */
 export class AccountStore {
   readonly #database: Database;
 

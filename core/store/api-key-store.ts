@@ -25,7 +25,6 @@ export interface ApiKey {
   revokedAt: Date | null;
 }
 
-/** See the file's first line. */
 export class ApiKeyStore {
   readonly #database: Database;
 

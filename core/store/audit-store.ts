@@ -22,7 +22,6 @@ export async function recordChange(tx: Pick<Database['db'], 'insert'>, change: C
   await tx.insert(auditEvent).values({ accountId: accountId || null, keyId, action, subjectId, fields: [...fields] });
 }
 
-/** See the file's first line. */
 export class AuditStore {
   readonly #database: Database;
 

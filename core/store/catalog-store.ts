@@ -3,7 +3,6 @@ import { eq } from 'drizzle-orm';
 import { networkVolume } from '../../drizzle/schema/network-volume.ts';
 import type { Database } from './database.ts';
 
-/** See the file's first line. */
 export class CatalogStore {
   readonly #database: Database;
 

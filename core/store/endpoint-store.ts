@@ -29,7 +29,6 @@ export interface NewEndpoint {
 /** A transaction, or the database itself. */
 type Executor = Pick<Database['db'], 'select' | 'update' | 'delete' | 'insert' | 'execute'>;
 
-/** See the file's first line. */
 export class EndpointStore {
   readonly #database: Database;
   readonly #sealer: Sealer;

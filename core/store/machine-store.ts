@@ -95,7 +95,6 @@ interface Uses {
   sizes: string[];
 }
 
-/** See the file's first line. */
 export class MachineStore {
   readonly #database: Database;
 

@@ -25,7 +25,6 @@ const LISTENER_NAME = 'slipway-core-notices';
 /** How often the channel makes sure that it listens, and counts the others, in milliseconds. */
 const CHECK_PERIOD_MS = 2_000;
 
-/** See the file's first line. */
 export class NoticeChannel implements Service {
   readonly name = 'notices';
   readonly #sql: Sql;

@@ -47,7 +47,6 @@ export interface PodSpecRow extends DesiredPodRow {
   credentialsSealed: Buffer | null;
 }
 
-/** See the file's first line. */
 export class PodReportStore {
   readonly #database: Database;
   readonly #sealer: Sealer;

@@ -40,7 +40,6 @@ export interface NewPod {
 
 type Transaction = Pick<Database['db'], 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
 
-/** See the file's first line. */
 export class PodStore {
   readonly #database: Database;
   readonly #machines: MachineStore;

@@ -51,7 +51,6 @@ const POD_BYTES = sql`4000 + ${envBytes(pod)} + octet_length(${pod.startCommand}
 const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + octet_length(${template.entrypoint}::text)`;
 const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId} JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;
 
-/** See the file's first line. */
 export class PodViewStore {
   readonly #database: Database;
   readonly #sealer: Sealer;

@@ -6,7 +6,6 @@ import type { Database } from './database.ts';
 /** What one unit costs. */
 export type Price = typeof price.$inferSelect;
 
-/** See the file's first line. */
 export class PriceStore {
   readonly #database: Database;
 

@@ -34,7 +34,6 @@ export async function holdRegistryAuth(tx: Pick<Database['db'], 'select'>, accou
   if (rows.length === 0) throw unknownRegistryAuth(id);
 }
 
-/** See the file's first line. */
 export class RegistryAuthStore {
   readonly #database: Database;
 

@@ -57,7 +57,6 @@ export interface ScaleTurn {
 
 type WorkerRow = Omit<WorkerSample, 'held'>;
 
-/** See the file's first line. */
 export class ScaleStore {
   readonly #database: Database;
   readonly #machines: MachineStore;

@@ -38,7 +38,6 @@ export async function holdTemplate(tx: Pick<Database['db'], 'select'>, accountId
   if (rows.length === 0) throw unknownTemplate(id);
 }
 
-/** See the file's first line. */
 export class TemplateStore {
   readonly #database: Database;
   readonly #sealer: Sealer;

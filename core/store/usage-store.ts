@@ -24,7 +24,6 @@ interface Asked extends UsageQuery {
   accountId: string;
 }
 
-/** See the file's first line. */
 export class UsageStore {
   readonly #database: Database;
   readonly #turns: Batcher<Asked, UsageRecord[]>;

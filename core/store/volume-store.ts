@@ -31,7 +31,6 @@ export async function holdVolumes(tx: Pick<Database['db'], 'select'>, accountId:
     .where(and(eq(networkVolume.accountId, accountId), inArray(networkVolume.id, [...ids]))).orderBy(asc(networkVolume.id)).for('share');
 }
 
-/** See the file's first line. */
 export class VolumeStore {
   readonly #database: Database;
 

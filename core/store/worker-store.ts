@@ -81,7 +81,6 @@ export interface CurrentAttempt {
   machineId: string;
 }
 
-/** See the file's first line. */
 export class WorkerStore {
   readonly #database: Database;
   readonly #sealer: Sealer;

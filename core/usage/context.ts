@@ -3,7 +3,6 @@ import type { Clock } from '../runtime/clock.ts';
 import type { PriceStore } from '../store/price-store.ts';
 import type { UsageStore } from '../store/usage-store.ts';
 
-/** See the file's first line. */
 export interface UsageContext {
   usage: UsageStore;
   prices: PriceStore;

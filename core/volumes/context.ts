@@ -2,7 +2,6 @@
 import type { Random } from '../runtime/clock.ts';
 import type { VolumeStore } from '../store/volume-store.ts';
 
-/** See the file's first line. */
 export interface VolumeContext {
   volumes: VolumeStore;
   random: Random;

@@ -42,7 +42,7 @@ interface Watched {
   atMs: number;
 }
 
-/** See the file's first lines. Runs until the signal aborts; never rejects. */
+/** Runs until the signal aborts; never rejects. */
 export async function showActivity(options: ActivityOptions): Promise<void> {
   const activity = new Activity(options);
   for (let look = 0; !options.signal.aborted; look += 1) {

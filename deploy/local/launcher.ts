@@ -65,7 +65,6 @@ export interface LauncherOptions {
   progress: Progress;
 }
 
-/** See the file's first line. */
 export class Launcher {
   readonly #given: LauncherOptions;
   readonly #stopping = new AbortController();

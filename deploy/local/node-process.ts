@@ -31,7 +31,6 @@ export interface NodeProcessOptions {
 /** First starts migrate the database and compile nothing; a slow disk may still need a while. */
 const READY_MS_MAX = 60_000;
 
-/** See the file's first line. */
 export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessage> {
   return {
     name: options.name,

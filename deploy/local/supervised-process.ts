@@ -61,7 +61,6 @@ export interface ProcessEvents {
   onRestarted(name: string): void;
 }
 
-/** See the file's first lines. */
 export class SupervisedProcess<Ready> {
   readonly #plan: ProcessPlan<Ready>;
   readonly #seams: { clock: Clock; random: Random } & ProcessEvents;

@@ -5,7 +5,6 @@ import { plain, Repeats } from './repeats.ts';
 
 const SEEN_MAX = 1_000;
 
-/** See the file's first line. */
 export class WorkerCrashes {
   readonly #seen = new Set<string>();
   readonly #repeats = new Repeats();

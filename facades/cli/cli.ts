@@ -18,7 +18,7 @@ export interface CliParts {
   stdin: AsyncIterable<Buffer>;
 }
 
-/** See the file's first line. Everything is opened when it is first asked for. */
+/** Everything is opened when it is first asked for. */
 export class Cli {
   readonly config: CliConfig;
   readonly output: Output;

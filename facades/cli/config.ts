@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { EnvReader } from '../../core/runtime/env.ts';
 import { runsAsRoot } from '../../core/runtime/host-user.ts';
 
-/** See the file's first line. */
 export interface CliConfig {
   /** host:port of core. SLIPWAY_CORE_ADDRESS; the first of a list. */
   coreAddress: string | undefined;

@@ -45,7 +45,6 @@ export interface CoreCallsOptions {
   stopping: AbortSignal;
 }
 
-/** See the file's first line. */
 export class CoreCalls {
   readonly #options: CoreCallsOptions;
   readonly #open: Client[] = [];

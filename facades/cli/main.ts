@@ -12,7 +12,7 @@ import { buildProgram } from './program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** See the file's first line. `args` are those after the program's name. */
+/** `args` are those after the program's name. */
 export async function main(args: readonly string[]): Promise<number> {
   const output = new Output(process.stdout, process.stderr, systemClock);
   const stopping = new AbortController();

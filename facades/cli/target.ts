@@ -13,7 +13,6 @@ export interface TargetOptions {
   localEnv?: string;
 }
 
-/** See the file's first line. */
 export interface Target {
   /** host:port of core. */
   address: string;

@@ -27,7 +27,6 @@ export interface CoreClientOptions {
   logger: Logger;
 }
 
-/** See the file's first line. */
 export class CoreClient implements Service {
   readonly name = 'core client';
   readonly jobs: JobCalls;

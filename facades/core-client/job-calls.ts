@@ -15,7 +15,7 @@ import type { UnaryCalls } from './unary-calls.ts';
 /** Time for one try of a submission of up to 20 MiB, in milliseconds. */
 const LARGE_SUBMIT_MS = 30_000;
 
-/** See the file's first line. Every method throws CoreError. */
+/** Every method throws CoreError. */
 export class JobCalls {
   readonly #pipeline: PipelineClient;
   readonly #unary: UnaryCalls<JobServiceClient>;

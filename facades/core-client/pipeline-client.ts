@@ -46,7 +46,6 @@ const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 const SWEEP_PERIOD_MS = 100;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
-/** See the file's first lines. */
 export class PipelineClient implements Service, LinkOwner {
   readonly name = 'pipeline client';
   readonly #options: PipelineClientOptions;

@@ -41,7 +41,6 @@ const READY_TRY_MS = 2_000;
 /** Pause between tries. */
 const RECONNECT = { firstMs: 50, maxMs: 1_000 };
 
-/** See the file's first lines. */
 export class PipelineLink implements Service {
   readonly name: string;
   readonly #options: LinkOptions;

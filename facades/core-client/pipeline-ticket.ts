@@ -24,7 +24,7 @@ const ANSWER_GRACE_MS = 15_000;
 /** Bytes of a call besides its input, roughly. */
 const CALL_OVERHEAD_BYTES = 256;
 
-/** See the file's first line. Times are steady milliseconds. */
+/** Times are steady milliseconds. */
 export class PipelineTicket {
   readonly apiKey: string;
   readonly message: CallMessage;

@@ -11,7 +11,6 @@ const KEPT_MS = 1_000;
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
-/** See the file's first line. */
 export class Readiness {
   readonly #clients: readonly Client[];
   readonly #clock: Clock;

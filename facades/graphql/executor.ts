@@ -50,7 +50,6 @@ const DOCUMENT_CHARACTERS_MAX = 300_000;
 /** Made by `mesh build`; its types do not exist before that. */
 const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
 
-/** See the file's first line. */
 export class GraphqlExecutor implements Service {
   readonly name = 'graphql';
   readonly #addresses: readonly string[];

@@ -10,7 +10,6 @@ interface Runs<Answer> {
   next: Promise<Answer> | undefined;
 }
 
-/** See the file's first lines. */
 export class SharedReads<Answer> {
   readonly #runs = new Map<string, Runs<Answer>>();
 

@@ -4,7 +4,6 @@ import type { FastifyReply } from 'fastify';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { HEARTBEAT } from './sse.ts';
 
-/** See the file's first line. */
 export class LiveResponse {
   readonly #reply: FastifyReply;
   readonly #gone = new AbortController();

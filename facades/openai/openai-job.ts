@@ -29,7 +29,7 @@ const CHUNKS_PER_READ = 1_000;
 /** Instead of a page whose client went away before there was room for it. */
 const GONE = { answer: undefined, release: (): void => undefined };
 
-/** See the file's first line. Every method throws CoreError. */
+/** Every method throws CoreError. */
 export class OpenaiJob {
   readonly #parts: JobParts;
   readonly #options: Omit<OpenaiJobOptions, 'input'>;

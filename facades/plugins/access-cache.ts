@@ -29,7 +29,6 @@ const ENTRIES_MAX = 10_000;
 /** Questions to core at a time: a flood of random keys must not become a flood of calls. */
 const QUESTIONS_MAX = 1_000;
 
-/** See the file's first lines. */
 export class AccessCache {
   readonly #check: CheckAccess;
   readonly #clock: Clock;

@@ -44,7 +44,6 @@ const READ_BYTES_PER_MS_MIN = 32;
 
 const nothing = (): void => undefined;
 
-/** See the file's first lines. */
 export class AnswerRoom {
   readonly #options: AnswerRoomOptions;
 

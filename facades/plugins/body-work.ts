@@ -5,7 +5,6 @@ import { SlicedWork } from '../../core/runtime/sliced-work.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { TooManyRequests } from './public-error.ts';
 
-/** See the file's first line. */
 export class BodyWork {
   readonly #work: SlicedWork;
 

@@ -11,7 +11,6 @@ export interface HttpRefusalOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** See the file's first line. */
 export class HttpRefusal extends CoreError {
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;

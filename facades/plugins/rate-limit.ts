@@ -15,7 +15,6 @@ export interface LimitedRequest {
   requestQuota?: number | undefined;
 }
 
-/** See the file's first line. */
 export class RateLimit {
   readonly #perWorker: PerWorker;
   readonly #inFlight = new Map<string, number>();

@@ -23,7 +23,6 @@ const PROBE_AFTER_MS = 500;
 /** How long a worker that can hear a stop may go on getting jobs before it has ended the attempt, in milliseconds. */
 const OBEY_MS_MAX = 2_000;
 
-/** See the file's first line. */
 export class AttemptStopper {
   readonly #table: AttemptTable;
   readonly #pool: WorkerPool;

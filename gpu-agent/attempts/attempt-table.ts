@@ -14,7 +14,6 @@ export interface Ending {
   error?: string;
 }
 
-/** See the file's first line. */
 export class AttemptTable {
   readonly #attempts = new Map<string, Attempt>();
   readonly #workerOf: (workerId: string) => Worker | undefined;

@@ -9,7 +9,6 @@ const TAKE_WAIT_MS_MAX = 10_000;
 /** How long its input may take to arrive, in milliseconds. */
 const FETCH_MS_MAX = 120_000;
 
-/** See the file's first line. */
 export class AttemptWatch {
   readonly #table: AttemptTable;
   readonly #workerOf: (workerId: string) => Worker | undefined;

@@ -18,7 +18,6 @@ export interface StopRequest {
   blocks: boolean;
 }
 
-/** See the file's first line. */
 export class Attempt {
   readonly ref: AttemptRef;
   /** Names it within this agent. */

@@ -8,7 +8,6 @@ import { attemptKey } from './attempt.ts';
 /** Bytes of chunks in memory at which new ones wait. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** See the file's first lines. */
 export class ChunkLog {
   readonly #byAttempt = new Map<string, AttemptChunk[]>();
   readonly #send: (chunk: AttemptChunk) => void;

@@ -13,7 +13,6 @@ const UNNAMED_MS_MAX = 30_000;
 /** A list may have been made a moment before the job was handed over. */
 const LIST_DELAY_MS = 2_000;
 
-/** See the file's first lines. */
 export class Evidence {
   readonly #table: AttemptTable;
   readonly #clock: Clock;

@@ -10,7 +10,6 @@ import type { Attempt } from './attempt.ts';
 /** How long jobs are gathered for a worker that could not start them anyway, in milliseconds. */
 const GATHER_MS = 50;
 
-/** See the file's first line. */
 export class HandOver {
   readonly #table: AttemptTable;
   readonly #clock: Clock;

@@ -11,7 +11,6 @@ import type { OutcomeReporter } from './outcome-reporter.ts';
 /** Gets the input of an attempt over a stream of its own. `gone`: core says that the attempt is not current any more. */
 export type FetchInput = (ref: AttemptRef) => Promise<Buffer | 'gone'>;
 
-/** See the file's first line. */
 export class Intake {
   readonly #table: AttemptTable;
   readonly #handOver: HandOver;

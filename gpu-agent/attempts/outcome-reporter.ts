@@ -31,7 +31,6 @@ export interface OutcomeRoutes {
   sendLarge(key: string): void;
 }
 
-/** See the file's first lines. */
 export class OutcomeReporter {
   readonly #spool: OutcomeSpool;
   readonly #chunks: ChunkLog;

@@ -12,7 +12,6 @@ import type { Outbox } from '../session/outbox.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import type { WorkerReporter } from '../workers/worker-reporter.ts';
 
-/** See the file's first line. */
 export interface BridgeParts {
   pool: WorkerPool;
   table: AttemptTable;

@@ -20,7 +20,6 @@ import { workerOfCall } from './worker-call.ts';
 const KEEP_ALIVE_MS = 3_600_000;
 const PREFIX = '/v2/:endpoint/:token';
 
-/** See the file's first line. */
 export class Bridge implements Service {
   readonly name = 'bridge';
   readonly #app: FastifyInstance;

@@ -9,7 +9,6 @@ const PAUSE_MS = 200;
 /** Longer than any poll is held. */
 const POLL_TIMEOUT_MS = 90_000;
 
-/** See the file's first line. */
 export class BridgeClient {
   readonly #config: WorkerConfig;
   // Apart, so that results never wait behind held polls.

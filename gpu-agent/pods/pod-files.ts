@@ -15,7 +15,6 @@ export function isPlain(podId: string, disk: number): boolean {
   return PLAIN_ID.test(podId) && Number.isSafeInteger(disk) && disk > 0;
 }
 
-/** See the file's first line. */
 export class PodFiles {
   readonly #folder: string;
 

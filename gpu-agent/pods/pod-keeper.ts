@@ -8,7 +8,6 @@ import { isPlain } from './pod-files.ts';
 import { Pod } from './pod.ts';
 import type { PodParts } from './pod.ts';
 
-/** See the file's first lines. */
 export class PodKeeper {
   readonly #parts: PodParts;
   readonly #pods = new Map<string, Pod>();

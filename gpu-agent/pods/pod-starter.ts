@@ -22,7 +22,6 @@ export interface PodStarterOptions {
   gpus(): readonly MachineGpu[];
 }
 
-/** See the file's first line. */
 export class PodStarter {
   readonly #options: PodStarterOptions;
 

@@ -40,7 +40,6 @@ export interface PodParts {
   logger: Logger;
 }
 
-/** See the file's first lines. */
 export class Pod {
   readonly id: string;
   readonly log = new LogRing(WORKER_LOG_BYTES_MAX);

@@ -44,7 +44,6 @@ export interface ConnectOptions {
   onMessage(message: SessionResponse): void;
 }
 
-/** See the file's first lines. */
 export class ConnectLoop implements Service {
   readonly name = 'session';
   readonly #options: ConnectOptions;

@@ -8,7 +8,6 @@ import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 const MAIN = { retries: false };
 const SIDE = { retries: false, windowBytes: 4 * 1024 * 1024 };
 
-/** See the file's first line. */
 export class CoreLink {
   readonly address: string;
   readonly #metadata: Metadata;

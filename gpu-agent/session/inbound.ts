@@ -26,7 +26,6 @@ export interface InboundParts {
   logger: Logger;
 }
 
-/** See the file's first line. */
 export class Inbound {
   readonly #parts: InboundParts;
   /** The agent is stopping: nothing new is started. */

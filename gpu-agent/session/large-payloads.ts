@@ -22,7 +22,6 @@ export interface LargeOutcomes {
   acknowledge(ref: AttemptRef): void;
 }
 
-/** See the file's first line. */
 export class LargePayloads {
   readonly #options: { clock: Clock; random: Random; logger: Logger };
   #link: CoreLink | undefined;

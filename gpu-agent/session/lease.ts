@@ -4,7 +4,6 @@
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
-/** See the file's first lines. */
 export class Lease {
   readonly #clock: Clock;
   /** Called when the lease ran out, before anything else may be given away by core. */

@@ -13,7 +13,6 @@ import { attemptKey } from '../attempts/attempt.ts';
 /** Rough size of the fixed part of an entry in bytes, for the message limit. */
 const ENTRY_BYTES = 160;
 
-/** See the file's first lines. */
 export class Outbox {
   /** Called when something waits; the session of the day sets it. */
   onWaiting: (() => void) | undefined;

@@ -35,7 +35,6 @@ export interface SessionEnd {
   welcomed: boolean;
 }
 
-/** See the file's first line. */
 export class Session {
   readonly #options: SessionOptions;
   #sequence = 0;

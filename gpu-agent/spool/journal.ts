@@ -27,7 +27,6 @@ const BATCH_RECORDS_MAX = 2_000;
 const BATCH_BYTES_MAX = 32 * 1024 * 1024;
 const WAITING_MAX = 100_000;
 
-/** See the file's first lines. */
 export class Journal {
   readonly #folder: string;
   readonly #segmentBytesMax: number;

@@ -22,7 +22,6 @@ const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
 /** More old segments than this are compacted: what still matters in the oldest is written again at the end. */
 const OLD_SEGMENTS_MAX = 4;
 
-/** See the file's first lines. */
 export class OutcomeSpool {
   readonly #journal: Journal;
   readonly #logger: Logger;

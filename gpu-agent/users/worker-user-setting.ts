@@ -1,7 +1,6 @@
 /** SLIPWAY_WORKER_USER: as whom workers and pods run. Pure. */
 import { ACCOUNT_UID_BASE } from '../../core/runtime/host-user.ts';
 
-/** See the file's first line. */
 export type WorkerUserSetting =
   /** As the agent itself. */
   | { kind: 'same' }

@@ -28,7 +28,6 @@ export interface WorkerUser extends HostUser {
   tmp: string;
 }
 
-/** See the file's first lines. */
 export class WorkerUsers {
   readonly #setting: WorkerUserSetting;
   readonly #folder: string;

@@ -3,7 +3,6 @@
  * gets them here waits for the last one's end, which its grace bounds, so that two never share the memory of one.
  */
 
-/** See the file's first lines. */
 export class GpuHandover {
   /** By uuid: settles when the process has ended. */
   readonly #leaving = new Map<string, Promise<void>>();

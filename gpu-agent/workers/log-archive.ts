@@ -5,7 +5,6 @@ import { join } from 'node:path';
 /** Logs kept. With at most 1 MiB each they take at most this many MiB. */
 const LOGS_MAX = 50;
 
-/** See the file's first line. */
 export class LogArchive {
   readonly #folder: string;
   /** Worker ids, the oldest first. */

@@ -30,7 +30,6 @@ export interface PoolListener {
   ended(worker: Worker, cause: string): void;
 }
 
-/** See the file's first lines. */
 export class WorkerPool {
   readonly #workers = new Map<string, Worker>();
   readonly #starter: WorkerStarter;

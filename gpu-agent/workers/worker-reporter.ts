@@ -7,7 +7,6 @@ import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Outbox } from '../session/outbox.ts';
 import type { Worker } from './worker.ts';
 
-/** See the file's first lines. */
 export class WorkerReporter {
   readonly #outbox: Outbox;
   /** Outcomes of the worker's attempts wait for their acknowledgement. */

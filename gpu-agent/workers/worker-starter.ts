@@ -32,7 +32,6 @@ export interface StarterOptions {
   logger: Logger;
 }
 
-/** See the file's first line. */
 export class WorkerStarter {
   readonly #options: StarterOptions;
 

@@ -27,7 +27,6 @@ export interface Verdict {
   reason: string;
 }
 
-/** See the file's first line. */
 export class Worker {
   readonly id: string;
   readonly endpointId: string;

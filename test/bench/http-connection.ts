@@ -10,7 +10,6 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 /** Called for every answer: status, milliseconds since the request was sent, body. */
 export type OnAnswer = (status: number, ms: number, body: Buffer) => void;
 
-/** See the file's first lines. */
 export class HttpConnection {
   readonly #socket: Socket;
   readonly #request: Buffer;

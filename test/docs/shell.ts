@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { waitFor } from '../helpers/wait-for.ts';
 
-/** See the file's first line. */
 export class Shell {
   readonly #child: ChildProcess;
   #blocks = 0;

@@ -4,7 +4,6 @@ import { closeSync } from 'node:fs';
 import type { ProcessPlan } from '../../deploy/local/supervised-process.ts';
 import { waitFor } from './wait-for.ts';
 
-/** See the file's first line. */
 export class Child<Ready> {
   readonly #plan: ProcessPlan<Ready>;
   #child: ChildProcess | undefined;

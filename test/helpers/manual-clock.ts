@@ -1,7 +1,6 @@
 /** A clock that only moves when a test says so. */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
-/** See the file's first line. */
 export class ManualClock implements Clock {
   #nowMs = 1_000;
   #timers: { atMs: number; fn: () => void }[] = [];

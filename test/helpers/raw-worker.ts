@@ -31,7 +31,6 @@ export interface TakeOptions {
 /** The body's kind as real workers label it, though the body is raw JSON (compat.md 2.6.1). */
 const FORM = 'application/x-www-form-urlencoded';
 
-/** See the file's first line. */
 export class RawWorker {
   readonly id: string;
   readonly pid: number;

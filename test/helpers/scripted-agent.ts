@@ -52,7 +52,7 @@ export interface ScriptedAgentOptions {
 
 const DONE = { kind: OutcomeKind.COMPLETED, output: Buffer.from('{"ok":true}') };
 
-/** See the file's first lines. `connect` resolves with the welcome. */
+/** `connect` resolves with the welcome. */
 export class ScriptedAgent {
   /** Everything core sent, for assertions. */
   readonly assignments: Assignment[] = [];

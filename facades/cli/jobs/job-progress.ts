@@ -9,7 +9,7 @@ import { shorten } from './present-job.ts';
 /** A job that waits longer than this has a reason, which is worth a call. */
 const UNUSUAL_MS = 2_000;
 
-/** See the file's first line. One for each wait. */
+/** One for each wait. */
 export class JobProgress {
   readonly #cli: Cli;
   readonly #endpointId: string;

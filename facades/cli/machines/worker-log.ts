@@ -14,7 +14,6 @@ export function workerLog(cli: Cli, workerId: string): ReadLog {
   return async (tailBytes) => (await cli.core.machines.call((client) => client.getWorkerLog, { workerId, tailBytes })).log;
 }
 
-/** See the file's first line. */
 export class LogLines {
   readonly #read: ReadLog;
   readonly #decoder = new StringDecoder('utf8');

@@ -11,7 +11,6 @@ export type Sink = NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
 /** A look of text; without colours on a terminal that wants none (NO_COLOR) and on everything that is no terminal. */
 export type Look = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
-/** See the file's first line. */
 export class Output {
   readonly #stdout: Sink;
   readonly #stderr: Sink;

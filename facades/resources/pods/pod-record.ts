@@ -17,7 +17,6 @@ const SavingsPlan = Type.Object({
   endTime: Type.String(),
 });
 
-/** See the file's first line. */
 export const PodRecord = Type.Object({
   id: Type.String(),
   name: Type.String(),

@@ -10,7 +10,6 @@ type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
 /** Decides over each call: a reply, or undefined to stay silent. */
 export type Answer = (call: PipelineCall, core: PipelineCore) => PipelineReply['reply'] | undefined;
 
-/** See the file's first line. */
 export class PipelineCore {
   /** All messages so far, oldest first. */
   readonly messages: PipelineCall[][] = [];
