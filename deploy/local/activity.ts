@@ -1,11 +1,13 @@
 /**
- * Tells what happens while npm start runs: a line for every job that ended, sums when there are many, and crashes of workers. It asks core once
- * a second for numbers that core keeps anyway; jobs are listed only while they are few, so that nothing of this is felt where it is busy.
+ * Tells what happens while npm start runs: a line for every job that ended or was cancelled, sums when there are many, and crashes of workers.
+ * It asks core once a second for numbers that core keeps anyway; jobs are listed only while they are few, so that nothing of this is felt
+ * where it is busy.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { CANCELLED_LISTED, CancelledJobs } from './cancelled-jobs.ts';
 import type { CoreClient } from './core-client.ts';
 import { plain } from './repeats.ts';
 import type { WorkerCrashes } from './worker-crashes.ts';
@@ -61,10 +63,12 @@ class Activity {
   readonly #watched = new Map<string, Watched>();
   readonly #shown = new Set<string>();
   #endpoints: { id: string; name: string }[] = [];
+  readonly #cancelled: CancelledJobs;
   #restUntilMs = 0;
 
   constructor(options: ActivityOptions) {
     this.#options = options;
+    this.#cancelled = new CancelledJobs({ ...options, restFactor: REST_FACTOR });
   }
 
   async listEndpoints(): Promise<void> {
@@ -78,8 +82,10 @@ class Activity {
     const { core, apiKey, crashes } = this.#options;
     for (const { id, name } of this.#endpoints) {
       await this.#jobs(id, name);
-      crashes.look(name, (await core.listWorkers({ endpointId: id }, apiKey)).workers);
+      const { workers, ended } = await core.listWorkers({ endpointId: id }, apiKey);
+      crashes.look(name, workers, ended);
     }
+    for (const { endpoint: { id, name }, jobs } of await this.#cancelled.look(this.#endpoints)) this.#tellCancelled(jobs, this.#placeOf(id, name));
   }
 
   async #jobs(id: string, name: string): Promise<void> {
@@ -105,6 +111,13 @@ class Activity {
     const failures = found.length === 0 && ended.failed > 0 ? `, ${ended.failed} failed` : '';
     step(`… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#placeOf(id, name)} in the last `
       + `${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`);
+  }
+
+  #tellCancelled(jobs: readonly Job[], place: string): void {
+    const { step } = this.#options;
+    for (const job of jobs.slice(0, LINES_MAX)) step(jobLine(job, place));
+    const left = jobs.length - LINES_MAX;
+    if (left > 0) step(`… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${place} CANCELLED`);
   }
 
   /** Those that ended since the last look, as far as they are found; in the order in which they ended. */

@@ -81,7 +81,7 @@ export class Launcher {
 
   constructor(given: LauncherOptions) {
     this.#given = given;
-    this.#crashes = new WorkerCrashes(given.progress);
+    this.#crashes = new WorkerCrashes(given.progress, systemClock.nowMs());
   }
 
   /** Starts everything; resolves when a worker can take a job. Throws UsageError for what the user can mend. */
@@ -230,7 +230,7 @@ export class Launcher {
     progress.step(`waiting for a worker of ${handler.name}`);
     await waitForWorker({
       ...facts, core, clock: systemClock, signal: this.#stopping.signal,
-      onWorkers: (workers) => this.#crashes.look(handler.name, workers),
+      onWorkers: (workers, ended) => this.#crashes.look(handler.name, workers, ended),
     });
   }
 

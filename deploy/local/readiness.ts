@@ -1,7 +1,7 @@
 /** Waits until an endpoint's worker can take a job, and says why when it does not come up. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
-import { Worker, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkers, Worker } from '../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../proto/wire/pages.ts';
 import type { CoreClient } from './core-client.ts';
 
@@ -17,8 +17,8 @@ export interface ReadinessOptions {
   core: CoreClient;
   clock: Clock;
   signal: AbortSignal;
-  /** Called now and then with the workers as they are, so that crashes can be told. */
-  onWorkers(workers: readonly Worker[]): void;
+  /** Called now and then with the workers as they are and those that ended, so that crashes can be told. */
+  onWorkers(workers: readonly Worker[], ended: readonly EndedWorkers[]): void;
 }
 
 /** Resolves when a worker is ready by the public health route, which goes through every process. Never rejects on a slow start. */
@@ -44,14 +44,12 @@ async function readyWorkers({ url, apiKey, endpointId, signal }: ReadinessOption
 
 async function showWorkers({ core, apiKey, endpointId, onWorkers }: ReadinessOptions): Promise<void> {
   try {
-    const ended: Worker[] = [];
+    const ended: EndedWorkers[] = [];
     const workers = await allPages((page) => core.listWorkers({ endpointId, ...page }, apiKey), (response) => {
-      for (const { lastWorkerId: id, reason, exitCode } of response.ended) {
-        ended.push(Worker.fromPartial({ id, reason, exitCode, state: WorkerState.UNHEALTHY }));
-      }
+      ended.push(...response.ended);
       return response.workers;
     });
-    onWorkers([...ended, ...workers]);
+    onWorkers(workers, ended);
   } catch {
     return;
   }

@@ -1,5 +1,5 @@
 /** Tells of workers that crashed: the whole reason once, then how often it has happened again. */
-import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkers, Worker } from '../../proto/gen/slipway/v1/machine.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { plain, Repeats } from './repeats.ts';
 
@@ -9,22 +9,40 @@ export class WorkerCrashes {
   readonly #seen = new Set<string>();
   readonly #repeats = new Repeats();
   readonly #tell: { problem(text: string): void; step(text: string): void };
+  readonly #sinceMs: number;
 
-  constructor(tell: { problem(text: string): void; step(text: string): void }) {
+  /** What ended before `sinceMs` is no news. */
+  constructor(tell: { problem(text: string): void; step(text: string): void }, sinceMs = 0) {
     this.#tell = tell;
+    this.#sinceMs = sinceMs;
   }
 
-  /** Looks through the workers of an endpoint; each is told of once. */
-  look(endpoint: string, workers: readonly Worker[]): void {
-    for (const { id, state, reason } of workers) {
-      if (state !== WorkerState.UNHEALTHY || this.#seen.has(id)) continue;
-      const [oldest] = this.#seen;
-      if (this.#seen.size >= SEEN_MAX && oldest !== undefined) this.#seen.delete(oldest);
-      this.#seen.add(id);
-      const text = plain(reason).trimEnd();
-      const times = this.#repeats.count(`${endpoint} ${text.replaceAll(id, '')}`);
-      if (times === 1) this.#tell.problem(`Worker ${id} of ${endpoint} crashed; another one will be started in its place:\n${text}`);
-      else if (times !== undefined) this.#tell.step(`worker ${id} of ${endpoint} crashed again (${times} times), same error: ${text.split('\n').at(-1)}`);
+  /**
+   * Looks through the workers of an endpoint, and through those that ended: one that was replaced at once is only among these. Each is told
+   * of once.
+   */
+  look(endpoint: string, workers: readonly Worker[], ended: readonly EndedWorkers[] = []): void {
+    for (const { lastWorkerId, reason, exitCode, lastEndTime } of ended.toReversed()) {
+      if ((lastEndTime?.getTime() ?? 0) < this.#sinceMs || !this.#isNew(lastWorkerId)) continue;
+      // It is lost, or a signal ended it and it had written nothing: no reason that takes several lines.
+      if (exitCode === undefined && !reason.includes('\n')) this.#tell.step(`worker ${lastWorkerId} of ${endpoint} has ended: ${plain(reason)}`);
+      else this.#crash(endpoint, lastWorkerId, reason);
     }
+    for (const { id, state, reason } of workers) if (state === WorkerState.UNHEALTHY && this.#isNew(id)) this.#crash(endpoint, id, reason);
+  }
+
+  #isNew(id: string): boolean {
+    if (this.#seen.has(id)) return false;
+    const [oldest] = this.#seen;
+    if (this.#seen.size >= SEEN_MAX && oldest !== undefined) this.#seen.delete(oldest);
+    this.#seen.add(id);
+    return true;
+  }
+
+  #crash(endpoint: string, id: string, reason: string): void {
+    const text = plain(reason).trimEnd();
+    const times = this.#repeats.count(`${endpoint} ${text.replaceAll(id, '')}`);
+    if (times === 1) this.#tell.problem(`Worker ${id} of ${endpoint} crashed; another one will be started in its place:\n${text}`);
+    else if (times !== undefined) this.#tell.step(`worker ${id} of ${endpoint} crashed again (${times} times), same error: ${text.split('\n').at(-1)}`);
   }
 }

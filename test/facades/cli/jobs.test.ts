@@ -1,7 +1,12 @@
 /** `slipway jobs` against a whole system: run, wait, follow, cancel, retry, list, purge. */
 import { rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { showActivity } from '../../../deploy/local/activity.ts';
+import { connectCore } from '../../../deploy/local/core-client.ts';
+import { WorkerCrashes } from '../../../deploy/local/worker-crashes.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
@@ -160,6 +165,40 @@ t.test('jobs', async (t) => {
     const run = cli.start('jobs', 'list');
     run.child.stdout!.destroy();
     t.match(await run.ended, { code: 0, stderr: '' });
+  });
+
+  await t.test('what the terminal of npm start says of a worker that was replaced at once, and of cancelled jobs', async (t) => {
+    const startedMs = systemClock.nowMs();
+    const once = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1, retryLimit: 0, fields: { name: 'once' } }));
+    t.match(await once.settled(await once.run({ mode: 'exit', code: 9 })), { status: 'FAILED' });
+    await waitFor('its worker to be replaced', async () => (await once.health()).workers.ready === 1);
+    const said: string[] = [];
+    const told = (line: RegExp) => waitFor(`${line} in ${said.join('\n')}`, () => said.some((text) => line.test(text)));
+    const core = connectCore(system.cores[0]!.address, systemClock);
+    const ending = new AbortController();
+    const step = (text: string): void => { said.push(text); };
+    const crashes = new WorkerCrashes({ problem: step, step }, startedMs);
+    const showing = showActivity({ core, apiKey: system.key, endpointId: once.id, crashes, clock: systemClock, signal: ending.signal, step });
+    t.teardown(async () => {
+      ending.abort();
+      await showing;
+      core.close();
+    });
+    await told(/^Worker \w+ of once crashed; another one will be started in its place:\nThe worker ended with exit code 9/);
+    await waitFor('its first look to be over', async () => (await once.runSync({})) && said.some((text) => /COMPLETED|jobs? .*in the last/.test(text)));
+    const waiting = await once.run({ mode: 'until', file: files.path('never') });
+    await once.cancel(waiting);
+    await told(new RegExp(`^job ${waiting.slice(0, 8)} CANCELLED`));
+    const ids = await Promise.all(Array.from({ length: 15 }, () => http.run({ mode: 'until', file: files.path('never') })));
+    await Promise.all(ids.map((id) => http.cancel(id)));
+    await told(/^job \w+ of all CANCELLED/);
+    t.equal(said.filter((text) => text.includes('crashed')).length, 1, 'each crash is told once');
+    t.equal(said.filter((text) => text.includes(`job ${waiting.slice(0, 8)}`)).length, 1, 'and each job');
+    const silent: string[] = [];
+    const later = new WorkerCrashes({ problem: (text) => silent.push(text), step: (text) => silent.push(text) }, systemClock.nowMs());
+    const { ended } = await call(system.clients.machines, 'listWorkers', { endpointId: once.id }, system.key);
+    later.look('once', [], ended);
+    t.same([ended.length, silent.length], [1, 0], 'a later npm start takes it for old');
   });
 
   await t.test('core is started again while a job is waited for', async (t) => {
