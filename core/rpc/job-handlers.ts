@@ -5,7 +5,7 @@ import type { Access } from '../jobs/access.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
-import { JobRpc } from './job-calls.ts';
+import { JobRpc } from './job-rpc.ts';
 import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
 import { Pipeline } from './pipeline.ts';
 import { keyOf, statusOf, unary } from './unary.ts';

@@ -9,7 +9,7 @@ import { BATCH_MESSAGE_BYTES, PIPELINE_CALLS_MAX } from '../../proto/wire/limits
 import { REASONS } from '../../proto/wire/reason.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { JobRpc } from './job-calls.ts';
+import type { JobRpc } from './job-rpc.ts';
 import { refusalOf } from './unary.ts';
 
 type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;

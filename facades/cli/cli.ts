@@ -1,7 +1,7 @@
 /** What every command works with. */
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { CliConfig } from './config.ts';
-import { CoreCalls } from './core-calls.ts';
+import { KeyedCore } from './keyed-core.ts';
 import { UsageError } from './failures.ts';
 import type { Output } from './output/output.ts';
 import { chooseTarget } from './target.ts';
@@ -30,8 +30,8 @@ export class Cli {
   exitCode = 0;
   #options: TargetOptions = {};
   #target: Target | undefined;
-  #core: CoreCalls | undefined;
-  #operator: CoreCalls | undefined;
+  #core: KeyedCore | undefined;
+  #operator: KeyedCore | undefined;
 
   constructor({ config, output, clock, random, stopping, stdin }: CliParts) {
     this.config = config;
@@ -60,13 +60,13 @@ export class Cli {
   }
 
   /** Calls of core with the user's key; throws UsageError without one. */
-  get core(): CoreCalls {
+  get core(): KeyedCore {
     this.#core ??= this.#connect(this.target.user);
     return this.#core;
   }
 
   /** Calls of core with the operator's key, for what belongs to the installation; throws UsageError without one. */
-  get operator(): CoreCalls {
+  get operator(): KeyedCore {
     this.#operator ??= this.#connect(this.target.operator);
     return this.#operator;
   }
@@ -77,8 +77,8 @@ export class Cli {
     this.#operator?.close();
   }
 
-  #connect({ key, source, hint }: TargetKey): CoreCalls {
+  #connect({ key, source, hint }: TargetKey): KeyedCore {
     if (key === undefined) throw new UsageError(hint);
-    return new CoreCalls({ address: this.target.address, apiKey: key, keySource: source, clock: this.clock, stopping: this.stopping });
+    return new KeyedCore({ address: this.target.address, apiKey: key, keySource: source, clock: this.clock, stopping: this.stopping });
   }
 }

@@ -14,9 +14,9 @@ import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts'
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { openClient } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
-import { JobCalls } from './job-calls.ts';
+import { PipelinedJobs } from './pipelined-jobs.ts';
 import { PipelineClient } from './pipeline-client.ts';
-import { UnaryCalls } from './unary-calls.ts';
+import { ServiceCalls } from './service-calls.ts';
 
 /** Parts handed to the core client. */
 export interface CoreClientOptions {
@@ -29,15 +29,15 @@ export interface CoreClientOptions {
 
 export class CoreClient implements Service {
   readonly name = 'core client';
-  readonly jobs: JobCalls;
-  readonly access: UnaryCalls<AccessServiceClient>;
-  readonly endpoints: UnaryCalls<EndpointServiceClient>;
-  readonly templates: UnaryCalls<TemplateServiceClient>;
-  readonly volumes: UnaryCalls<VolumeServiceClient>;
-  readonly registryAuths: UnaryCalls<RegistryAuthServiceClient>;
-  readonly pods: UnaryCalls<PodServiceClient>;
-  readonly usage: UnaryCalls<UsageServiceClient>;
-  readonly catalog: UnaryCalls<CatalogServiceClient>;
+  readonly jobs: PipelinedJobs;
+  readonly access: ServiceCalls<AccessServiceClient>;
+  readonly endpoints: ServiceCalls<EndpointServiceClient>;
+  readonly templates: ServiceCalls<TemplateServiceClient>;
+  readonly volumes: ServiceCalls<VolumeServiceClient>;
+  readonly registryAuths: ServiceCalls<RegistryAuthServiceClient>;
+  readonly pods: ServiceCalls<PodServiceClient>;
+  readonly usage: ServiceCalls<UsageServiceClient>;
+  readonly catalog: ServiceCalls<CatalogServiceClient>;
   readonly #pipeline: PipelineClient;
   readonly #closers: (() => void)[] = [];
 
@@ -45,13 +45,13 @@ export class CoreClient implements Service {
     const { addresses, clock, random, logger } = options;
     const targets = addresses.map((address) => ({ address, client: openClient(JobServiceClient, address) }));
     this.#pipeline = new PipelineClient({ targets, clock, random, logger });
-    const unary = <Kind extends Client>(Constructor: ClientConstructor<Kind>): UnaryCalls<Kind> => {
+    const unary = <Kind extends Client>(Constructor: ClientConstructor<Kind>): ServiceCalls<Kind> => {
       const clients = addresses.map((address) => openClient(Constructor, address));
-      const calls = new UnaryCalls(clients, clock, random);
+      const calls = new ServiceCalls(clients, clock, random);
       this.#closers.push(() => calls.close());
       return calls;
     };
-    this.jobs = new JobCalls(this.#pipeline, unary(JobServiceClient), clock);
+    this.jobs = new PipelinedJobs(this.#pipeline, unary(JobServiceClient), clock);
     this.access = unary(AccessServiceClient);
     this.endpoints = unary(EndpointServiceClient);
     this.templates = unary(TemplateServiceClient);

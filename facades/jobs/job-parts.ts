@@ -4,7 +4,7 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
-import type { JobCalls } from '../core-client/job-calls.ts';
+import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { AnswerRoom } from '../plugins/answer-room.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
@@ -12,7 +12,7 @@ import { isId } from '../plugins/authenticate.ts';
 
 /** Parts handed to every queue route. */
 export interface JobParts {
-  jobs: JobCalls;
+  jobs: PipelinedJobs;
   answers: AnswerRoom;
   bodies: BodyWork;
   config: FacadeConfig;

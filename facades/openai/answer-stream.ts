@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
-import { isFinal } from '../core-client/job-calls.ts';
+import { isFinal } from '../../proto/wire/final-state.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { openaiErrorShape } from '../plugins/error-handler.ts';
 import type { LiveResponse } from '../jobs/live-response.ts';

@@ -4,7 +4,7 @@ import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
-import { isFinal } from '../core-client/job-calls.ts';
+import { isFinal } from '../../proto/wire/final-state.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { Held, Reading } from '../plugins/answer-room.ts';
 import { LOG_START } from '../jobs/chunk-id.ts';

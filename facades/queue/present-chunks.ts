@@ -2,7 +2,7 @@
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { isFinal } from '../core-client/job-calls.ts';
+import { isFinal } from '../../proto/wire/final-state.ts';
 import { publicStatus } from './present-job.ts';
 import type { PublicStatus } from './present-job.ts';
 import type { StreamShape } from './stream-shape.ts';

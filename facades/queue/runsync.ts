@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
-import { isFinal } from '../core-client/job-calls.ts';
+import { isFinal } from '../../proto/wire/final-state.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import { bodyBytes, dropBody } from '../plugins/raw-body.ts';
 import { holdJob } from './hold-job.ts';

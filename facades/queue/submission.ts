@@ -13,7 +13,7 @@ import type { Reason } from '../../proto/wire/reason.ts';
 import { isPlainObject, scanObject } from '../plugins/json-body.ts';
 
 /** What the client's body and headers decide; the route adds the rest. */
-export type Submission = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
+export type SubmittedBody = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
 
 /** Control characters have no place in addresses, names and keys, and PostgreSQL refuses NUL. */
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -23,7 +23,7 @@ const MEMBERS = ['input', 'webhook', 'webhookV2', 'policy', 's3Config'];
 const SETTING_BYTES_MAX = 16 * 1024;
 
 /** Reads a submission; throws CoreError. `idempotencyKey` is the Idempotency-Key header as Node gives it. */
-export function* readSubmission(body: Buffer, idempotencyKey: string | string[] | undefined): Work<Submission> {
+export function* readSubmission(body: Buffer, idempotencyKey: string | string[] | undefined): Work<SubmittedBody> {
   const scan = yield* scanObject(body, MEMBERS);
   const input = scan.member('input');
   if (input === undefined || kindAt(input, 0) !== 'object') {

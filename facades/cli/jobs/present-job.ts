@@ -1,16 +1,10 @@
 /** A job for programs, with the names of the queue API, and for people. */
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { isFinal } from '../../../proto/wire/final-state.ts';
 import type { Output } from '../output/output.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, measured, moment, nameOf } from '../output/words.ts';
-
-const FINAL: ReadonlySet<JobState> = new Set([JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.TIMED_OUT]);
-
-/** A job in this state will not change any more, unless it is retried. */
-export function isFinal(state: JobState): boolean {
-  return FINAL.has(state);
-}
 
 /** The record without output, as one item of a list. */
 export function jobRecord(job: Job) {

@@ -1,9 +1,9 @@
 /** Follows one job to its end: its states and progress, and every piece of its streamed output once. */
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../../proto/gen/slipway/v1/job.ts';
+import { isFinal } from '../../../proto/wire/final-state.ts';
 import type { Cli } from '../cli.ts';
 import { patiently } from '../patience.ts';
-import { isFinal } from './present-job.ts';
 
 /** A job's place. */
 export interface JobPlace {

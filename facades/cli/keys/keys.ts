@@ -6,7 +6,7 @@ import type { Key } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import type { CoreCalls } from '../core-calls.ts';
+import type { KeyedCore } from '../keyed-core.ts';
 import { UsageError } from '../failures.ts';
 import { collect, oneOf } from '../option-values.ts';
 import { ago, nameOf } from '../output/words.ts';
@@ -91,7 +91,7 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
 }
 
 /** Whose call it is: keys of machines and of named accounts are the operator's business. */
-function callerOf(cli: Cli, { account, scope }: ListOptions): CoreCalls {
+function callerOf(cli: Cli, { account, scope }: ListOptions): KeyedCore {
   return account !== undefined || scope === KeyScope.AGENT ? cli.operator : cli.core;
 }
 

@@ -1,6 +1,6 @@
 /** POST /v1/pods/{podId}/start, /stop, /reset and /restart: no body, 200 with the pod as it is then. */
 import type { PodServiceClient, StartPodRequest, StartPodResponse } from '../../../proto/gen/slipway/v1/pod_service.ts';
-import type { UnaryMethod } from '../../core-client/unary-calls.ts';
+import type { UnaryMethod } from '../../core-client/service-calls.ts';
 import { readNothing } from '../read-json.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

@@ -3,9 +3,9 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { JobCalls } from '../../../facades/core-client/job-calls.ts';
+import { PipelinedJobs } from '../../../facades/core-client/pipelined-jobs.ts';
 import { PipelineClient } from '../../../facades/core-client/pipeline-client.ts';
-import { UnaryCalls } from '../../../facades/core-client/unary-calls.ts';
+import { ServiceCalls } from '../../../facades/core-client/service-calls.ts';
 import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
@@ -27,13 +27,13 @@ async function setup(t: Test, answer: Answer, cores = 1) {
   const parts = { clock: systemClock, random: systemRandom, logger };
   const client = (address: string): JobServiceClient => openClient(JobServiceClient, address);
   const pipeline = new PipelineClient({ targets: servers.map(({ address }) => ({ address, client: client(address) })), ...parts });
-  const unary = new UnaryCalls(servers.map(({ address }) => client(address)), systemClock, systemRandom);
+  const unary = new ServiceCalls(servers.map(({ address }) => client(address)), systemClock, systemRandom);
   await pipeline.start();
   t.teardown(async () => {
     await pipeline.stop();
     unary.close();
   });
-  return { jobs: new JobCalls(pipeline, unary, systemClock), pipeline, servers, core: servers[0]! };
+  return { jobs: new PipelinedJobs(pipeline, unary, systemClock), pipeline, servers, core: servers[0]! };
 }
 
 t.test('what is asked in one turn leaves in one message, with the key of each caller', async (t) => {

@@ -4,24 +4,24 @@ import type {
   GetHealthResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse, ReadChunksRequest, ReadChunksResponse,
   SubmitJobRequest, WaitJobRequest,
 } from '../../proto/gen/slipway/v1/job_service.ts';
-import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
+import { isFinal } from '../../proto/wire/final-state.ts';
 import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { OpenCall, PipelineClient } from './pipeline-client.ts';
 import type { ReplyMessage } from './pipeline-ticket.ts';
-import type { UnaryCalls } from './unary-calls.ts';
+import type { ServiceCalls } from './service-calls.ts';
 
 /** Time for one try of a submission of up to 20 MiB, in milliseconds. */
 const LARGE_SUBMIT_MS = 30_000;
 
 /** Every method throws CoreError. */
-export class JobCalls {
+export class PipelinedJobs {
   readonly #pipeline: PipelineClient;
-  readonly #unary: UnaryCalls<JobServiceClient>;
+  readonly #unary: ServiceCalls<JobServiceClient>;
   readonly #clock: Clock;
 
-  constructor(pipeline: PipelineClient, unary: UnaryCalls<JobServiceClient>, clock: Clock) {
+  constructor(pipeline: PipelineClient, unary: ServiceCalls<JobServiceClient>, clock: Clock) {
     this.#pipeline = pipeline;
     this.#unary = unary;
     this.#clock = clock;
@@ -110,11 +110,6 @@ export class JobCalls {
     };
     return { answer: run(), abandon };
   }
-}
-
-/** The job will not change any more unless it is retried. */
-export function isFinal(state: JobState): boolean {
-  return state === JobState.COMPLETED || state === JobState.FAILED || state === JobState.CANCELLED || state === JobState.TIMED_OUT;
 }
 
 function isLarge(request: SubmitJobRequest): boolean {

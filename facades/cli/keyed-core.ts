@@ -34,7 +34,7 @@ export interface ServiceCalls<Service extends Client> {
 }
 
 /** What the calls need. */
-export interface CoreCallsOptions {
+export interface KeyedCoreOptions {
   /** host:port. */
   address: string;
   apiKey: string;
@@ -45,8 +45,8 @@ export interface CoreCallsOptions {
   stopping: AbortSignal;
 }
 
-export class CoreCalls {
-  readonly #options: CoreCallsOptions;
+export class KeyedCore {
+  readonly #options: KeyedCoreOptions;
   readonly #open: Client[] = [];
   readonly access = this.#service(AccessServiceClient);
   readonly keys = this.#service(KeyServiceClient);
@@ -60,7 +60,7 @@ export class CoreCalls {
   readonly usage = this.#service(UsageServiceClient);
   readonly audit = this.#service(AuditServiceClient);
 
-  constructor(options: CoreCallsOptions) {
+  constructor(options: KeyedCoreOptions) {
     this.#options = options;
   }
 

@@ -2,7 +2,7 @@
  * Single calls to core, for everything that is rare or large. Safe ones are tried again, on another replica where there is one, until
  * the retry budget is spent; the others wait for a connection but are sent only once.
  */
-import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
+import type { CallOptions as GrpcOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
@@ -13,11 +13,11 @@ import { RETRY_BUDGET_MS } from './pipeline-client.ts';
 
 /** A generated unary method in its longest form. */
 export type UnaryMethod<Request, Response> = (
-  request: Request, metadata: Metadata, options: Partial<CallOptions>, callback: (error: ServiceError | null, response: Response) => void,
+  request: Request, metadata: Metadata, options: Partial<GrpcOptions>, callback: (error: ServiceError | null, response: Response) => void,
 ) => ClientUnaryCall;
 
 /** How to call. */
-export interface UnaryOptions {
+export interface CallOptions {
   /** Empty: no key. */
   apiKey: string;
   /** Repeating it does no harm. */
@@ -30,7 +30,7 @@ const TRY_MS = 8_000;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
 /** Calls one service on any of its replicas. */
-export class UnaryCalls<Service extends Client> {
+export class ServiceCalls<Service extends Client> {
   readonly #clients: readonly Service[];
   readonly #clock: Clock;
   readonly #random: Random;
@@ -44,7 +44,7 @@ export class UnaryCalls<Service extends Client> {
 
   /** Makes a call and answers its response; throws CoreError. */
   async call<Request, Response>(
-    method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: UnaryOptions,
+    method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: CallOptions,
   ): Promise<Response> {
     const startedMs = this.#clock.monotonicMs();
     for (let tries = 1; ; tries += 1) {
@@ -64,7 +64,7 @@ export class UnaryCalls<Service extends Client> {
   }
 
   #once<Request, Response>(
-    method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: UnaryOptions,
+    method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: CallOptions,
   ): Promise<Response> {
     this.#turn = (this.#turn + 1) % this.#clients.length;
     const client = this.#clients[this.#turn]!;
