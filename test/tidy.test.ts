@@ -5,7 +5,10 @@ import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 import ts from 'typescript';
 import { REASONS as DOMAIN_REASONS } from '../core/domain/errors.ts';
+import { snake } from '../core/domain/fields.ts';
+import { PUBLISHED } from '../core/domain/published-settings.ts';
 import { REASONS as WIRE_REASONS } from '../proto/wire/reason.ts';
+import { ENDPOINT_SETTINGS } from '../proto/wire/settings.ts';
 
 const FILE_LINES_MAX = 300;
 const TEST_FILE_LINES_MAX = 400;
@@ -206,6 +209,17 @@ t.test('comments', async (t) => {
 
 t.test('the reasons of the domain and of the contract are the same list', async (t) => {
   t.same([...DOMAIN_REASONS].sort(), Object.keys(WIRE_REASONS).sort());
+});
+
+t.test('what the documents say of settings is what the domain has', async (t) => {
+  t.same(Object.keys(PUBLISHED), ['endpoint']);
+  t.same(ENDPOINT_SETTINGS, PUBLISHED['endpoint'], 'proto/wire/settings.ts; else: npm run gen');
+  const contract = readFileSync(join(root, 'proto/slipway/v1/endpoint.proto'), 'utf8').split('message Endpoint {')[1]!;
+  for (const [field, { default: value }] of Object.entries(PUBLISHED['endpoint']!)) {
+    if (typeof value !== 'number') continue;
+    const comment = new RegExp(`((?: *//.*\\n)+).* ${snake(field)} = `).exec(contract)?.[1] ?? '';
+    t.match(comment.replaceAll(',', ''), new RegExp(`\\bDefault ${value}\\b`), `the contract's comment of ${field}`);
+  }
 });
 
 t.test('every setting is in docs/operations.md', async (t) => {

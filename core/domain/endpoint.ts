@@ -44,28 +44,42 @@ export interface Endpoint extends EndpointSettings {
   createdAt: Date;
 }
 
-/** Values of fields that were not given (compat.md 7.1). */
-export const ENDPOINT_DEFAULTS = {
-  workersMin: 0, workersMax: 3, idleTimeoutSeconds: 5, scalerValue: 4, executionTimeoutMs: 600_000, retryLimit: 2, workerConcurrency: 1,
-} as const;
+/** What holds for one setting. */
+export interface SettingRule<Value> {
+  /** Its value when it was not given. Absent: the name is the template's, the template must be given. */
+  default?: Value;
+  /** Bounds of a number, both allowed. */
+  min?: number;
+  max?: number;
+  /** It can change without replacing workers (compat.md 3.4); a change of any other raises the version. */
+  inPlace?: true;
+}
 
-/** Bounds of the numbers, both ends allowed. */
-const BOUNDS: readonly [field: keyof EndpointSettings & string, min: number, max: number][] = [
-  ['gpuCount', 0, 64],
-  ['workersMin', 0, 10_000],
-  ['workersMax', 0, 10_000],
-  ['idleTimeoutSeconds', 1, 3_600],
-  ['scalerValue', 1, 1_000_000],
-  ['executionTimeoutMs', 5_000, 604_800_000],
-  ['retryLimit', 0, 10],
-  ['workerConcurrency', 1, 100],
-];
-
-/** Fields that can change without replacing workers (compat.md 3.4); a change of any other raises the version. */
-const IN_PLACE: ReadonlySet<keyof EndpointSettings> = new Set([
-  'executionTimeoutMs', 'flashBootType', 'idleTimeoutSeconds', 'name', 'scalerType', 'scalerValue', 'workersMax', 'workersMin',
-  'retryLimit', 'retryHandlerErrors', 'type', 'computeType',
-]);
+/** The settings with their rules (compat.md 7.1). The public documents get defaults and bounds from here, see core/publish-settings.ts. */
+export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: SettingRule<EndpointSettings[Field]> } = {
+  name: { inPlace: true },
+  templateId: {},
+  type: { default: 'QB', inPlace: true },
+  computeType: { default: 'GPU', inPlace: true },
+  gpuIds: { default: [] },
+  // None on CPU endpoints.
+  gpuCount: { default: 1, min: 0, max: 64 },
+  instanceIds: { default: [] },
+  workersMin: { default: 0, min: 0, max: 10_000, inPlace: true },
+  workersMax: { default: 3, min: 0, max: 10_000, inPlace: true },
+  idleTimeoutSeconds: { default: 5, min: 1, max: 3_600, inPlace: true },
+  scalerType: { default: 'QUEUE_DELAY', inPlace: true },
+  scalerValue: { default: 4, min: 1, max: 1_000_000, inPlace: true },
+  executionTimeoutMs: { default: 600_000, min: 5_000, max: 604_800_000, inPlace: true },
+  flashBootType: { default: 'OFF', inPlace: true },
+  locations: { default: [] },
+  networkVolumeIds: { default: [] },
+  env: { default: {} },
+  retryLimit: { default: 2, min: 0, max: 10, inPlace: true },
+  retryHandlerErrors: { default: false, inPlace: true },
+  workerConcurrency: { default: 1, min: 1, max: 100 },
+  allowedCudaVersions: { default: [] },
+};
 
 /**
  * Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. `reported`: GPU types that may be named besides
@@ -73,8 +87,9 @@ const IN_PLACE: ReadonlySet<keyof EndpointSettings> = new Set([
  */
 export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', settings.name);
-  for (const [field, min, max] of BOUNDS) {
-    const value = settings[field] as number;
+  for (const [field, { min, max }] of Object.entries(ENDPOINT_SETTINGS)) {
+    if (min === undefined || max === undefined) continue;
+    const value = settings[field as keyof EndpointSettings] as number;
     if (!Number.isInteger(value) || value < min || value > max) {
       throw invalid(`${snake(field)} is ${value}, but must be a whole number from ${min} to ${max}`);
     }
@@ -108,7 +123,7 @@ export function checkServerless({ id, serverless }: { id: string; serverless: bo
 /** Whether going from one set of settings to another needs new workers. */
 export function replacesWorkers(before: EndpointSettings, after: EndpointSettings): boolean {
   const fields = Object.keys(before) as (keyof EndpointSettings)[];
-  return fields.some((field) => !IN_PLACE.has(field) && field in after && canonical(before[field]) !== canonical(after[field]));
+  return fields.some((field) => !ENDPOINT_SETTINGS[field]?.inPlace && field in after && canonical(before[field]) !== canonical(after[field]));
 }
 
 /** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (spec.md 3). */

@@ -2,8 +2,8 @@
 import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { CreateEndpointRequest } from '../../proto/gen/slipway/v1/endpoint_service.ts';
-import { ENDPOINT_DEFAULTS } from '../domain/endpoint.ts';
-import { invalid } from '../domain/fields.ts';
+import { ENDPOINT_SETTINGS } from '../domain/endpoint.ts';
+import { invalid, snake } from '../domain/fields.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointRequest } from '../endpoints/create-endpoint.ts';
 import type { EndpointView } from '../endpoints/list-endpoints.ts';
@@ -42,65 +42,40 @@ export function endpointToMessage(endpoint: EndpointView, throttledReason = ''):
   };
 }
 
-/** A creation with the defaults written at each field. INVALID_REQUEST: an enum value is unknown. */
-export function endpointRequestFromMessage(request: CreateEndpointRequest): EndpointRequest {
-  const endpoint = request.endpoint;
+/** Settings that the domain writes otherwise than the contract. INVALID_REQUEST: the value is unknown. */
+const READERS = {
+  type: ({ type }: EndpointMessage) => known('type', TYPES[type]),
+  scalerType: ({ scalerType }: EndpointMessage) => known('scaler_type', SCALERS[scalerType]),
+  flashBootType: ({ flashBootType }: EndpointMessage) => known('flash_boot_type', FLASH_BOOTS[flashBootType]),
+  computeType: (endpoint: EndpointMessage) => computeType(endpoint.computeType),
+};
+const FIELDS = Object.keys(ENDPOINT_SETTINGS) as (keyof EndpointSettings)[];
+
+/** One setting of a message. */
+function settingOf(endpoint: EndpointMessage, field: keyof EndpointSettings): EndpointSettings[keyof EndpointSettings] {
+  const asTheyAre: Omit<EndpointSettings, keyof typeof READERS> = endpoint;
+  return field in READERS ? READERS[field as keyof typeof READERS](endpoint) : asTheyAre[field as keyof typeof asTheyAre];
+}
+
+/** A creation with the defaults of the domain for what is zero or empty. INVALID_REQUEST: an enum value is unknown. */
+export function endpointRequestFromMessage({ endpoint, requestId, workersMax, retryLimit }: CreateEndpointRequest): EndpointRequest {
   if (!endpoint) throw invalid('endpoint is required');
-  const { gpuIds, workersMin } = endpoint;
-  const workersMax = request.workersMax ?? (endpoint.workersMax || ENDPOINT_DEFAULTS.workersMax);
-  return {
-    requestId: request.requestId,
-    webhookSecret: endpoint.webhookSecret,
-    settings: {
-      name: endpoint.name,
-      templateId: endpoint.templateId,
-      type: known('type', TYPES[endpoint.type]),
-      gpuIds,
-      // What fits no CPU endpoint is refused as such, not by its default.
-      gpuCount: endpoint.gpuCount || (endpoint.computeType === 'CPU' && gpuIds.length === 0 ? 0 : 1),
-      workersMin,
-      workersMax,
-      idleTimeoutSeconds: endpoint.idleTimeoutSeconds || ENDPOINT_DEFAULTS.idleTimeoutSeconds,
-      scalerType: known('scaler_type', SCALERS[endpoint.scalerType]),
-      scalerValue: endpoint.scalerValue || ENDPOINT_DEFAULTS.scalerValue,
-      executionTimeoutMs: endpoint.executionTimeoutMs || ENDPOINT_DEFAULTS.executionTimeoutMs,
-      flashBootType: known('flash_boot_type', FLASH_BOOTS[endpoint.flashBootType]),
-      locations: endpoint.locations,
-      networkVolumeIds: endpoint.networkVolumeIds,
-      env: endpoint.env,
-      retryLimit: request.retryLimit ?? (endpoint.retryLimit || ENDPOINT_DEFAULTS.retryLimit),
-      retryHandlerErrors: endpoint.retryHandlerErrors,
-      workerConcurrency: endpoint.workerConcurrency || ENDPOINT_DEFAULTS.workerConcurrency,
-      computeType: computeType(endpoint.computeType),
-      allowedCudaVersions: endpoint.allowedCudaVersions,
-      instanceIds: endpoint.instanceIds,
-    },
-  };
+  const given = FIELDS.map((field) => {
+    const value = settingOf(endpoint, field);
+    return [field, value || (ENDPOINT_SETTINGS[field].default ?? value)];
+  });
+  const settings = Object.fromEntries(given) as EndpointSettings;
+  // What fits no CPU endpoint is refused as such, not by its default.
+  if (settings.computeType === 'CPU' && endpoint.gpuCount === 0 && endpoint.gpuIds.length === 0) settings.gpuCount = 0;
+  // Where 0 is a choice, the request says it beside the endpoint.
+  if (workersMax !== undefined) settings.workersMax = workersMax;
+  if (retryLimit !== undefined) settings.retryLimit = retryLimit;
+  return { requestId, webhookSecret: endpoint.webhookSecret, settings };
 }
 
 /** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
 const CHANGES: FieldReaders<EndpointMessage, EndpointChange['settings']> = {
-  name: ({ name }) => ({ name }),
-  template_id: ({ templateId }) => ({ templateId }),
-  type: ({ type }) => ({ type: known('type', TYPES[type]) }),
-  compute_type: (endpoint) => ({ computeType: computeType(endpoint.computeType) }),
-  gpu_ids: ({ gpuIds }) => ({ gpuIds }),
-  gpu_count: ({ gpuCount }) => ({ gpuCount }),
-  workers_min: ({ workersMin }) => ({ workersMin }),
-  workers_max: ({ workersMax }) => ({ workersMax }),
-  idle_timeout_seconds: ({ idleTimeoutSeconds }) => ({ idleTimeoutSeconds }),
-  scaler_type: ({ scalerType }) => ({ scalerType: known('scaler_type', SCALERS[scalerType]) }),
-  scaler_value: ({ scalerValue }) => ({ scalerValue }),
-  execution_timeout_ms: ({ executionTimeoutMs }) => ({ executionTimeoutMs }),
-  flash_boot_type: ({ flashBootType }) => ({ flashBootType: known('flash_boot_type', FLASH_BOOTS[flashBootType]) }),
-  locations: ({ locations }) => ({ locations }),
-  network_volume_ids: ({ networkVolumeIds }) => ({ networkVolumeIds }),
-  env: ({ env }) => ({ env }),
-  retry_limit: ({ retryLimit }) => ({ retryLimit }),
-  retry_handler_errors: ({ retryHandlerErrors }) => ({ retryHandlerErrors }),
-  worker_concurrency: ({ workerConcurrency }) => ({ workerConcurrency }),
-  allowed_cuda_versions: ({ allowedCudaVersions }) => ({ allowedCudaVersions }),
-  instance_ids: ({ instanceIds }) => ({ instanceIds }),
+  ...Object.fromEntries(FIELDS.map((field) => [snake(field), (endpoint: EndpointMessage) => ({ [field]: settingOf(endpoint, field) })])),
   // Not a setting: stored sealed and never read back.
   webhook_secret: () => ({}),
 };
