@@ -42,27 +42,9 @@ import type { Logger } from './runtime/logger.ts';
 import { Sealer } from './runtime/seal.ts';
 import { startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
-import { AccountStore } from './store/account-store.ts';
-import { ApiKeyStore } from './store/api-key-store.ts';
-import { AuditStore } from './store/audit-store.ts';
-import { CatalogStore } from './store/catalog-store.ts';
-import { openDatabase } from './store/database.ts';
-import type { Database } from './store/database.ts';
-import { EndpointStore } from './store/endpoint-store.ts';
-import { claimSecretKey } from './store/installation-store.ts';
-import { MachineStore } from './store/machine-store.ts';
-import { migrate } from './store/migrate.ts';
-import { RegistryAuthStore } from './store/registry-auth-store.ts';
-import { PodReportStore } from './store/pod-report-store.ts';
-import { PodStore } from './store/pod-store.ts';
-import { PodViewStore } from './store/pod-view-store.ts';
-import { PriceStore } from './store/price-store.ts';
-import { ScaleStore } from './store/scale-store.ts';
-import { TemplateStore } from './store/template-store.ts';
+import { openStorage } from './store/storage.ts';
+import type { Storage } from './store/storage.ts';
 import { isDiskFull, persist } from './store/transient.ts';
-import { VolumeStore } from './store/volume-store.ts';
-import { UsageStore } from './store/usage-store.ts';
-import { WorkerStore } from './store/worker-store.ts';
 
 /** How long a starting core waits for its database, in milliseconds; while only the database's disk is full it waits on. */
 const DATABASE_WAIT_MS = 30_000;
@@ -78,20 +60,10 @@ export interface Core {
 }
 
 /** Everything between the database and the handlers. */
-function buildParts(database: Database, config: CoreConfig, logger: Logger, replicaAddress: () => string) {
+function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: CoreConfig, logger: Logger, replicaAddress: () => string) {
   const events = new CoreEvents();
-  const sealer = new Sealer(config.secretKey);
-  const stores = {
-    accounts: new AccountStore(database), keys: new ApiKeyStore(database), endpoints: new EndpointStore(database, sealer),
-    templates: new TemplateStore(database, sealer), machines: new MachineStore(database), workers: new WorkerStore(database, sealer),
-    scales: new ScaleStore(database),
-    catalog: new CatalogStore(database), prices: new PriceStore(database), usage: new UsageStore(database),
-    pods: new PodStore(database, sealer), podViews: new PodViewStore(database, sealer), podReports: new PodReportStore(database, sealer),
-    volumes: new VolumeStore(database), registryAuths: new RegistryAuthStore(database),
-    audit: new AuditStore(database),
-  };
   const slots = buildSlots();
-  const engine = buildJobEngine({ database, events, slots: slots.pool, sealer, ...seams, logger, config });
+  const engine = buildJobEngine({ stores, openChannel, events, slots: slots.pool, sealer, ...seams, logger, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
     ...stores, events, replicaAddress, ...seams, logger, openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
@@ -105,12 +77,12 @@ function buildParts(database: Database, config: CoreConfig, logger: Logger, repl
     },
   };
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock: seams.clock });
-  return { events, stores, engine, dispatch, context, access, sealer };
+  return { stores, sealer, engine, dispatch, context, access };
 }
 
 /** The gRPC edge. */
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, logger: Logger) {
-  const { stores, engine, dispatch, context, access, sealer } = parts;
+  const { stores, sealer, engine, dispatch, context, access } = parts;
   const jobs = createJobHandlers({ calls: engine.calls, access, logger });
   const startedWorkers = new StartedWorkers(stores.workers, seams.clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
@@ -148,9 +120,10 @@ function endEarly(service: Service): Service {
 
 /** Builds a replica. Several in one process do not share anything. */
 export function buildCore(config: CoreConfig, { logger }: { logger: Logger }): Core {
-  const database = openDatabase(config.databaseUrl, { logger });
-  const health = new Health({ ping: () => database.sql`SELECT 1`, ...seams, logger });
-  const parts = buildParts(database, config, logger, () => config.advertise || server.address);
+  const sealer = new Sealer(config.secretKey);
+  const storage = openStorage(config.databaseUrl, sealer, logger);
+  const health = new Health({ ping: storage.ping, ...seams, logger });
+  const parts = buildParts(storage, sealer, config, logger, () => config.advertise || server.address);
   const { server, jobCalls } = buildServer(parts, health, config, logger);
   const { table, loop, scaling, reports, pods, desired, audit } = parts.dispatch;
   // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
@@ -163,17 +136,13 @@ export function buildCore(config: CoreConfig, { logger }: { logger: Logger }): C
     start: async () => {
       const onFailure = (error: unknown): void => logger.warn({ err: error }, 'the database is not there yet');
       const forMs = (error: unknown): number => (isDiskFull(error) ? Infinity : DATABASE_WAIT_MS);
-      const open = async (): Promise<void> => {
-        await migrate(database, logger);
-        await claimSecretKey(database.sql, parts.sealer);
-      };
-      await persist(open, { ...seams, forMs, signal: starting.signal, onFailure });
+      await persist(storage.prepare, { ...seams, forMs, signal: starting.signal, onFailure });
       await startAll(services, logger);
       return { address: server.address };
     },
     stop: () => {
       starting.abort();
-      stopping ??= stopAll(services, logger).then(() => database.close());
+      stopping ??= stopAll(services, logger).then(() => storage.close());
       return stopping;
     },
   };

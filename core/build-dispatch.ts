@@ -18,17 +18,14 @@ import type { ClaimedJob } from './jobs/slots.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { ScaleLoop } from './scaling/scale-loop.ts';
-import type { MachineStore } from './store/machine-store.ts';
-import type { PodReportStore } from './store/pod-report-store.ts';
-import type { ScaleStore } from './store/scale-store.ts';
-import type { WorkerStore } from './store/worker-store.ts';
+import type { Stores } from './store/storage.ts';
 
 /** What dispatch needs. */
 export interface DispatchOptions {
-  machines: MachineStore;
-  workers: WorkerStore;
-  scales: ScaleStore;
-  podReports: PodReportStore;
+  machines: Stores['machines'];
+  workers: Stores['workers'];
+  scales: Stores['scales'];
+  podReports: Stores['podReports'];
   events: CoreEvents;
   openCredentials: OpenCredentials;
   /** Where other replicas reach this one. */

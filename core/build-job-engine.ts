@@ -36,12 +36,12 @@ import type { Logger } from './runtime/logger.ts';
 import type { Sealer } from './runtime/seal.ts';
 import { SlicedWork } from './runtime/sliced-work.ts';
 import { TaskGroup } from './runtime/task-group.ts';
-import { isCurrentAttempt, readAttemptInput } from './store/attempt-store.ts';
-import type { Database } from './store/database.ts';
+import type { Storage, Stores } from './store/storage.ts';
 
 /** What the engine needs. */
 export interface JobEngineOptions {
-  database: Database;
+  stores: Stores;
+  openChannel: Storage['openChannel'];
   events: CoreEvents;
   slots: SlotSource;
   sealer: Sealer;
@@ -57,15 +57,15 @@ const CHECKS_ACCOUNT_BYTES_MAX = CHECKS_BYTES_MAX / 4;
 
 /** Parts that several use cases share. */
 function buildShared(options: JobEngineOptions) {
-  const { database, clock } = options;
+  const { stores, clock } = options;
   const facts = new EndpointFactsCache(options);
   const tasks = new TaskGroup('job engine');
   const checks = new SlicedWork({ name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, clock });
-  const reads = new ReadJob(database);
+  const reads = new ReadJob(stores);
   const waits = new WaitJob({ ...options, reads });
   const webhooks = new WebhookDeliverer({ ...options, allowPrivate: options.config.webhookAllowPrivate });
   return {
-    ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(database, clock),
+    ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(stores, clock),
     onFinal: waits.settle.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
   };
 }
@@ -83,7 +83,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
     deleteJobs: (endpointId) => deletes.deleteAll(endpointId),
     services: [
       shared.tasks,
-      new Notifier({ ...shared, url: options.database.url }),
+      new Notifier(shared),
       shared.waits.service,
       new QueueWatcher(shared),
       new DeadlineEnforcer(shared),
@@ -104,8 +104,8 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   const chunks = new ReadChunks(shared);
   const cancels = new CancelJob(shared);
   const retries = new RetryJob(shared);
-  const lists = new ListJobs(shared.database);
-  const counts = new CountJobs(shared.database, shared.clock);
+  const lists = new ListJobs(shared.stores);
+  const counts = new CountJobs(shared.stores, shared.clock);
   return {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
     submitAndWait: (submission, signal) => submitAndWait.run(submission, signal),
@@ -121,7 +121,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
 }
 
 function buildAttemptCalls(shared: Shared): AttemptCalls {
-  const { database, sealer } = shared;
+  const { stores, sealer } = shared;
   const claims = new ClaimJobs(shared);
   const outcomes = new RecordOutcomes(shared);
   const progress = new RecordProgress(shared);
@@ -137,15 +137,15 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
     const before = chunks.pending(outcome);
     return before ? before.then(() => outcomes.record(outcome)) : outcomes.record(outcome);
   };
-  const losses = new LoseAttempts({ database, recordOutcome });
+  const losses = new LoseAttempts({ stores, recordOutcome });
   return {
     claim: (endpointId, slots) => claims.claim(endpointId, slots),
     recordOutcome,
     appendChunk: (chunk) => chunks.append(chunk),
     recordProgress: (key, output) => progress.show(key, output),
     loseAttempts: (holder, held, cause) => losses.lose(holder, held, cause),
-    readInput: (key) => readAttemptInput(database.hot, key),
-    isCurrent: (key) => isCurrentAttempt(database.hot, key),
+    readInput: (key) => stores.attempts.readInput(key),
+    isCurrent: (key) => stores.attempts.isCurrent(key),
     openS3Config: ({ endpointId, jobId, s3ConfigSealed }) => s3ConfigSealed && sealer.open(s3ConfigSealed, s3ConfigIdentity(endpointId, jobId)),
   };
 }

@@ -164,6 +164,11 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   ],
   [/\bMath\.random\b/, /^examples\/|^test\//, 'use the Random that is handed in'],
   [/\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\//, 'use the logger that is handed in'],
+  [
+    /\bsql`|\bSql\b|\.(sql|hot|urgent)\b|'postgres'|drizzle-orm|\bstore\/database\.ts/,
+    /^core\/store\/|^drizzle\/|^test\/|^deploy\/local\//,
+    'ask a store for it: all SQL is in core/store, and nobody else holds a connection',
+  ],
   [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
   [/\bcreateInsecure\b|\bbindAsync\b/, /^proto\/wire\/channel\.ts$|^test\//, 'open channels and servers by proto/wire/channel.ts'],
   [/See the file's first line/, /^$/, 'say it here (meaning, units, errors), or nothing where the name and the head of the file say it'],

@@ -9,8 +9,7 @@ import type { Endpoint } from '../domain/endpoint.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ApiKeyStore } from '../store/api-key-store.ts';
-import type { EndpointStore } from '../store/endpoint-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { KEY_LENGTH_MAX, hashKey } from './key-text.ts';
 import { VerdictCache } from './verdict-cache.ts';
 import type { Cached } from './verdict-cache.ts';
@@ -40,8 +39,8 @@ export type EndpointVerdict = Verdict & { endpoint: Endpoint };
 
 /** What it needs. */
 export interface AccessOptions {
-  keys: ApiKeyStore;
-  endpoints: EndpointStore;
+  keys: Stores['keys'];
+  endpoints: Stores['endpoints'];
   events: CoreEvents;
   /** The operator's key; empty: there is none. */
   rootKey: string;

@@ -5,30 +5,31 @@ import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkQuota } from '../domain/quota.ts';
 import type { Quota } from '../domain/quota.ts';
-import type { Account, AccountStore } from '../store/account-store.ts';
+import type { Account } from '../store/account-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 const PUBLIC_KEY_LENGTH_MAX = 16_384;
 
 /** Any key of the account may read it, and the operator any account. */
-export async function getAccount(accounts: AccountStore, accountId: string): Promise<Account> {
+export async function getAccount(accounts: Stores['accounts'], accountId: string): Promise<Account> {
   return found(await accounts.get(accountId));
 }
 
 /** All accounts by name. UNAUTHORIZED: not the operator. */
-export async function listAccounts(accounts: AccountStore, { scope }: Caller): Promise<Account[]> {
+export async function listAccounts(accounts: Stores['accounts'], { scope }: Caller): Promise<Account[]> {
   if (scope !== 'ROOT') throw unauthorized();
   return accounts.list();
 }
 
 /** Sets what an account may use at most. UNAUTHORIZED: not the operator. INVALID_REQUEST: a number is out of range. NOT_FOUND. */
-export async function setQuota(accounts: AccountStore, caller: Caller, accountId: string, quota: Quota): Promise<Account> {
+export async function setQuota(accounts: Stores['accounts'], caller: Caller, accountId: string, quota: Quota): Promise<Account> {
   if (caller.scope !== 'ROOT') throw unauthorized();
   checkQuota(quota);
   return found(await accounts.setQuota({ accountId, keyId: caller.keyId }, quota));
 }
 
 /** Sets the SSH key of the account; empty: none. INVALID_REQUEST: too long. UNAUTHORIZED: the key may not do everything. */
-export async function updateAccount(accounts: AccountStore, caller: Caller, publicKey: string): Promise<Account> {
+export async function updateAccount(accounts: Stores['accounts'], caller: Caller, publicKey: string): Promise<Account> {
   if (!isUnlimited(caller)) throw unauthorized();
   if (publicKey.length > PUBLIC_KEY_LENGTH_MAX || publicKey.includes('\0')) {
     throw invalid(`public_key must be at most ${PUBLIC_KEY_LENGTH_MAX} characters without NUL`);

@@ -1,7 +1,7 @@
 /** A key of a machine is the key of one machine: of the first that used it. */
 import type { Caller } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { ApiKeyStore } from '../store/api-key-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 const MAKE_ANOTHER = 'Make one for it where core runs: npx slipway keys create NAME --scope agent';
 
@@ -10,7 +10,7 @@ const MAKE_ANOTHER = 'Make one for it where core runs: npx slipway keys create N
  * revoked. `onBound` tells all replicas.
  */
 export async function bindKey(
-  keys: Pick<ApiKeyStore, 'bind'>, { keyId, machineId }: Caller, wanted: string, onBound: (keyId: string) => void,
+  keys: Pick<Stores['keys'], 'bind'>, { keyId, machineId }: Caller, wanted: string, onBound: (keyId: string) => void,
 ): Promise<void> {
   if (machineId === wanted) return;
   const owner = machineId ?? await keys.bind(keyId, wanted);

@@ -3,9 +3,8 @@ import { NO_PERMISSIONS, endpointNotFound, isUnlimited, unauthorized } from '../
 import type { Caller, Scope } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkName, checkTexts, invalid } from '../domain/fields.ts';
-import type { AccountStore } from '../store/account-store.ts';
-import type { ApiKey, ApiKeyStore } from '../store/api-key-store.ts';
-import type { EndpointStore } from '../store/endpoint-store.ts';
+import type { ApiKey } from '../store/api-key-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { base62, hashKey, newKeyText } from './key-text.ts';
 
 const ID_LENGTH = 20;
@@ -24,9 +23,9 @@ export interface KeyRequest {
 
 /** What it works with. */
 export interface KeyContext {
-  keys: ApiKeyStore;
-  accounts: AccountStore;
-  endpoints: EndpointStore;
+  keys: Stores['keys'];
+  accounts: Stores['accounts'];
+  endpoints: Stores['endpoints'];
 }
 
 /**

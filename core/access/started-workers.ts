@@ -1,6 +1,6 @@
 /** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of spec.md 8 grows with them. */
 import type { Clock } from '../runtime/clock.ts';
-import type { WorkerStore } from '../store/worker-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { VerdictCache } from './verdict-cache.ts';
 
 const VALID_MS = 1_000;
@@ -9,7 +9,7 @@ const ENDPOINTS_MAX = 20_000;
 export class StartedWorkers {
   readonly #counts: VerdictCache<number>;
 
-  constructor(workers: Pick<WorkerStore, 'countStarted'>, clock: Clock) {
+  constructor(workers: Pick<Stores['workers'], 'countStarted'>, clock: Clock) {
     const load = (endpointId: string): Promise<number> => workers.countStarted(endpointId);
     this.#counts = new VerdictCache({ load, validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
   }

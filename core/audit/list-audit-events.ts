@@ -2,7 +2,8 @@
 import { isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
 import { checkText, invalid } from '../domain/fields.ts';
-import type { AuditEvent, AuditStore } from '../store/audit-store.ts';
+import type { AuditEvent } from '../store/audit-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 1_000;
@@ -26,7 +27,7 @@ export interface AuditPage {
 
 /** Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size, or a token of no page. */
 export async function listAuditEvents(
-  audit: AuditStore, caller: Caller, accountId: string, { pageSize, pageToken, subjectId }: AuditRequest,
+  audit: Stores['audit'], caller: Caller, accountId: string, { pageSize, pageToken, subjectId }: AuditRequest,
 ): Promise<AuditPage> {
   if (!isUnlimited(caller)) throw unauthorized();
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);

@@ -1,10 +1,8 @@
 /** What the use cases of the catalogue work with. */
-import type { CatalogStore } from '../store/catalog-store.ts';
-import type { MachineStore } from '../store/machine-store.ts';
-import type { PriceStore } from '../store/price-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 export interface CatalogContext {
-  catalog: CatalogStore;
-  machines: MachineStore;
-  prices: PriceStore;
+  catalog: Stores['catalog'];
+  machines: Stores['machines'];
+  prices: Stores['prices'];
 }

@@ -9,7 +9,8 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
-import type { CurrentAttempt, WorkerStore } from '../store/worker-store.ts';
+import type { Stores } from '../store/storage.ts';
+import type { CurrentAttempt } from '../store/worker-store.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
 import { attemptId } from './slot-pool.ts';
@@ -21,7 +22,7 @@ const PERIOD_MS = 2_000;
 export interface AttemptAuditOptions {
   table: SessionTable;
   pool: SlotPool;
-  workers: Pick<WorkerStore, 'currentAttempts'>;
+  workers: Pick<Stores['workers'], 'currentAttempts'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Attempts whose outcome has arrived and is not written yet. */
   arriving: ReadonlySet<string>;

@@ -8,8 +8,9 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
-import type { DesiredPodRow, PodReportStore } from '../store/pod-report-store.ts';
-import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
+import type { DesiredPodRow } from '../store/pod-report-store.ts';
+import type { Stores } from '../store/storage.ts';
+import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
 import { desiredPods, podPicture } from './desired-pods.ts';
@@ -21,8 +22,8 @@ const PERIOD_MS = 2_000;
 /** What it needs. */
 export interface DesiredLoopOptions {
   table: SessionTable;
-  workers: WorkerStore;
-  podReports: PodReportStore;
+  workers: Stores['workers'];
+  podReports: Stores['podReports'];
   events: CoreEvents;
   openCredentials: OpenCredentials;
   clock: Clock;

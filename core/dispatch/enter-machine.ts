@@ -5,7 +5,8 @@
 import type { Hello } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { LeaseHolder, MachineFacts, MachineStore } from '../store/machine-store.ts';
+import type { LeaseHolder, MachineFacts } from '../store/machine-store.ts';
+import type { Stores } from '../store/storage.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
 
@@ -14,7 +15,7 @@ const INSTANCE = /^[\w-]{0,64}$/;
 /** What it works with. */
 export interface EnterOptions {
   table: SessionTable;
-  machines: Pick<MachineStore, 'join'>;
+  machines: Pick<Stores['machines'], 'join'>;
   /** Where other replicas reach this one. */
   replicaAddress(): string;
 }

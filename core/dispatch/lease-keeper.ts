@@ -3,7 +3,8 @@
  * is answered only when its extension is committed, so an agent never believes in a lease that the database does not know.
  */
 import { Batcher } from '../runtime/batcher.ts';
-import type { MachineSession, MachineStore } from '../store/machine-store.ts';
+import type { MachineSession } from '../store/machine-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 const MACHINES_MAX = 1_000;
 const WAITING_MAX = 100_000;
@@ -11,7 +12,7 @@ const WAITING_MAX = 100_000;
 export class LeaseKeeper {
   readonly #batcher: Batcher<MachineSession, boolean>;
 
-  constructor(machines: Pick<MachineStore, 'extend'>) {
+  constructor(machines: Pick<Stores['machines'], 'extend'>) {
     this.#batcher = new Batcher({
       name: 'lease extensions',
       itemsMax: MACHINES_MAX,

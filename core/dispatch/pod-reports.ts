@@ -8,7 +8,8 @@ import type { Logger } from '../runtime/logger.ts';
 import { retryUntil } from '../runtime/retry.ts';
 import type { Service } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
-import type { PodFacts, PodReportStore } from '../store/pod-report-store.ts';
+import type { PodFacts } from '../store/pod-report-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { podFactsFromReport } from './pod-messages.ts';
 
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
@@ -22,7 +23,7 @@ interface Waiting {
 
 /** What it needs. */
 export interface PodReportsOptions {
-  podReports: PodReportStore;
+  podReports: Stores['podReports'];
   clock: Clock;
   random: Random;
   logger: Logger;

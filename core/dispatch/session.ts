@@ -11,8 +11,8 @@ import type { AttemptKey } from '../domain/job.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { MachineStore } from '../store/machine-store.ts';
-import type { DesiredWorkerRow, WorkerStore } from '../store/worker-store.ts';
+import type { Stores } from '../store/storage.ts';
+import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
 import type { DesiredLoop } from './desired-loop.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
@@ -43,8 +43,8 @@ export interface SessionStream extends OutgoingStream {
 export interface SessionContext {
   table: SessionTable;
   pool: SlotPool;
-  machines: MachineStore;
-  workers: WorkerStore;
+  machines: Stores['machines'];
+  workers: Stores['workers'];
   attempts: AttemptCalls;
   leases: LeaseKeeper;
   reports: WorkerReports;

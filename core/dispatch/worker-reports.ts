@@ -9,14 +9,15 @@ import { Loop } from '../runtime/loop.ts';
 import { retryUntil } from '../runtime/retry.ts';
 import type { Service } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
-import type { WorkerFacts, WorkerStore } from '../store/worker-store.ts';
+import type { Stores } from '../store/storage.ts';
+import type { WorkerFacts } from '../store/worker-store.ts';
 
 const PERIOD_MS = 1_000;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
 /** What it needs. */
 export interface WorkerReportsOptions {
-  workers: WorkerStore;
+  workers: Stores['workers'];
   /** Workers of these endpoints came, changed or went. */
   onChanged(endpointIds: readonly string[]): void;
   clock: Clock;

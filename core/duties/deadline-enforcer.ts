@@ -5,12 +5,11 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
-import { nextDeadlineMs, timeOutJobs } from '../store/deadline-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** What enforcing needs. */
 export interface DeadlineEnforcerOptions {
-  database: Database;
+  stores: Pick<Stores, 'deadlines'>;
   events: CoreEvents;
   /** Hears of every job that became final. */
   onFinal(job: Job): void;
@@ -48,8 +47,8 @@ export class DeadlineEnforcer implements Service {
 
   /** Times out the jobs that are due. Number of jobs. */
   async runOnce(): Promise<number> {
-    const { database, events, onFinal, logger } = this.#options;
-    const ended = await timeOutJobs(database.hot, BATCH_ITEMS_MAX);
+    const { stores, events, onFinal, logger } = this.#options;
+    const ended = await stores.deadlines.timeOut(BATCH_ITEMS_MAX);
     for (const { job, machineId } of ended) {
       logger.info({ endpointId: job.endpointId, jobId: job.id, attempt: job.attempt, workerId: job.workerId, machineId }, 'job timed out');
       onFinal(job);
@@ -62,7 +61,7 @@ export class DeadlineEnforcer implements Service {
 
   async #pass(): Promise<boolean> {
     if ((await this.runOnce()) === BATCH_ITEMS_MAX) return true;
-    const ms = await nextDeadlineMs(this.#options.database.hot, AHEAD_MS);
+    const ms = await this.#options.stores.deadlines.nextMs(AHEAD_MS);
     this.#alarm?.cancel();
     if (ms !== undefined) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
     return false;

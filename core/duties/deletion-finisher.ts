@@ -7,12 +7,11 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
-import { endpointsGone } from '../store/deadline-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** What finishing needs. */
 export interface DeletionFinisherOptions {
-  database: Database;
+  stores: Pick<Stores, 'deletions'>;
   deletes: Pick<DeleteJobs, 'deleteSome'>;
   clock: Clock;
   random: Random;
@@ -45,9 +44,9 @@ export class DeletionFinisher implements Service {
 
   /** Deletes one batch of jobs of each of some endpoints that are gone. Number of deleted jobs. */
   async runOnce(): Promise<number> {
-    const { database, deletes, logger } = this.#options;
+    const { stores, deletes, logger } = this.#options;
     let removed = 0;
-    for (const endpointId of await endpointsGone(database.hot, ENDPOINTS_MAX)) {
+    for (const endpointId of await stores.deletions.endpointsGone(ENDPOINTS_MAX)) {
       const jobs = await deletes.deleteSome(endpointId);
       if (jobs > 0) logger.info({ endpointId, jobs }, 'jobs of a deleted endpoint removed');
       removed += jobs;

@@ -5,12 +5,11 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
-import { reapExpired, reapIdempotencyKeys } from '../store/deadline-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** What reaping needs. */
 export interface ExpiryReaperOptions {
-  database: Database;
+  stores: Pick<Stores, 'deletions'>;
   events: CoreEvents;
   clock: Clock;
   random: Random;
@@ -42,13 +41,13 @@ export class ExpiryReaper implements Service {
 
   /** Deletes one batch. Number of deleted jobs and keys. */
   async runOnce(): Promise<number> {
-    const { database, events, logger } = this.#options;
-    const deleted = await reapExpired(database.hot, BATCH_ITEMS_MAX);
+    const { stores, events, logger } = this.#options;
+    const deleted = await stores.deletions.reapExpired(BATCH_ITEMS_MAX);
     announceDeleted(events, deleted, 'ttl elapsed');
     for (const { endpointId, jobId, attempt, machineId } of deleted) {
       if (machineId !== undefined) logger.info({ endpointId, jobId, attempt, machineId }, 'job expired while it ran');
     }
-    const keys = await reapIdempotencyKeys(database.hot, BATCH_ITEMS_MAX);
+    const keys = await stores.deletions.reapIdempotencyKeys(BATCH_ITEMS_MAX);
     return Math.max(deleted.length, keys);
   }
 }

@@ -7,12 +7,11 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
-import { expiredLeases } from '../store/attempt-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** What rescuing needs. */
 export interface LeaseRescuerOptions {
-  database: Database;
+  stores: Pick<Stores, 'attempts'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   clock: Clock;
   random: Random;
@@ -43,8 +42,8 @@ export class LeaseRescuer implements Service {
 
   /** Rescues one batch. Number of attempts that this replica took back. */
   async runOnce(): Promise<number> {
-    const { database, attempts, logger } = this.#options;
-    const expired = await expiredLeases(database.hot, BATCH_ITEMS_MAX);
+    const { stores, attempts, logger } = this.#options;
+    const expired = await stores.attempts.expiredLeases(BATCH_ITEMS_MAX);
     // The owner of a job may read its error, and learns no machine's name; the log has it.
     const verdicts = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
       ...attempt, kind: 'LOST', output: undefined, error: 'its machine stopped answering',

@@ -2,15 +2,12 @@
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Sealer } from '../runtime/seal.ts';
 import type { Service } from '../runtime/service.ts';
-import type { Database } from '../store/database.ts';
-import { sealPlainRows } from '../store/plain-rows.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** What sealing needs. */
 export interface PlainSealerOptions {
-  database: Database;
-  sealer: Sealer;
+  stores: Pick<Stores, 'plainRows'>;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -42,8 +39,8 @@ export class PlainSealer implements Service {
 
   async #pass(): Promise<void> {
     if (this.#done) return;
-    const { database, sealer, logger } = this.#options;
-    const rows = await sealPlainRows(database.sql, sealer, this.#stopping.signal);
+    const { stores, logger } = this.#options;
+    const rows = await stores.plainRows.seal(this.#stopping.signal);
     this.#done = true;
     if (rows > 0) logger.info({ rows }, 'sealed what an earlier release had stored in the clear');
   }

@@ -5,12 +5,11 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
-import { queuedEndpoints } from '../store/claim-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** What watching needs. */
 export interface QueueWatcherOptions {
-  database: Database;
+  stores: Pick<Stores, 'claims'>;
   events: CoreEvents;
   cursors: QueueCursors;
   clock: Clock;
@@ -46,11 +45,11 @@ export class QueueWatcher implements Service {
 
   /** Looks once. The endpoints whose queue is not empty after all. */
   async runOnce(): Promise<string[]> {
-    const { database, cursors, events } = this.#options;
+    const { stores, cursors, events } = this.#options;
     const watched = cursors.watched();
     const found: string[] = [];
     for (let from = 0; from < watched.length; from += BATCH_ITEMS_MAX) {
-      found.push(...await queuedEndpoints(database.hot, watched.slice(from, from + BATCH_ITEMS_MAX)));
+      found.push(...await stores.claims.queuedEndpoints(watched.slice(from, from + BATCH_ITEMS_MAX)));
     }
     for (const endpointId of found) cursors.correct(endpointId);
     events.emit('queued', found);

@@ -11,15 +11,14 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Service } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
-import { deferDeliveries, forgetDelivery, nextDueMs, postponeDelivery, readBody, takeDue } from '../store/webhook-store.ts';
 import type { Crowded, Delivery } from '../store/webhook-store.ts';
 import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 
 /** What delivering needs. */
 export interface WebhookDelivererOptions {
-  database: Database;
+  stores: Pick<Stores, 'webhooks'>;
   sealer: Sealer;
   /** Whose calls may go to private addresses. */
   allowPrivate: PrivateWebhooks;
@@ -96,14 +95,13 @@ export class WebhookDeliverer implements Service {
         });
       }
     }
-    const ms = this.#count < AT_ONCE_MAX ? await nextDueMs(this.#options.database.hot, this.#crowded()) : undefined;
+    const ms = this.#count < AT_ONCE_MAX ? await this.#options.stores.webhooks.nextDueMs(this.#crowded()) : undefined;
     this.#alarm?.cancel();
     if (ms !== undefined && ms < PERIOD_MS) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
   }
 
   async #take(): Promise<Delivery[]> {
-    const { hot } = this.#options.database;
-    const due = await takeDue(hot, AT_ONCE_MAX - this.#count, HOLD_MS, this.#crowded());
+    const due = await this.#options.stores.webhooks.takeDue(AT_ONCE_MAX - this.#count, HOLD_MS, this.#crowded());
     const taken: Delivery[] = [];
     const deferred: Delivery[] = [];
     for (const delivery of due) {
@@ -118,9 +116,9 @@ export class WebhookDeliverer implements Service {
 
   /** Never fails: the calls that were taken have begun and must be made. What cannot be put off is looked at when its hold ends. */
   async #defer(deferred: readonly Delivery[]): Promise<void> {
-    const { database, clock, random, logger } = this.#options;
+    const { stores, clock, random, logger } = this.#options;
     const { signal } = this.#tasks;
-    await persist(() => deferDeliveries(database.hot, deferred, DEFER_MS), { clock, random, forMs: DEFER_PERSIST_MS, signal }).catch((error: unknown) => {
+    await persist(() => stores.webhooks.defer(deferred, DEFER_MS), { clock, random, forMs: DEFER_PERSIST_MS, signal }).catch((error: unknown) => {
       logger.warn({ err: error }, 'webhook calls without room will be looked at later');
     });
   }
@@ -179,7 +177,7 @@ export class WebhookDeliverer implements Service {
     const allowPrivate = mayCallPrivate(this.#options.allowPrivate, account);
     try {
       const secret = secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
-      const stored = delivery.body ?? await readBody(this.#options.database.hot, delivery);
+      const stored = delivery.body ?? await this.#options.stores.webhooks.readBody(delivery);
       if (stored === undefined) return 'the call is no more';
       const body = urlSealed === null ? stored : withWebhook(stored, url);
       const call = { url, body, secret, id: `${jobId}.${id}`, nowMs: clock.nowMs(), allowPrivate, owner: delivery.accountId };
@@ -191,22 +189,21 @@ export class WebhookDeliverer implements Service {
   }
 
   async #record(delivery: Delivery, url: string | undefined, failure: string | undefined, stopped: boolean): Promise<void> {
-    const { hot } = this.#options.database;
-    const { logger } = this.#options;
+    const { stores: { webhooks }, logger } = this.#options;
     const { endpointId, jobId } = delivery;
     const tries = delivery.tries + 1;
     const host = url === undefined ? '' : new URL(url).host;
     if (failure === undefined) {
       logger.debug({ endpointId, jobId, host, tries }, 'webhook delivered');
-      return await forgetDelivery(hot, delivery);
+      return await webhooks.forget(delivery);
     }
-    if (stopped) return await postponeDelivery(hot, delivery, 0, undefined);
+    if (stopped) return await webhooks.postpone(delivery, 0, undefined);
     if (tries >= TRIES_MAX) {
       logger.warn({ endpointId, jobId, host, tries, reason: failure }, 'webhook given up');
-      return await forgetDelivery(hot, delivery);
+      return await webhooks.forget(delivery);
     }
     logger.info({ endpointId, jobId, host, tries, reason: failure }, 'webhook failed, will be tried again');
-    await postponeDelivery(hot, delivery, PAUSE_MS, failure);
+    await webhooks.postpone(delivery, PAUSE_MS, failure);
   }
 }
 

@@ -1,20 +1,15 @@
 /** What the use cases of endpoints, templates and machines work with. */
 import type { Random } from '../runtime/clock.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import type { EndpointStore } from '../store/endpoint-store.ts';
-import type { MachineStore } from '../store/machine-store.ts';
-import type { ScaleStore } from '../store/scale-store.ts';
-import type { TemplateStore } from '../store/template-store.ts';
-import type { VolumeStore } from '../store/volume-store.ts';
-import type { WorkerStore } from '../store/worker-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 export interface EndpointContext {
-  endpoints: EndpointStore;
-  templates: TemplateStore;
-  machines: MachineStore;
-  workers: WorkerStore;
-  volumes: VolumeStore;
-  scales: Pick<ScaleStore, 'refusals'>;
+  endpoints: Stores['endpoints'];
+  templates: Stores['templates'];
+  machines: Stores['machines'];
+  workers: Stores['workers'];
+  volumes: Stores['volumes'];
+  scales: Pick<Stores['scales'], 'refusals'>;
   sealer: Sealer;
   random: Random;
   /** Deletes all jobs of an endpoint. */

@@ -6,7 +6,9 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
-import { NOTICE_BYTES_MAX, NoticeChannel } from '../store/notice-channel.ts';
+import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
+import type { NoticeChannel } from '../store/notice-channel.ts';
+import type { Storage } from '../store/storage.ts';
 import type { CoreEventMap, CoreEvents } from './core-events.ts';
 
 /** Positions of queued jobs, which travel beside their event so that the others look at no more of a queue than they must. */
@@ -19,7 +21,7 @@ export interface QueuedPositions {
 
 /** What a notifier needs. */
 export interface NotifierOptions {
-  url: string;
+  openChannel: Storage['openChannel'];
   events: CoreEvents;
   cursors: QueuedPositions;
   clock: Clock;
@@ -67,8 +69,8 @@ export class Notifier implements Service {
   constructor(options: NotifierOptions) {
     this.#options = options;
     this.#id = options.random.uuid();
-    const { url, clock, random, logger } = options;
-    this.#channel = new NoticeChannel({ url, onNotice: (payload) => this.#hear(payload), clock, random, logger });
+    const { clock, random, logger } = options;
+    this.#channel = options.openChannel({ onNotice: (payload) => this.#hear(payload), clock, random, logger });
     for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#tell(name, items));
   }
 

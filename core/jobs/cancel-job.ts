@@ -2,8 +2,7 @@
 import { isJobId } from '../domain/job-id.ts';
 import { canCancel } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
-import type { Database } from '../store/database.ts';
-import { cancelJob } from '../store/job-store.ts';
+import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { jobNotFound } from './read-job.ts';
 import type { ReadJob } from './read-job.ts';
@@ -12,13 +11,13 @@ import type { ReadJob } from './read-job.ts';
 const TRIES_MAX = 5;
 
 export class CancelJob {
-  readonly #database: Database;
+  readonly #jobs: Stores['jobs'];
   readonly #events: CoreEvents;
   readonly #reads: ReadJob;
   readonly #onFinal: (job: Job) => void;
 
-  constructor(options: { database: Database; events: CoreEvents; reads: ReadJob; onFinal(job: Job): void }) {
-    this.#database = options.database;
+  constructor(options: { stores: Pick<Stores, 'jobs'>; events: CoreEvents; reads: ReadJob; onFinal(job: Job): void }) {
+    this.#jobs = options.stores.jobs;
     this.#events = options.events;
     this.#reads = options.reads;
     this.#onFinal = options.onFinal;
@@ -28,7 +27,7 @@ export class CancelJob {
   async cancel(key: JobKey): Promise<Job> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     for (let tries = 1; ; tries += 1) {
-      const cancelled = await cancelJob(this.#database.hot, key);
+      const cancelled = await this.#jobs.cancel(key);
       if (cancelled) {
         const { job, machineId } = cancelled;
         this.#onFinal(job);

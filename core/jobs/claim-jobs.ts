@@ -2,9 +2,8 @@
 import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
-import { claimQueued, findClaims } from '../store/claim-store.ts';
 import type { Claim } from '../store/claim-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
 import type { ClaimPlan, QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
@@ -12,7 +11,7 @@ import type { ClaimedJob, Slot } from './slots.ts';
 
 /** What claiming needs. */
 export interface ClaimJobsOptions {
-  database: Database;
+  stores: Pick<Stores, 'claims'>;
   cursors: QueueCursors;
   gate: QueueGate;
   tasks: TaskGroup;
@@ -60,15 +59,15 @@ export class ClaimJobs {
   }
 
   async #persist(endpointId: string, slots: readonly Slot[], plan: ClaimPlan): Promise<Claim[]> {
-    const { database, clock, random, tasks } = this.#options;
+    const { stores, clock, random, tasks } = this.#options;
     const { afterNormal, afterLow } = plan;
     const claimId = random.uuid();
     let unknown = false;
     const attempt = async (): Promise<Claim[]> => {
       // A try whose answer got lost may have committed.
-      const earlier = unknown ? await findClaims(database.hot, endpointId, claimId, INLINE_INPUT_BYTES_MAX) : [];
+      const earlier = unknown ? await stores.claims.find(endpointId, claimId, INLINE_INPUT_BYTES_MAX) : [];
       if (earlier.length > 0) return earlier;
-      return await claimQueued(database.hot, { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX });
+      return await stores.claims.claim({ endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX });
     };
     return await persist(attempt, { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: () => { unknown = true; } });
   }

@@ -2,9 +2,8 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { readHealth } from '../store/count-store.ts';
 import type { HealthRow } from '../store/count-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import type { EndpointHealth } from './job-engine.ts';
 
 /** Counts are shown again for this many milliseconds, or ten times as long as counting takes, up to the other. */
@@ -18,12 +17,12 @@ interface Entry {
 }
 
 export class CountJobs {
-  readonly #database: Database;
+  readonly #counts: Stores['counts'];
   readonly #clock: Clock;
   readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
 
-  constructor(database: Database, clock: Clock) {
-    this.#database = database;
+  constructor({ counts }: Pick<Stores, 'counts'>, clock: Clock) {
+    this.#counts = counts;
     this.#clock = clock;
   }
 
@@ -43,7 +42,7 @@ export class CountJobs {
   }
 
   async #read(endpointId: string): Promise<EndpointHealth> {
-    const row = await readHealth(this.#database.sql, endpointId);
+    const row = await this.#counts.health(endpointId);
     if (!row) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
     const { refusal, refusal_by_machine: refusalByMachine } = row;
     return {

@@ -1,7 +1,6 @@
 /** Deletes jobs in bounded batches: the queued ones when their owner purges the queue, all of them when their endpoint goes. */
-import type { Database } from '../store/database.ts';
-import { deleteJobsOf, lastPosition, purgeQueued } from '../store/deadline-store.ts';
-import type { Deleted } from '../store/deadline-store.ts';
+import type { Deleted } from '../store/deletion-store.ts';
+import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueGate } from './queue-gate.ts';
 
@@ -16,24 +15,23 @@ export function announceDeleted(events: CoreEvents, deleted: readonly Deleted[],
 }
 
 export class DeleteJobs {
-  readonly #database: Database;
+  readonly #deletions: Stores['deletions'];
   readonly #events: CoreEvents;
   readonly #gate: QueueGate;
 
-  constructor(options: { database: Database; events: CoreEvents; gate: QueueGate }) {
-    this.#database = options.database;
+  constructor(options: { stores: Pick<Stores, 'deletions'>; events: CoreEvents; gate: QueueGate }) {
+    this.#deletions = options.stores.deletions;
     this.#events = options.events;
     this.#gate = options.gate;
   }
 
   /** Removes the jobs that are queued now; those queued meanwhile stay. Number of removed jobs. */
   async purge(endpointId: string): Promise<number> {
-    const { hot } = this.#database;
-    const upTo = await lastPosition(hot);
+    const upTo = await this.#deletions.lastPosition();
     let removed = 0;
     for (const lowPriority of [false, true]) {
       for (let after = 0, more = true; more;) {
-        const { deleted, live, last } = await purgeQueued(hot, endpointId, lowPriority, { after, upTo }, BATCH_ITEMS_MAX);
+        const { deleted, live, last } = await this.#deletions.purgeQueued(endpointId, lowPriority, { after, upTo }, BATCH_ITEMS_MAX);
         announceDeleted(this.#events, deleted, 'purged');
         removed += live;
         after = last;
@@ -58,7 +56,7 @@ export class DeleteJobs {
 
   /** Removes one batch of the jobs of an endpoint. Number of removed jobs. */
   async deleteSome(endpointId: string): Promise<number> {
-    const deleted = await deleteJobsOf(this.#database.hot, endpointId, BATCH_ITEMS_MAX);
+    const deleted = await this.#deletions.deleteOf(endpointId, BATCH_ITEMS_MAX);
     announceDeleted(this.#events, deleted, 'the endpoint was deleted');
     return deleted.length;
   }

@@ -3,9 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { readEndpointFacts } from '../store/count-store.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** Read again in the background after this many milliseconds, and before use after the other. A change is also announced. */
 const FRESH_MS = 1_000;
@@ -19,14 +18,14 @@ interface Entry {
 }
 
 export class EndpointFactsCache {
-  readonly #database: Database;
+  readonly #counts: Stores['counts'];
   readonly #clock: Clock;
   readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
   /** The reads in flight; one that is not here any more began before a change, and what it finds must not be remembered. */
   readonly #reads = new Map<string, Promise<EndpointFacts | undefined>>();
 
-  constructor({ database, events, clock }: { database: Database; events: CoreEvents; clock: Clock }) {
-    this.#database = database;
+  constructor({ stores, events, clock }: { stores: Pick<Stores, 'counts'>; events: CoreEvents; clock: Clock }) {
+    this.#counts = stores.counts;
     this.#clock = clock;
     events.on('endpoints', (endpointIds) => { for (const id of endpointIds) this.#forget(id); });
   }
@@ -56,7 +55,7 @@ export class EndpointFactsCache {
 
   #fetch(endpointId: string): Promise<EndpointFacts | undefined> {
     const isCurrent = (): boolean => this.#reads.get(endpointId) === read;
-    const read = readEndpointFacts(this.#database.sql, endpointId).then((facts) => {
+    const read = this.#counts.endpointFacts(endpointId).then((facts) => {
       if (isCurrent() && facts) this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
       if (isCurrent() && !facts) this.#entries.delete(endpointId);
       return facts;

@@ -2,8 +2,7 @@
 import { DomainError } from '../domain/errors.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
-import type { Database } from '../store/database.ts';
-import { listJobs } from '../store/job-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** Which part of the list. */
 export interface JobPage {
@@ -20,10 +19,10 @@ const LIMIT_MAX = 1_000;
 const OFFSET_MAX = 2_147_483_647;
 
 export class ListJobs {
-  readonly #database: Database;
+  readonly #jobs: Stores['jobs'];
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor({ jobs }: Pick<Stores, 'jobs'>) {
+    this.#jobs = jobs;
   }
 
   /** A page, and how many jobs match in all. INVALID_REQUEST: offset or limit out of range. */
@@ -32,6 +31,6 @@ export class ListJobs {
     const limit = page.limit === 0 ? LIMIT_DEFAULT : page.limit;
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) throw new DomainError('INVALID_REQUEST', `limit must be from 1 to ${LIMIT_MAX}`);
     if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX) throw new DomainError('INVALID_REQUEST', 'offset must not be negative');
-    return await listJobs(this.#database.sql, endpointId, { state, offset, limit });
+    return await this.#jobs.list(endpointId, { state, offset, limit });
   }
 }

@@ -1,22 +1,21 @@
 /** Takes attempts back from a machine or a worker that does not hold them any more. */
-import { attemptsOf } from '../store/attempt-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import type { AttemptCalls } from './job-engine.ts';
 import type { AttemptKey } from '../domain/job.ts';
 
 export class LoseAttempts {
-  readonly #database: Database;
+  readonly #attempts: Stores['attempts'];
   readonly #recordOutcome: AttemptCalls['recordOutcome'];
 
-  constructor(options: { database: Database; recordOutcome: AttemptCalls['recordOutcome'] }) {
-    this.#database = options.database;
+  constructor(options: { stores: Pick<Stores, 'attempts'>; recordOutcome: AttemptCalls['recordOutcome'] }) {
+    this.#attempts = options.stores.attempts;
     this.#recordOutcome = options.recordOutcome;
   }
 
   /** See AttemptCalls.loseAttempts. */
   async lose(holder: { machineId: string; workerId?: string }, held: readonly AttemptKey[], cause: string): Promise<number> {
     const keep = new Set(held.map(nameOf));
-    const current = await attemptsOf(this.#database.hot, holder.machineId, holder.workerId);
+    const current = await this.#attempts.listOf(holder.machineId, holder.workerId);
     const lost = current.filter((attempt) => !keep.has(nameOf(attempt)));
     const verdicts = await Promise.all(lost.map((attempt) => this.#recordOutcome({
       ...attempt, machineId: holder.machineId, kind: 'LOST', output: undefined, error: cause,

@@ -14,7 +14,7 @@ import { scanJson } from '../runtime/json-scan.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Work } from '../runtime/sliced-work.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
-import type { NewJob } from '../store/insert-store.ts';
+import type { NewJob } from '../store/submission-store.ts';
 import type { Submission } from './job-engine.ts';
 
 /** What preparing needs. */

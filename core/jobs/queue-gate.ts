@@ -3,16 +3,15 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { queueLengthMax } from '../domain/queue-limit.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { countQueued, countQueuedOfAccount } from '../store/count-store.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import { QueueCount } from './queue-count.ts';
 
 const ENTRIES_MAX = 10_000;
 
 /** The counts are corrected at least once a second while they are used. */
 export class QueueGate {
-  readonly #database: Database;
+  readonly #counts: Stores['counts'];
   readonly #clock: Clock;
   readonly #endpoints = new LRUCache<string, QueueCount>({ max: ENTRIES_MAX });
   /** Of accounts with a quota. */
@@ -20,8 +19,8 @@ export class QueueGate {
   /** The account of an endpoint, where it has a quota. */
   readonly #accountOf = new LRUCache<string, string>({ max: ENTRIES_MAX });
 
-  constructor(database: Database, clock: Clock) {
-    this.#database = database;
+  constructor({ counts }: Pick<Stores, 'counts'>, clock: Clock) {
+    this.#counts = counts;
     this.#clock = clock;
   }
 
@@ -52,7 +51,7 @@ export class QueueGate {
 
   #admitEndpoint({ id, workersMax }: EndpointFacts): void | Promise<void> {
     const max = queueLengthMax(workersMax);
-    const counted = this.#of(this.#endpoints, id, (limit) => countQueued(this.#database.hot, id, limit));
+    const counted = this.#of(this.#endpoints, id, (limit) => this.#counts.queued(id, limit));
     return counted.admit(max, () => new DomainError('QUEUE_FULL', `The endpoint has more than ${max} queued jobs, which is the most for its `
       + `workersMax of ${workersMax}. Try again later, raise workersMax or purge the queue.`));
   }
@@ -60,7 +59,7 @@ export class QueueGate {
   /** A quota of 5 is 5 jobs: the sixth is refused. */
   #admitAccount({ id, accountId }: EndpointFacts, quota: number): void | Promise<void> {
     this.#accountOf.set(id, accountId);
-    const counted = this.#of(this.#accounts, accountId, (limit) => countQueuedOfAccount(this.#database.hot, accountId, limit));
+    const counted = this.#of(this.#accounts, accountId, (limit) => this.#counts.queuedOfAccount(accountId, limit));
     return counted.admit(quota - 1, () => new DomainError('QUEUE_FULL', `The account's quota of ${quota} queued jobs is used up. Try again later, `
       + 'purge a queue, or ask the operator for more.'));
   }

@@ -3,8 +3,7 @@ import { isJobId } from '../domain/job-id.ts';
 import { READ_CHUNKS_BYTES_MAX, READ_CHUNKS_MAX, WAIT_MS_MAX } from '../domain/job-limits.ts';
 import { isFinal } from '../domain/job-state.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { moveSharedPlace, readChunks } from '../store/chunk-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { ChunkCursor, ChunkPage } from './job-engine.ts';
@@ -27,12 +26,12 @@ const READERS_MAX = 50_000;
 const POLL_PERIOD_MS = 1_500;
 
 export class ReadChunks {
-  readonly #database: Database;
+  readonly #chunks: Stores['chunks'];
   readonly #clock: Clock;
   readonly #subscriptions: JobSubscriptions;
 
-  constructor(options: { database: Database; events: CoreEvents; clock: Clock }) {
-    this.#database = options.database;
+  constructor(options: { stores: Pick<Stores, 'chunks'>; events: CoreEvents; clock: Clock }) {
+    this.#chunks = options.stores.chunks;
     this.#clock = options.clock;
     this.#subscriptions = new JobSubscriptions(options.clock, READERS_MAX);
     options.events.on('chunks', (keys) => this.#subscriptions.notify(keys));
@@ -58,7 +57,7 @@ export class ReadChunks {
   }
 
   async #readFrom(key: JobKey, cursor: ChunkCursor, limit: number): Promise<ChunkPage> {
-    const found = await readChunks(this.#database.hot, key, cursor, limit, READ_CHUNKS_BYTES_MAX);
+    const found = await this.#chunks.read(key, cursor, limit, READ_CHUNKS_BYTES_MAX);
     if (!found) throw jobNotFound(key.jobId);
     const { chunks, state, error, more } = found;
     return { chunks, state, error, more, cursor: chunks.at(-1) ?? cursor };
@@ -67,11 +66,11 @@ export class ReadChunks {
   /** Reads, then moves the shared place; when another reader moved it meanwhile, the chunks are his and this one reads again. */
   async #drain(key: JobKey, limit: number): Promise<ChunkPage> {
     for (;;) {
-      const found = await readChunks(this.#database.hot, key, undefined, limit, READ_CHUNKS_BYTES_MAX);
+      const found = await this.#chunks.read(key, undefined, limit, READ_CHUNKS_BYTES_MAX);
       if (!found) throw jobNotFound(key.jobId);
       const { chunks, state, error, more, shared } = found;
       const last = chunks.at(-1);
-      if (last && !(await moveSharedPlace(this.#database.hot, key, shared, last))) continue;
+      if (last && !(await this.#chunks.moveSharedPlace(key, shared, last))) continue;
       return { chunks, state, error, more, cursor: last ?? shared };
     }
   }

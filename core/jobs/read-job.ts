@@ -4,8 +4,7 @@ import { isJobId } from '../domain/job-id.ts';
 import { checkRemainingLife } from '../domain/job-policy.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
-import type { Database } from '../store/database.ts';
-import { readJobs, readWholeJob, setRemainingLife } from '../store/job-store.ts';
+import type { Stores } from '../store/storage.ts';
 import type { Room } from './job-engine.ts';
 
 interface ReadRequest {
@@ -33,12 +32,12 @@ export function jobNotFound(jobId: string): DomainError {
 }
 
 export class ReadJob {
-  readonly #database: Database;
+  readonly #jobs: Stores['jobs'];
   readonly #batcher: Batcher<ReadRequest, Found>;
   readonly #whole: Batcher<JobKey, Job>;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor({ jobs }: Pick<Stores, 'jobs'>) {
+    this.#jobs = jobs;
     this.#batcher = new Batcher<ReadRequest, Found>({
       name: 'reads', flush: (requests) => this.#readBatch(requests), itemsMax: BATCH_ITEMS_MAX, waitingMax: WAITING_MAX, flushesMax: BATCHES_AT_ONCE,
     });
@@ -64,18 +63,18 @@ export class ReadJob {
     const { ttlMs } = options;
     if (ttlMs !== 0) checkRemainingLife(ttlMs);
     const job = await this.read(key, options);
-    if (ttlMs !== 0 && !(await setRemainingLife(this.#database.hot, key, ttlMs))) throw jobNotFound(key.jobId);
+    if (ttlMs !== 0 && !(await this.#jobs.setRemainingLife(key, ttlMs))) throw jobNotFound(key.jobId);
     return job;
   }
 
   async #readBatch(requests: readonly ReadRequest[]): Promise<(Found | Error)[]> {
     const bytesMax = requests.map((request) => (request.omitOutput ? -1 : BATCH_OUTPUT_BYTES_MAX));
-    const rows = await readJobs(this.#database.hot, requests.map((request) => request.key), bytesMax);
+    const rows = await this.#jobs.read(requests.map((request) => request.key), bytesMax);
     const found = new Map(rows.map((row) => [row.place, row]));
     return requests.map((request, place) => found.get(place) ?? jobNotFound(request.key.jobId));
   }
 
   async #readWhole(key: JobKey): Promise<(Job | Error)[]> {
-    return [await readWholeJob(this.#database.hot, key) ?? jobNotFound(key.jobId)];
+    return [await this.#jobs.readWhole(key) ?? jobNotFound(key.jobId)];
   }
 }

@@ -4,8 +4,7 @@ import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
-import { appendChunks } from '../store/chunk-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
 import { faultOfChunk } from './check-json.ts';
 import type { JobKey, MachineAttempt } from '../domain/job.ts';
@@ -14,7 +13,7 @@ import type { AttemptChunk } from './job-engine.ts';
 
 /** What recording chunks needs. */
 export interface RecordChunksOptions {
-  database: Database;
+  stores: Pick<Stores, 'chunks'>;
   events: CoreEvents;
   /** Checks of what users send, by account. */
   checks: SlicedWork;
@@ -82,9 +81,9 @@ export class RecordChunks {
   }
 
   async #flush(chunks: readonly AttemptChunk[]): Promise<undefined[]> {
-    const { database, events, clock, random, tasks } = this.#options;
+    const { stores, events, clock, random, tasks } = this.#options;
     const sorted = chunks.toSorted((a, b) => compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId) || a.number - b.number);
-    await persist(() => appendChunks(database.hot, sorted), { clock, random, forMs: Infinity, signal: tasks.signal });
+    await persist(() => stores.chunks.append(sorted), { clock, random, forMs: Infinity, signal: tasks.signal });
     const keys = new Map<string, JobKey>(sorted.map((chunk) => [`${chunk.endpointId}/${chunk.jobId}`, { endpointId: chunk.endpointId, jobId: chunk.jobId }]));
     events.emit('chunks', [...keys.values()]);
     return chunks.map(() => undefined);

@@ -10,9 +10,8 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
-import type { Database } from '../store/database.ts';
-import { recordOutcomes } from '../store/outcome-store.ts';
 import type { OutcomeEntry, Settled } from '../store/outcome-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import { soundOutcome } from './check-json.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
@@ -23,7 +22,7 @@ import type { QueueGate } from './queue-gate.ts';
 
 /** What recording needs. */
 export interface RecordOutcomesOptions {
-  database: Database;
+  stores: Pick<Stores, 'outcomes'>;
   facts: EndpointFactsCache;
   cursors: QueueCursors;
   gate: QueueGate;
@@ -100,10 +99,10 @@ export class RecordOutcomes {
 
   /** One statement for all; one for each when the database refuses the batch, so that one bad outcome does not hold up the others. */
   async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<Settled[]> {
-    const { database, clock, random, tasks, logger } = this.#options;
+    const { stores, clock, random, tasks, logger } = this.#options;
     const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted.length) };
     try {
-      const settled = await persist(() => recordOutcomes(database.hot, sorted), options);
+      const settled = await persist(() => stores.outcomes.record(sorted), options);
       this.#announce(sorted, settled);
       return settled;
     } catch (error) {

@@ -4,15 +4,14 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
-import { showProgress } from '../store/chunk-store.ts';
 import type { ProgressEntry } from '../store/chunk-store.ts';
-import type { Database } from '../store/database.ts';
+import type { Stores } from '../store/storage.ts';
 import { isShowable } from './check-json.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 
 /** What showing progress needs. */
 export interface RecordProgressOptions {
-  database: Database;
+  stores: Pick<Stores, 'chunks'>;
   /** Checks of what users send, by account. */
   checks: SlicedWork;
   tasks: TaskGroup;
@@ -78,10 +77,10 @@ export class RecordProgress {
   }
 
   async #run(): Promise<void> {
-    const { database, clock, tasks } = this.#options;
+    const { stores, clock, tasks } = this.#options;
     try {
       while (this.#waiting.size > 0 && !tasks.signal.aborted) {
-        await showProgress(database.hot, this.#take());
+        await stores.chunks.showProgress(this.#take());
         await delay(clock, PAUSE_MS, tasks.signal);
       }
     } finally {

@@ -3,8 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { statesBefore } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
-import type { Database } from '../store/database.ts';
-import { retryJob } from '../store/job-store.ts';
+import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
@@ -13,7 +12,7 @@ import type { ReadJob } from './read-job.ts';
 
 /** What retrying needs. */
 export interface RetryJobOptions {
-  database: Database;
+  stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;
   reads: ReadJob;
   cursors: QueueCursors;
@@ -29,9 +28,9 @@ export class RetryJob {
 
   /** The job, IN_QUEUE. JOB_NOT_FOUND; JOB_NOT_RETRYABLE in any other state. */
   async retry(key: JobKey): Promise<Job> {
-    const { database, events, reads, cursors, gate } = this.#options;
+    const { stores, events, reads, cursors, gate } = this.#options;
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
-    const queued = await retryJob(database.hot, key);
+    const queued = await stores.jobs.retry(key);
     if (!queued) {
       const { state } = await reads.read(key, { omitOutput: true });
       throw new DomainError('JOB_NOT_RETRYABLE', `The job is ${state}; only ${statesBefore('retry').join(' and ')} jobs can be retried.`);

@@ -5,9 +5,8 @@ import type { Job } from '../domain/job.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
-import type { Database } from '../store/database.ts';
-import { insertJobs, readStoredJobs } from '../store/insert-store.ts';
-import type { NewJob, StoredJob } from '../store/insert-store.ts';
+import type { Stores } from '../store/storage.ts';
+import type { NewJob, StoredJob } from '../store/submission-store.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from './queue-cursors.ts';
@@ -16,7 +15,7 @@ import type { ClaimedJob, Slot, SlotSource } from './slots.ts';
 
 /** What storing needs. */
 export interface SubmitBatchOptions {
-  database: Database;
+  stores: Pick<Stores, 'submissions'>;
   events: CoreEvents;
   slots: SlotSource;
   cursors: QueueCursors;
@@ -82,12 +81,12 @@ export class SubmitBatch {
   }
 
   async #insert(placed: readonly Placed[], claimId: string): Promise<Map<string, StoredJob>> {
-    const { hot } = this.#options.database;
+    const { submissions } = this.#options.stores;
     const stored = new Map<string, StoredJob>();
-    for (const job of await insertJobs(hot, placed, claimId)) stored.set(nameOf(job.job), job);
+    for (const job of await submissions.insert(placed, claimId)) stored.set(nameOf(job.job), job);
     const missing = placed.filter(({ job }) => !stored.has(nameOf(job)));
     // Rare: the same id again, or our own rows when the answer to an earlier try got lost.
-    if (missing.length > 0) for (const job of await readStoredJobs(hot, missing.map(({ job }) => job))) stored.set(nameOf(job.job), job);
+    if (missing.length > 0) for (const job of await submissions.read(missing.map(({ job }) => job))) stored.set(nameOf(job.job), job);
     return stored;
   }
 
@@ -123,12 +122,12 @@ export class SubmitBatch {
 
   /** Nobody knows whether the rows are there. Slots are free again only when that is known, for a claim without its worker would wait for ever. */
   #abandon(placed: readonly Placed[], claimId: string, error: unknown): void {
-    const { slots, database, clock, random, tasks, logger } = this.#options;
+    const { slots, stores, clock, random, tasks, logger } = this.#options;
     const withSlot = placed.filter(({ slot }) => slot !== undefined);
     if (withSlot.length === 0) return;
     if (!isTransient(error)) return slots.give(withSlot.map(({ slot }) => slot!));
     const resolve = async (): Promise<void> => {
-      const read = (): Promise<StoredJob[]> => readStoredJobs(database.hot, withSlot.map(({ job }) => job));
+      const read = (): Promise<StoredJob[]> => stores.submissions.read(withSlot.map(({ job }) => job));
       const rows = await persist(read, { clock, random, forMs: Infinity, signal: tasks.signal });
       this.#announce(withSlot, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
     };

@@ -5,9 +5,8 @@ import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
-import type { Database } from '../store/database.ts';
-import { insertKeyedJob } from '../store/idempotency-store.ts';
-import type { NewJob } from '../store/insert-store.ts';
+import type { Stores } from '../store/storage.ts';
+import type { NewJob } from '../store/submission-store.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { Submission } from './job-engine.ts';
 import { prepareJob } from './prepare-job.ts';
@@ -18,7 +17,7 @@ import type { SubmitBatch } from './submit-batch.ts';
 
 /** What submitting needs. */
 export interface SubmitJobOptions extends PrepareOptions {
-  database: Database;
+  stores: Pick<Stores, 'submissions'>;
   facts: EndpointFactsCache;
   gate: QueueGate;
   batch: SubmitBatch;
@@ -73,8 +72,8 @@ export class SubmitJob {
   }
 
   async #storeKeyed(job: NewJob, hashes: KeyHashes): Promise<Job> {
-    const { database, batch, random, reads } = this.#options;
-    const result = await insertKeyedJob(database.sql, { job, ...hashes }, random.uuid());
+    const { stores, batch, random, reads } = this.#options;
+    const result = await stores.submissions.insertKeyed({ job, ...hashes }, random.uuid());
     if (result.is === 'reused') {
       throw new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Use a new key for a new job.');
     }

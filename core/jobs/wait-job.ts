@@ -11,8 +11,7 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Service } from '../runtime/service.ts';
-import type { Database } from '../store/database.ts';
-import { readJobs } from '../store/job-store.ts';
+import type { Stores } from '../store/storage.ts';
 import type { Room } from './job-engine.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { jobNotFound } from './read-job.ts';
@@ -20,7 +19,7 @@ import type { ReadJob } from './read-job.ts';
 
 /** What waiting needs. */
 export interface WaitJobOptions {
-  database: Database;
+  stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;
   reads: ReadJob;
   clock: Clock;
@@ -126,7 +125,7 @@ export class WaitJob {
 
   /** Looks at all jobs that have been waited for since before the last look. */
   async poll(): Promise<void> {
-    const { clock, database } = this.#options;
+    const { clock, stores } = this.#options;
     const before = clock.monotonicMs() - POLL_PERIOD_MS / 2;
     const keys: JobKey[] = [];
     for (const waiters of this.#waiters.values()) {
@@ -135,7 +134,7 @@ export class WaitJob {
     }
     for (let from = 0; from < keys.length; from += POLL_ITEMS_MAX) {
       const some = keys.slice(from, from + POLL_ITEMS_MAX);
-      const found = await readJobs(database.hot, some, some.map(() => -1));
+      const found = await stores.jobs.read(some, some.map(() => -1));
       const states = new Map(found.map((row) => [row.place, row.job.state]));
       await Promise.all(some.map(async (key, place) => {
         const state = states.get(place);

@@ -9,7 +9,8 @@ import type { StartedWorkers } from '../access/started-workers.ts';
 import type { Quota } from '../domain/quota.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Account, AccountStore } from '../store/account-store.ts';
+import type { Account } from '../store/account-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { endpointTypeToMessage } from './endpoint-messages.ts';
 import { namedAccount, ownAccount } from './own-account.ts';
 import { unary } from './unary.ts';
@@ -17,7 +18,7 @@ import { unary } from './unary.ts';
 /** What the handlers need. */
 export interface AccessHandlersOptions {
   access: Access;
-  accounts: AccountStore;
+  accounts: Stores['accounts'];
   startedWorkers: StartedWorkers;
   clock: Clock;
   logger: Logger;

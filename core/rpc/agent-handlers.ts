@@ -15,14 +15,14 @@ import type { Caller } from '../domain/access.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { ApiKeyStore } from '../store/api-key-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { receiveOutcome } from './receive-outcome.ts';
 import { keyOf, statusOf } from './unary.ts';
 
 /** What the handlers need. */
 export interface AgentHandlersOptions {
   access: Access;
-  keys: ApiKeyStore;
+  keys: Stores['keys'];
   /** A key has become that of a machine: tells all replicas. */
   onBound(keyId: string): void;
   context: SessionContext;

@@ -3,12 +3,12 @@ import type { AuditServiceServer } from '../../proto/gen/slipway/v1/audit_servic
 import type { Access } from '../access/access.ts';
 import { listAuditEvents } from '../audit/list-audit-events.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { AuditStore } from '../store/audit-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { namedAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function auditHandlers(access: Access, audit: AuditStore, logger: Logger): AuditServiceServer {
+export function auditHandlers(access: Access, audit: Stores['audit'], logger: Logger): AuditServiceServer {
   return {
     listAuditEvents: unary(logger, async (request, apiKey) => {
       const { caller, accountId } = await namedAccount(access, apiKey, request.accountId);

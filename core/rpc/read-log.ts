@@ -9,7 +9,7 @@ import type { LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { MachineStore } from '../store/machine-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 const TAIL_BYTES_DEFAULT = 65_536;
 /** Marks a call that another replica passed on: it is not passed on again. */
@@ -18,7 +18,7 @@ const FORWARD_MS_MAX = 15_000;
 
 /** What reading needs. */
 export interface LogParts {
-  machines: MachineStore;
+  machines: Stores['machines'];
   logs: WorkerLogs;
   clock: Clock;
 }

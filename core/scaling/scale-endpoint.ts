@@ -5,7 +5,8 @@ import type { Scaler } from '../domain/scaler.ts';
 import { quotaAfter, workerOverQuota } from '../domain/quota.ts';
 import { reconcileWorkers } from '../domain/worker-reconcile.ts';
 import type { Random } from '../runtime/clock.ts';
-import type { ScaleStore, ScaleTurn } from '../store/scale-store.ts';
+import type { ScaleTurn } from '../store/scale-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** What a turn did. */
 export interface ScaleResult {
@@ -26,7 +27,7 @@ export interface ScaleResult {
 const PLACED_MAX = 200;
 
 /** Takes the turn in one transaction. `skipped`: another replica has it. */
-export async function scaleEndpoint(store: ScaleStore, endpointId: string, scaler: Scaler, random: Random): Promise<ScaleResult> {
+export async function scaleEndpoint(store: Stores['scales'], endpointId: string, scaler: Scaler, random: Random): Promise<ScaleResult> {
   const result: ScaleResult = { skipped: false, added: [], drained: [], retired: [], throttled: 0, reason: '', machineIds: [] };
   result.skipped = !(await store.takeTurn(endpointId, (turn) => act(turn, scaler, random, result)));
   return result;

@@ -10,7 +10,7 @@ import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Service } from '../runtime/service.ts';
-import type { ScaleStore } from '../store/scale-store.ts';
+import type { Stores } from '../store/storage.ts';
 import { scaleEndpoint } from './scale-endpoint.ts';
 
 /** compat.md 7.2: evaluate each second. */
@@ -27,7 +27,7 @@ const LOST_AFTER_HEALTHY_MS = 3 * HEARTBEAT_PERIOD_MS;
 
 /** What it needs. */
 export interface ScaleLoopOptions {
-  store: ScaleStore;
+  store: Stores['scales'];
   scaler: Scaler;
   events: CoreEvents;
   /** Whether this replica holds sessions of workers of this endpoint: then queued jobs are no news. */

@@ -1,40 +1,48 @@
 /** Reads attempts that run: for agents that fetch inputs, and for losses. */
 import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import { isLive, isRunning } from './rows.ts';
 import type { AttemptRow } from './rows.ts';
 
-/** The input of a current attempt of a machine. Undefined: it is not current, or not that machine's. */
-export async function readAttemptInput(sql: Sql, key: MachineAttempt): Promise<Buffer | undefined> {
-  const [row] = await sql<{ input: Buffer }[]>`
-    SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
-    WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
-      AND j.machine_id = ${key.machineId} AND ${isRunning(sql)} AND ${isLive(sql)}`;
-  return row?.input;
-}
+export class AttemptStore {
+  readonly #hot: Sql;
 
-/** Whether an attempt is current and of that machine. */
-export async function isCurrentAttempt(sql: Sql, key: MachineAttempt): Promise<boolean> {
-  const rows = await sql`
-    SELECT FROM job j WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
-      AND j.machine_id = ${key.machineId} AND ${isRunning(sql)} AND ${isLive(sql)}`;
-  return rows.length > 0;
-}
+  constructor({ hot }: Pick<Database, 'hot'>) {
+    this.#hot = hot;
+  }
 
-/** All attempts of a machine, or of one of its workers. */
-export async function attemptsOf(sql: Sql, machineId: string, workerId: string | undefined): Promise<AttemptKey[]> {
-  const rows = await sql<AttemptRow[]>`
-    SELECT endpoint_id, id, attempt FROM job
-    WHERE state = 'IN_PROGRESS' AND machine_id = ${machineId} AND (${workerId ?? null}::text IS NULL OR worker_id = ${workerId ?? null})`;
-  return rows.map(attemptKey);
-}
+  /** The input of a current attempt of a machine. Undefined: it is not current, or not that machine's. */
+  async readInput(key: MachineAttempt): Promise<Buffer | undefined> {
+    const [row] = await this.#hot<{ input: Buffer }[]>`
+      SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
+        AND j.machine_id = ${key.machineId} AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
+    return row?.input;
+  }
 
-/** Up to `limit` attempts whose machine stopped extending its lease, or is gone, with the machine's name. */
-export async function expiredLeases(sql: Sql, limit: number): Promise<{ attempt: MachineAttempt; machineName: string }[]> {
-  const rows = await sql<(AttemptRow & { machine_id: string; name: string })[]>`
-    SELECT j.endpoint_id, j.id, j.attempt, j.machine_id, coalesce(m.name, j.machine_id) AS name FROM job j LEFT JOIN machine m ON m.id = j.machine_id
-    WHERE j.state = 'IN_PROGRESS' AND (m.id IS NULL OR m.lease_expires_at < now()) LIMIT ${limit}::int`;
-  return rows.map((row) => ({ attempt: { ...attemptKey(row), machineId: row.machine_id }, machineName: row.name }));
+  /** Whether an attempt is current and of that machine. */
+  async isCurrent(key: MachineAttempt): Promise<boolean> {
+    const rows = await this.#hot`
+      SELECT FROM job j WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
+        AND j.machine_id = ${key.machineId} AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
+    return rows.length > 0;
+  }
+
+  /** All attempts of a machine, or of one of its workers. */
+  async listOf(machineId: string, workerId: string | undefined): Promise<AttemptKey[]> {
+    const rows = await this.#hot<AttemptRow[]>`
+      SELECT endpoint_id, id, attempt FROM job
+      WHERE state = 'IN_PROGRESS' AND machine_id = ${machineId} AND (${workerId ?? null}::text IS NULL OR worker_id = ${workerId ?? null})`;
+    return rows.map(attemptKey);
+  }
+
+  /** Up to `limit` attempts whose machine stopped extending its lease, or is gone, with the machine's name. */
+  async expiredLeases(limit: number): Promise<{ attempt: MachineAttempt; machineName: string }[]> {
+    const rows = await this.#hot<(AttemptRow & { machine_id: string; name: string })[]>`
+      SELECT j.endpoint_id, j.id, j.attempt, j.machine_id, coalesce(m.name, j.machine_id) AS name FROM job j LEFT JOIN machine m ON m.id = j.machine_id
+      WHERE j.state = 'IN_PROGRESS' AND (m.id IS NULL OR m.lease_expires_at < now()) LIMIT ${limit}::int`;
+    return rows.map((row) => ({ attempt: { ...attemptKey(row), machineId: row.machine_id }, machineName: row.name }));
+  }
 }
 
 function attemptKey(row: AttemptRow): AttemptKey {

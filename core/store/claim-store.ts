@@ -3,7 +3,7 @@
  * were claimed stay in the index until vacuum may remove them (never, while somebody holds an old snapshot), and a scan from the start would
  * step over every one of them again.
  */
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 
 /** A job whose claim is committed. */
@@ -55,51 +55,59 @@ interface ClaimRow {
 /** Inputs that come with one claim end after this many bytes; the others are fetched by their agents. */
 const CLAIM_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Claims up to one job per slot; committed when it resolves. Normal before low priority, each in order of position. */
-export async function claimQueued(sql: Sql, request: ClaimRequest): Promise<Claim[]> {
-  const { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax } = request;
-  const count = slots.length;
-  const rows = await sql<ClaimRow[]>`
-    WITH normal AS MATERIALIZED (
-      SELECT endpoint_id, id, position FROM job
-      WHERE endpoint_id = ${endpointId} AND low_priority = false AND state = 'IN_QUEUE' AND position > ${afterNormal} AND expires_at > now()
-      ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
-    ), low AS MATERIALIZED (
-      SELECT endpoint_id, id, position FROM job
-      WHERE endpoint_id = ${endpointId} AND low_priority = true AND state = 'IN_QUEUE' AND position > ${afterLow} AND expires_at > now()
-      ORDER BY position LIMIT ${count}::int - (SELECT count(*) FROM normal) FOR UPDATE SKIP LOCKED
-    ), picked AS (
-      SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS place
-      FROM (SELECT endpoint_id, id, position, false AS low FROM normal UNION ALL SELECT endpoint_id, id, position, true FROM low) AS q
-    ), moved AS (
-      UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
-        worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.place],
-        machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.place],
-        started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
-      FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
-      RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-    ) ${withInputs(sql, inputBytesMax)}`;
-  return rows.map((row) => claimFromRow(endpointId, row));
-}
+export class ClaimStore {
+  readonly #hot: Sql;
 
-/** Finds what a claim with this id claimed. For a claim whose answer got lost with its connection. */
-export async function findClaims(sql: Sql, endpointId: string, claimId: string, inputBytesMax: number): Promise<Claim[]> {
-  const rows = await sql<ClaimRow[]>`
-    WITH moved AS (
-      SELECT endpoint_id, id, attempt, worker_id, machine_id, low_priority, position FROM job
-      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND claim_id = ${claimId}::uuid ORDER BY worker_id
-    ) ${withInputs(sql, inputBytesMax)}`;
-  return rows.map((row) => claimFromRow(endpointId, row));
-}
+  constructor({ hot }: Pick<Database, 'hot'>) {
+    this.#hot = hot;
+  }
 
-/** Which of these endpoints have a queued job. The first in order, because an EXISTS may become a scan of all queues. */
-export async function queuedEndpoints(sql: Sql, endpointIds: readonly string[]): Promise<string[]> {
-  const first = (lowPriority: boolean) => sql`
-    (SELECT position FROM job WHERE endpoint_id = e.id AND low_priority = ${lowPriority} AND state = 'IN_QUEUE' AND expires_at > now()
-      ORDER BY position LIMIT 1)`;
-  const rows = await sql<{ id: string }[]>`
-    SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id) WHERE coalesce(${first(false)}, ${first(true)}) IS NOT NULL`;
-  return rows.map((row) => row.id);
+  /** Claims up to one job per slot; committed when it resolves. Normal before low priority, each in order of position. */
+  async claim(request: ClaimRequest): Promise<Claim[]> {
+    const { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax } = request;
+    const count = slots.length;
+    const rows = await this.#hot<ClaimRow[]>`
+      WITH normal AS MATERIALIZED (
+        SELECT endpoint_id, id, position FROM job
+        WHERE endpoint_id = ${endpointId} AND low_priority = false AND state = 'IN_QUEUE' AND position > ${afterNormal} AND expires_at > now()
+        ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
+      ), low AS MATERIALIZED (
+        SELECT endpoint_id, id, position FROM job
+        WHERE endpoint_id = ${endpointId} AND low_priority = true AND state = 'IN_QUEUE' AND position > ${afterLow} AND expires_at > now()
+        ORDER BY position LIMIT ${count}::int - (SELECT count(*) FROM normal) FOR UPDATE SKIP LOCKED
+      ), picked AS (
+        SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS place
+        FROM (SELECT endpoint_id, id, position, false AS low FROM normal UNION ALL SELECT endpoint_id, id, position, true FROM low) AS q
+      ), moved AS (
+        UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
+          worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.place],
+          machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.place],
+          started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
+        FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
+        RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
+      ) ${withInputs(this.#hot, inputBytesMax)}`;
+    return rows.map((row) => claimFromRow(endpointId, row));
+  }
+
+  /** Finds what a claim with this id claimed. For a claim whose answer got lost with its connection. */
+  async find(endpointId: string, claimId: string, inputBytesMax: number): Promise<Claim[]> {
+    const rows = await this.#hot<ClaimRow[]>`
+      WITH moved AS (
+        SELECT endpoint_id, id, attempt, worker_id, machine_id, low_priority, position FROM job
+        WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND claim_id = ${claimId}::uuid ORDER BY worker_id
+      ) ${withInputs(this.#hot, inputBytesMax)}`;
+    return rows.map((row) => claimFromRow(endpointId, row));
+  }
+
+  /** Which of these endpoints have a queued job. The first in order, because an EXISTS may become a scan of all queues. */
+  async queuedEndpoints(endpointIds: readonly string[]): Promise<string[]> {
+    const first = (lowPriority: boolean) => this.#hot`
+      (SELECT position FROM job WHERE endpoint_id = e.id AND low_priority = ${lowPriority} AND state = 'IN_QUEUE' AND expires_at > now()
+        ORDER BY position LIMIT 1)`;
+    const rows = await this.#hot<{ id: string }[]>`
+      SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id) WHERE coalesce(${first(false)}, ${first(true)}) IS NOT NULL`;
+    return rows.map((row) => row.id);
+  }
 }
 
 function withInputs(sql: Sql, inputBytesMax: number) {

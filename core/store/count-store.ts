@@ -1,5 +1,5 @@
 /** Counts for callers, and what the hot path must know of an endpoint. */
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 
 /** What submissions and outcomes need of an endpoint. */
 export interface EndpointFacts {
@@ -27,42 +27,6 @@ interface FactsRow {
   queued_job_quota: number | null;
 }
 
-/** Reads an endpoint's facts. Undefined: no such endpoint. */
-export async function readEndpointFacts(sql: Sql, endpointId: string): Promise<EndpointFacts | undefined> {
-  const [row] = await sql<FactsRow[]>`
-    SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max,
-      a.queued_job_quota
-    FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ${endpointId}`;
-  return row && {
-    id: row.id,
-    accountId: row.account_id,
-    accountName: row.account_name,
-    type: row.type,
-    executionTimeoutMs: row.execution_timeout_ms,
-    retryLimit: row.retry_limit,
-    retryHandlerErrors: row.retry_handler_errors,
-    workersMax: row.workers_max,
-    queuedJobQuota: row.queued_job_quota,
-  };
-}
-
-/** Number of queued jobs, counted up to `limit` only. */
-export async function countQueued(sql: Sql, endpointId: string, limit: number): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    SELECT count(*) AS count FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'
-      ORDER BY low_priority, position LIMIT ${limit}::int) AS q`;
-  return row?.count ?? 0;
-}
-
-/** Number of queued jobs of all endpoints of an account, counted up to `limit` only. */
-export async function countQueuedOfAccount(sql: Sql, accountId: string, limit: number): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    SELECT count(*) AS count FROM (SELECT FROM endpoint e CROSS JOIN LATERAL (
-      SELECT FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' ORDER BY low_priority, position LIMIT ${limit}::int
-    ) q WHERE e.account_id = ${accountId} LIMIT ${limit}::int) AS queued`;
-  return row?.count ?? 0;
-}
-
 /** Numbers of an endpoint. */
 export interface HealthRow {
   completed: number;
@@ -84,29 +48,75 @@ export interface HealthRow {
   refusal_by_machine: string;
 }
 
-/** Counts an endpoint's jobs and workers. Undefined: no such endpoint. */
-export async function readHealth(sql: Sql, endpointId: string): Promise<HealthRow | undefined> {
-  const [row] = await sql<HealthRow[]>`
-    WITH held AS (
-      SELECT worker_id, count(*) AS attempts FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND expires_at > now() GROUP BY worker_id
-    ), seen AS (
-      SELECT w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS attempts
-      FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL
-    ), workers AS (
-      SELECT count(*) FILTER (WHERE state = 'READY' AND attempts = 0) AS idle,
-        count(*) FILTER (WHERE state IN ('READY', 'DRAINING') AND attempts > 0) AS running,
-        count(*) FILTER (WHERE state = 'INITIALIZING') AS initializing,
-        count(*) FILTER (WHERE state = 'READY' AND desired = 'RUN' AND attempts < capacity) AS ready,
-        count(*) FILTER (WHERE state = 'UNHEALTHY') AS unhealthy,
-        count(*) FILTER (WHERE desired = 'RUN') AS present
-      FROM seen
-    )
-    SELECT coalesce(c.completed, 0) AS completed, coalesce(c.failed, 0) AS failed, coalesce(c.retried, 0) AS retried,
-      (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now()) AS in_queue,
-      (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS in_progress,
-      workers.*, e.workers_min, e.workers_max, coalesce(d.throttled, 0) AS decided_throttled, coalesce(d.refusal, '') AS refusal,
-      coalesce(d.refusal_by_machine, '') AS refusal_by_machine
-    FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
-    WHERE e.id = ${endpointId}`;
-  return row;
+export class CountStore {
+  readonly #sql: Sql;
+  readonly #hot: Sql;
+
+  constructor({ sql, hot }: Pick<Database, 'sql' | 'hot'>) {
+    this.#sql = sql;
+    this.#hot = hot;
+  }
+
+  /** Reads an endpoint's facts. Undefined: no such endpoint. */
+  async endpointFacts(endpointId: string): Promise<EndpointFacts | undefined> {
+    const [row] = await this.#sql<FactsRow[]>`
+      SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max,
+        a.queued_job_quota
+      FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ${endpointId}`;
+    return row && {
+      id: row.id,
+      accountId: row.account_id,
+      accountName: row.account_name,
+      type: row.type,
+      executionTimeoutMs: row.execution_timeout_ms,
+      retryLimit: row.retry_limit,
+      retryHandlerErrors: row.retry_handler_errors,
+      workersMax: row.workers_max,
+      queuedJobQuota: row.queued_job_quota,
+    };
+  }
+
+  /** Number of queued jobs, counted up to `limit` only. */
+  async queued(endpointId: string, limit: number): Promise<number> {
+    const [row] = await this.#hot<{ count: number }[]>`
+      SELECT count(*) AS count FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'
+        ORDER BY low_priority, position LIMIT ${limit}::int) AS q`;
+    return row?.count ?? 0;
+  }
+
+  /** Number of queued jobs of all endpoints of an account, counted up to `limit` only. */
+  async queuedOfAccount(accountId: string, limit: number): Promise<number> {
+    const [row] = await this.#hot<{ count: number }[]>`
+      SELECT count(*) AS count FROM (SELECT FROM endpoint e CROSS JOIN LATERAL (
+        SELECT FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' ORDER BY low_priority, position LIMIT ${limit}::int
+      ) q WHERE e.account_id = ${accountId} LIMIT ${limit}::int) AS queued`;
+    return row?.count ?? 0;
+  }
+
+  /** Counts an endpoint's jobs and workers. Undefined: no such endpoint. */
+  async health(endpointId: string): Promise<HealthRow | undefined> {
+    const [row] = await this.#sql<HealthRow[]>`
+      WITH held AS (
+        SELECT worker_id, count(*) AS attempts FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND expires_at > now() GROUP BY worker_id
+      ), seen AS (
+        SELECT w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS attempts
+        FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL
+      ), workers AS (
+        SELECT count(*) FILTER (WHERE state = 'READY' AND attempts = 0) AS idle,
+          count(*) FILTER (WHERE state IN ('READY', 'DRAINING') AND attempts > 0) AS running,
+          count(*) FILTER (WHERE state = 'INITIALIZING') AS initializing,
+          count(*) FILTER (WHERE state = 'READY' AND desired = 'RUN' AND attempts < capacity) AS ready,
+          count(*) FILTER (WHERE state = 'UNHEALTHY') AS unhealthy,
+          count(*) FILTER (WHERE desired = 'RUN') AS present
+        FROM seen
+      )
+      SELECT coalesce(c.completed, 0) AS completed, coalesce(c.failed, 0) AS failed, coalesce(c.retried, 0) AS retried,
+        (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now()) AS in_queue,
+        (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS in_progress,
+        workers.*, e.workers_min, e.workers_max, coalesce(d.throttled, 0) AS decided_throttled, coalesce(d.refusal, '') AS refusal,
+        coalesce(d.refusal_by_machine, '') AS refusal_by_machine
+      FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
+      WHERE e.id = ${endpointId}`;
+    return row;
+  }
 }

@@ -1,7 +1,7 @@
 /** The secret key that belongs to a database. Whatever is sealed under one key would be lost under another. */
 import { registryCredentialsIdentity, webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 
 /** The database's secrets were sealed with another key than this core has. */
 export class WrongSecretKeyError extends Error {
@@ -12,21 +12,31 @@ export class WrongSecretKeyError extends Error {
   }
 }
 
-/**
- * Makes the key of the first core that ever starts on a database its own; of several that start together, one is the first. A database of an
- * earlier release, which has secrets and no fingerprint, takes only the key that opens them. WrongSecretKeyError: it has another one.
- */
-export async function claimSecretKey(sql: Sql, sealer: Sealer): Promise<void> {
-  const fingerprint = sealer.fingerprint();
-  const [known] = await fingerprints(sql);
-  if (!known && !await opensWhatIsThere(sql, sealer)) throw new WrongSecretKeyError();
-  if (!known) await sql`INSERT INTO installation (secret_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT DO NOTHING`;
-  const [{ fingerprint: first }] = known ? [known] : await fingerprints(sql) as [FingerprintRow];
-  if (!fingerprint.equals(first)) throw new WrongSecretKeyError();
-}
-
 interface FingerprintRow {
   fingerprint: Buffer;
+}
+
+export class InstallationStore {
+  readonly #sql: Sql;
+  readonly #sealer: Sealer;
+
+  constructor({ sql }: Pick<Database, 'sql'>, sealer: Sealer) {
+    this.#sql = sql;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Makes the key of the first core that ever starts on a database its own; of several that start together, one is the first. A database of an
+   * earlier release, which has secrets and no fingerprint, takes only the key that opens them. WrongSecretKeyError: it has another one.
+   */
+  async claimSecretKey(): Promise<void> {
+    const fingerprint = this.#sealer.fingerprint();
+    const [known] = await fingerprints(this.#sql);
+    if (!known && !await opensWhatIsThere(this.#sql, this.#sealer)) throw new WrongSecretKeyError();
+    if (!known) await this.#sql`INSERT INTO installation (secret_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT DO NOTHING`;
+    const [{ fingerprint: first }] = known ? [known] : await fingerprints(this.#sql) as [FingerprintRow];
+    if (!fingerprint.equals(first)) throw new WrongSecretKeyError();
+  }
 }
 
 async function fingerprints(sql: Sql): Promise<FingerprintRow[]> {

@@ -1,7 +1,7 @@
 /** Ends attempts: many outcomes in one statement, with output, webhook and counters, each guarded by its attempt number. */
 import type { Settlement } from '../domain/attempt-outcome.ts';
 import type { Job } from '../domain/job.ts';
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import { consequences } from './consequences.ts';
 import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
 import { isLive, isRunning, jobColumns, jobFromRow } from './rows.ts';
@@ -38,38 +38,46 @@ interface SettledRow extends JobRow {
   has_webhook: boolean;
 }
 
-/**
- * Records outcomes; those that changed something are returned. An outcome of an attempt that is not current or not that machine's, or of a job
- * that is not IN_PROGRESS or has expired, changes nothing. Entries must be in order of (endpointId, jobId), so that two statements never lock each other out.
- */
-export async function recordOutcomes(sql: Sql, entries: readonly OutcomeEntry[]): Promise<Settled[]> {
-  const output = packBytes(entries.map((entry) => entry.output));
-  const rows = await sql<SettledRow[]>`
-    WITH moved AS (
-      UPDATE job j SET
-        state = CASE WHEN j.retries < g.requeue_below THEN 'IN_QUEUE' ELSE g.final END,
-        retries = j.retries + CASE WHEN g.counted AND j.retries < g.requeue_below THEN 1 ELSE 0 END,
-        started_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.started_at END,
-        finished_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE now() END,
-        machine_id = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.machine_id END,
-        execution_deadline_at = NULL, claim_id = NULL,
-        expires_at = CASE WHEN j.retries < g.requeue_below THEN j.expires_at
-          ELSE least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms') END
-      FROM unnest(
-        ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
-        ${textArray(entries.map((entry) => entry.jobId))}::text[], ${numberArray(entries.map((entry) => entry.attempt))}::int[],
-        ${numberArray(entries.map((entry) => entry.settlement.requeueBelow))}::int[],
-        ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
-        ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
-        ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
-        ${textArray(entries.map((entry) => entry.machineId))}::text[]
-      ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id)
-      WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
-        AND ${isRunning(sql)} AND ${isLive(sql)}
-      RETURNING ${jobColumns(sql)}, j.position, j.has_webhook, g.place, g.counted, g.error,
-        substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
-    ) ${consequences(sql)}
-    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
-      error FROM moved`;
-  return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, job: jobFromRow(row) }));
+export class OutcomeStore {
+  readonly #hot: Sql;
+
+  constructor({ hot }: Pick<Database, 'hot'>) {
+    this.#hot = hot;
+  }
+
+  /**
+   * Records outcomes; those that changed something are returned. An outcome of an attempt that is not current or not that machine's, or of a job
+   * that is not IN_PROGRESS or has expired, changes nothing. Entries must be in order of (endpointId, jobId), so that two statements never lock each other out.
+   */
+  async record(entries: readonly OutcomeEntry[]): Promise<Settled[]> {
+    const output = packBytes(entries.map((entry) => entry.output));
+    const rows = await this.#hot<SettledRow[]>`
+      WITH moved AS (
+        UPDATE job j SET
+          state = CASE WHEN j.retries < g.requeue_below THEN 'IN_QUEUE' ELSE g.final END,
+          retries = j.retries + CASE WHEN g.counted AND j.retries < g.requeue_below THEN 1 ELSE 0 END,
+          started_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.started_at END,
+          finished_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE now() END,
+          machine_id = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.machine_id END,
+          execution_deadline_at = NULL, claim_id = NULL,
+          expires_at = CASE WHEN j.retries < g.requeue_below THEN j.expires_at
+            ELSE least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms') END
+        FROM unnest(
+          ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
+          ${textArray(entries.map((entry) => entry.jobId))}::text[], ${numberArray(entries.map((entry) => entry.attempt))}::int[],
+          ${numberArray(entries.map((entry) => entry.settlement.requeueBelow))}::int[],
+          ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
+          ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
+          ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
+          ${textArray(entries.map((entry) => entry.machineId))}::text[]
+        ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id)
+        WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+          AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
+        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, g.place, g.counted, g.error,
+          substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
+      ) ${consequences(this.#hot)}
+      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
+        error FROM moved`;
+    return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, job: jobFromRow(row) }));
+  }
 }

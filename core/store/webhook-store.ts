@@ -1,5 +1,5 @@
 /** Webhook calls to make: taken by pushing their due instant away, so that a replica that dies in the middle loses nothing. */
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
 
 /** A call to make. */
@@ -46,61 +46,69 @@ interface DeliveryRow {
 /** Bodies up to this many bytes come with their call. */
 const INLINE_BYTES_MAX = 64 * 1024;
 
-/** Takes up to `limit` due calls for `holdMs`, none of the crowded ones; nobody else takes them meanwhile. */
-export async function takeDue(sql: Sql, limit: number, holdMs: number, crowded: Crowded): Promise<Delivery[]> {
-  const rows = await sql<DeliveryRow[]>`
-    WITH due AS MATERIALIZED (
-      SELECT w.endpoint_id, w.id FROM webhook_delivery w WHERE w.due_at <= now() AND ${isWanted(sql, crowded)}
-      ORDER BY w.due_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
-    )
-    UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
-    WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
-    RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, octet_length(w.body) AS body_bytes,
-      CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
-      (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
-      (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
-      (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = w.endpoint_id) AS account_name`;
-  return rows.map((row) => ({
-    endpointId: row.endpoint_id, accountId: row.account_id ?? '', accountName: row.account_name ?? '', id: row.id, jobId: row.job_id,
-    url: row.url, urlSealed: row.url_sealed, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
-  }));
-}
+export class WebhookStore {
+  readonly #hot: Sql;
 
-/** The body of a call that was taken; undefined when the call is no more. */
-export async function readBody(sql: Sql, delivery: Delivery): Promise<Buffer | undefined> {
-  const [row] = await sql<{ body: Buffer }[]>`
-    SELECT body FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
-  return row?.body;
-}
+  constructor({ hot }: Pick<Database, 'hot'>) {
+    this.#hot = hot;
+  }
 
-/** Forgets a call that was delivered or given up. */
-export async function forgetDelivery(sql: Sql, delivery: Delivery): Promise<void> {
-  await sql`DELETE FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
-}
+  /** Takes up to `limit` due calls for `holdMs`, none of the crowded ones; nobody else takes them meanwhile. */
+  async takeDue(limit: number, holdMs: number, crowded: Crowded): Promise<Delivery[]> {
+    const rows = await this.#hot<DeliveryRow[]>`
+      WITH due AS MATERIALIZED (
+        SELECT w.endpoint_id, w.id FROM webhook_delivery w WHERE w.due_at <= now() AND ${isWanted(this.#hot, crowded)}
+        ORDER BY w.due_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+      )
+      UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
+      WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
+      RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, octet_length(w.body) AS body_bytes,
+        CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
+        (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
+        (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
+        (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = w.endpoint_id) AS account_name`;
+    return rows.map((row) => ({
+      endpointId: row.endpoint_id, accountId: row.account_id ?? '', accountName: row.account_name ?? '', id: row.id, jobId: row.job_id,
+      url: row.url, urlSealed: row.url_sealed, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
+    }));
+  }
 
-/** Sets the next try of a call in `delayMs`; `error` says why this one failed. Without an error nothing is counted. */
-export async function postponeDelivery(sql: Sql, delivery: Delivery, delayMs: number, error: string | undefined): Promise<void> {
-  await sql`
-    UPDATE webhook_delivery SET tries = tries + ${error === undefined ? 0 : 1}::int, last_error = coalesce(${error ?? null}::text, last_error),
-      due_at = now() + ${delayMs}::int * interval '1 ms'
-    WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
-}
+  /** The body of a call that was taken; undefined when the call is no more. */
+  async readBody(delivery: Delivery): Promise<Buffer | undefined> {
+    const [row] = await this.#hot<{ body: Buffer }[]>`
+      SELECT body FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
+    return row?.body;
+  }
 
-/** Sets the next try of calls for which there was no room. */
-export async function deferDeliveries(sql: Sql, deliveries: readonly Delivery[], delayMs: number): Promise<void> {
-  await sql`
-    UPDATE webhook_delivery w SET due_at = now() + ${delayMs}::int * interval '1 ms'
-    FROM unnest(${textArray(deliveries.map((delivery) => delivery.endpointId))}::text[], ${numberArray(deliveries.map(({ id }) => id))}::bigint[])
-      AS g(endpoint_id, id)
-    WHERE w.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND w.id = g.id`;
-}
+  /** Forgets a call that was delivered or given up. */
+  async forget(delivery: Delivery): Promise<void> {
+    await this.#hot`DELETE FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
+  }
 
-/** Milliseconds until the next call is due, the crowded ones left out; undefined when there is none. */
-export async function nextDueMs(sql: Sql, crowded: Crowded): Promise<number | undefined> {
-  const [row] = await sql<{ ms: number | null }[]>`
-    SELECT (extract(epoch FROM w.due_at - clock_timestamp()) * 1000)::float8 AS ms FROM webhook_delivery w
-    WHERE ${isWanted(sql, crowded)} ORDER BY w.due_at LIMIT 1`;
-  return row?.ms ?? undefined;
+  /** Sets the next try of a call in `delayMs`; `error` says why this one failed. Without an error nothing is counted. */
+  async postpone(delivery: Delivery, delayMs: number, error: string | undefined): Promise<void> {
+    await this.#hot`
+      UPDATE webhook_delivery SET tries = tries + ${error === undefined ? 0 : 1}::int, last_error = coalesce(${error ?? null}::text, last_error),
+        due_at = now() + ${delayMs}::int * interval '1 ms'
+      WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
+  }
+
+  /** Sets the next try of calls for which there was no room. */
+  async defer(deliveries: readonly Delivery[], delayMs: number): Promise<void> {
+    await this.#hot`
+      UPDATE webhook_delivery w SET due_at = now() + ${delayMs}::int * interval '1 ms'
+      FROM unnest(${textArray(deliveries.map((delivery) => delivery.endpointId))}::text[], ${numberArray(deliveries.map(({ id }) => id))}::bigint[])
+        AS g(endpoint_id, id)
+      WHERE w.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND w.id = g.id`;
+  }
+
+  /** Milliseconds until the next call is due, the crowded ones left out; undefined when there is none. */
+  async nextDueMs(crowded: Crowded): Promise<number | undefined> {
+    const [row] = await this.#hot<{ ms: number | null }[]>`
+      SELECT (extract(epoch FROM w.due_at - clock_timestamp()) * 1000)::float8 AS ms FROM webhook_delivery w
+      WHERE ${isWanted(this.#hot, crowded)} ORDER BY w.due_at LIMIT 1`;
+    return row?.ms ?? undefined;
+  }
 }
 
 function isWanted(sql: Sql, { endpointIds, accountIds }: Crowded) {

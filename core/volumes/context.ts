@@ -1,8 +1,8 @@
 /** What the use cases of network volumes work with. */
 import type { Random } from '../runtime/clock.ts';
-import type { VolumeStore } from '../store/volume-store.ts';
+import type { Stores } from '../store/storage.ts';
 
 export interface VolumeContext {
-  volumes: VolumeStore;
+  volumes: Stores['volumes'];
   random: Random;
 }

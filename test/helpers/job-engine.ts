@@ -13,6 +13,9 @@ import { startAll, stopAll } from '../../core/runtime/service.ts';
 import { openDatabase } from '../../core/store/database.ts';
 import type { Database } from '../../core/store/database.ts';
 import { migrate } from '../../core/store/migrate.ts';
+import { NoticeChannel } from '../../core/store/notice-channel.ts';
+import { makeStores } from '../../core/store/storage.ts';
+import type { Stores } from '../../core/store/storage.ts';
 import { createDatabase } from './database.ts';
 
 export const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
@@ -53,6 +56,7 @@ export class TestSlots implements SlotSource {
 /** One replica. */
 export interface Replica {
   database: Database;
+  stores: Stores;
   events: CoreEvents;
   slots: TestSlots;
   engine: JobEngine;
@@ -101,10 +105,12 @@ export async function startEngines(t: Test, options: EngineOptions = {}) {
 
 async function startReplica(t: Test, url: string, sealer: Sealer, options: EngineOptions): Promise<Replica> {
   const database = openDatabase(url, { logger, connectionsMax: 4, hotConnectionsMax: 4 });
+  const stores = makeStores(database, sealer);
   const events = new CoreEvents();
   const slots = new TestSlots();
   const engine = buildJobEngine({
-    database, events, slots, sealer, clock: systemClock, random: systemRandom, logger, config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
+    stores, openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, slots, sealer, clock: systemClock, random: systemRandom, logger,
+    config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
   });
   if (!options.idle) await startAll(engine.services, logger);
   let stopped: Promise<void> | undefined;
@@ -113,7 +119,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
     return stopped;
   };
   t.teardown(stop);
-  return { database, events, slots, engine, stop };
+  return { database, stores, events, slots, engine, stop };
 }
 
 /** A submission; `more` replaces fields. */

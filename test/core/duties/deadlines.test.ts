@@ -6,7 +6,7 @@ import { logger, never, outcome, refused, runningJob, slotsOn, startEngines, sub
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
-const { engine, events, sql, database } = engines;
+const { engine, events, sql, stores } = engines;
 const { calls, attempts } = engine;
 const stops: { jobId: string; reason: string; attempt: number; machineId: string }[] = [];
 events.on('stop', (some) => { stops.push(...some); });
@@ -92,7 +92,7 @@ t.test('keys and jobs go in bounded batches', async (t) => {
   await Promise.all(engines.replicas.map((replica) => replica.engine.services.find((service) => service.name === 'expiry reaper')!.stop()));
   await sql`UPDATE job SET expires_at = now() WHERE endpoint_id = ${endpointId}`;
   await sql`UPDATE idempotency_key SET expires_at = now()`;
-  const reaper = new ExpiryReaper({ database, events, clock: systemClock, random: systemRandom, logger });
+  const reaper = new ExpiryReaper({ stores, events, clock: systemClock, random: systemRandom, logger });
   const passes = [await reaper.runOnce(), await reaper.runOnce(), await reaper.runOnce(), await reaper.runOnce()];
   t.same(passes, [500, 500, 201, 0]);
   const [row] = await sql`SELECT count(*) AS n FROM idempotency_key`;

@@ -6,8 +6,8 @@ import { logger, outcome, runningJob, startEngines } from '../../helpers/job-eng
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
 const { engine, sql } = engines;
-const rescuers = engines.replicas.map(({ database, engine }) => (
-  new LeaseRescuer({ database, attempts: engine.attempts, clock: systemClock, random: systemRandom, logger })));
+const rescuers = engines.replicas.map(({ stores, engine }) => (
+  new LeaseRescuer({ stores, attempts: engine.attempts, clock: systemClock, random: systemRandom, logger })));
 const rescue = async (): Promise<number> => (await Promise.all(rescuers.map((rescuer) => rescuer.runOnce()))).reduce((sum, count) => sum + count, 0);
 
 t.test('only ended leases are rescued, once', async (t) => {

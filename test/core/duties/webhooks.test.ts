@@ -10,7 +10,6 @@ import { webhookSecretIdentity } from '../../../core/domain/sealed-identity.ts';
 import type { PrivateWebhooks } from '../../../core/domain/webhook-url.ts';
 import { WebhookCaller } from '../../../core/duties/webhook-caller.ts';
 import { WebhookDeliverer } from '../../../core/duties/webhook-deliverer.ts';
-import { EndpointStore } from '../../../core/store/endpoint-store.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { logger, never, outcome, runningJob, startEngines } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -36,7 +35,7 @@ async function receiver(t: Test, ...codes: number[]) {
 
 /** A deliverer of its own, as another replica or the same one after a restart has it. */
 function deliverer(t: Test, allowPrivate: PrivateWebhooks = true): WebhookDeliverer {
-  const made = new WebhookDeliverer({ database: engines.database, sealer, allowPrivate, clock: systemClock, random: systemRandom, logger });
+  const made = new WebhookDeliverer({ stores: engines.stores, sealer, allowPrivate, clock: systemClock, random: systemRandom, logger });
   t.teardown(() => made.stop());
   return made;
 }
@@ -184,7 +183,7 @@ t.test('signed as Standard Webhooks has it, when the endpoint has a secret', asy
 
 t.test('what is left of an endpoint with a secret is not sent unsigned; of one without a secret it is sent', async (t) => {
   const { url, received } = await receiver(t, 500, 500, 200);
-  const store = new EndpointStore(engines.database, sealer);
+  const store = engines.stores.endpoints;
   const plain = await engines.endpoint();
   const signing = await engines.endpoint();
   await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from('whsec_AAAA'), webhookSecretIdentity(signing))} WHERE id = ${signing}`;

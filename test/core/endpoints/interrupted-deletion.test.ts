@@ -1,7 +1,6 @@
 /** An endpoint's row goes before its jobs. Whoever dies in between leaves jobs without an endpoint: they harm nobody and do not stay. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { timeOutJobs } from '../../../core/store/deadline-store.ts';
 import { outcome, refused, runningJob, startEngines, submission } from '../../helpers/job-engine.ts';
 import type { Engines } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -41,10 +40,10 @@ t.test('an outcome of a job without an endpoint is recorded and holds up no othe
 
 t.test('a job without an endpoint that runs too long does not keep others from timing out', async (t) => {
   const { engines, running: [orphan] } = await setUp(t);
-  const { database, sql } = engines;
+  const { stores, sql } = engines;
   const other = await runningJob(engines, await engines.endpoint());
   await sql`UPDATE job SET execution_deadline_at = now()`;
-  const ended = await timeOutJobs(database.hot, 10);
+  const ended = await stores.deadlines.timeOut(10);
   t.same(ended.map(({ job }) => job.id).toSorted(), [orphan!.jobId, other.jobId].toSorted());
   t.match((await engines.engine.calls.health(other.endpointId)).jobs, { failed: 1 });
 });

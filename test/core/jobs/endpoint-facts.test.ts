@@ -4,10 +4,10 @@ import { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';
 import { refused, startEngines } from '../../helpers/job-engine.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
-const { database, events, sql, endpoint } = await startEngines(t, { idle: true });
+const { stores, events, sql, endpoint } = await startEngines(t, { idle: true });
 
 await t.test('a change of a key forgets no endpoint, a change of an endpoint forgets that one', async (t) => {
-  const facts = new EndpointFactsCache({ database, events, clock: new ManualClock() });
+  const facts = new EndpointFactsCache({ stores, events, clock: new ManualClock() });
   const [changed, other] = [await endpoint({ workers_max: 1 }), await endpoint({ workers_max: 1 })];
   await Promise.all([facts.get(changed), facts.get(other)]);
   await sql`UPDATE endpoint SET workers_max = 2`;
@@ -22,7 +22,7 @@ await t.test('a change of a key forgets no endpoint, a change of an endpoint for
 });
 
 await t.test('what was asked for before a change is not remembered after it', async (t) => {
-  const facts = new EndpointFactsCache({ database, events, clock: new ManualClock() });
+  const facts = new EndpointFactsCache({ stores, events, clock: new ManualClock() });
   const id = await endpoint({ workers_max: 1 });
   const early = facts.get(id);
   events.emit('endpoints', [id]);

@@ -1,10 +1,9 @@
 /** The Idempotency-Key: one job for one key, also when many ask at once, until that job is gone. */
 import t from 'tap';
-import { reapIdempotencyKeys } from '../../../core/store/deadline-store.ts';
 import { never, outcome, refused, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
-const { engine, sql, replicas } = engines;
+const { engine, sql, stores, replicas } = engines;
 const { calls, attempts } = engine;
 
 t.test('same key and body: the first job; another body: refused; another endpoint: another job', async (t) => {
@@ -51,11 +50,11 @@ t.test('a key lasts as long as its job, also when that lives longer than was pla
   await calls.get({ endpointId, jobId: first.id }, { omitOutput: true, ttlMs: 60_000 });
   // As it is when those 10 s are over.
   await sql`UPDATE idempotency_key SET expires_at = now() WHERE endpoint_id = ${endpointId}`;
-  await reapIdempotencyKeys(sql, 100);
+  await stores.deletions.reapIdempotencyKeys(100);
   t.equal((await calls.submit(keyed)).id, first.id);
   await sql`UPDATE idempotency_key SET expires_at = now() WHERE endpoint_id = ${endpointId}`;
   await sql`UPDATE job SET expires_at = now() WHERE id = ${first.id}`;
-  t.equal(await reapIdempotencyKeys(sql, 100), 1);
+  t.equal(await stores.deletions.reapIdempotencyKeys(100), 1);
   t.same([...await sql`SELECT FROM idempotency_key WHERE endpoint_id = ${endpointId}`], [], 'and no longer');
 });
 

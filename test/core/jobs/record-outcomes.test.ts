@@ -8,7 +8,7 @@ import { systemRandom } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
 import { TaskGroup } from '../../../core/runtime/task-group.ts';
-import type { Sql } from '../../../core/store/database.ts';
+import type { Stores } from '../../../core/store/storage.ts';
 import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -162,12 +162,14 @@ t.test('outcomes that cannot be recorded for long are told of, and recorded in t
   const job = await runningJob(engines, await engines.endpoint());
   const clock = new ManualClock();
   const starting = Object.assign(new Error('the database system is starting up'), { code: '57P03' });
-  const down = (() => ({ then: (_: unknown, reject: (error: Error) => void) => reject(starting) })) as unknown as Sql;
-  const database = { ...engines.database, hot: down };
+  let isDown = true;
+  const outcomes: Pick<Stores['outcomes'], 'record'> = {
+    record: (entries) => (isDown ? Promise.reject(starting) : engines.stores.outcomes.record(entries)),
+  };
   const warnings: unknown[] = [];
   const unused = (): never => { throw new Error('not expected'); };
   const recorder = new RecordOutcomes({
-    database, clock, random: systemRandom, events, tasks: new TaskGroup('test'),
+    stores: { outcomes }, clock, random: systemRandom, events, tasks: new TaskGroup('test'),
     checks: new SlicedWork({ name: 'test', bytesMax: 0, ownerBytesMax: 0, clock }), onFinal: () => undefined, onWebhooks: unused,
     facts: { get: () => ({ retryLimit: 0, retryHandlerErrors: false }) } as unknown as EndpointFactsCache,
     cursors: { queued: unused } as unknown as QueueCursors, gate: { changed: unused } as unknown as QueueGate,
@@ -182,7 +184,7 @@ t.test('outcomes that cannot be recorded for long are told of, and recorded in t
   t.same(warnings, [], 'a restart of the database is no news');
   for (let ms = 0; ms < 4_500; ms += 500) await pass(500);
   t.match(warnings, [{ outcomes: 1, err: { code: '57P03' } }], 'once in a while');
-  database.hot = engines.database.hot;
+  isDown = false;
   await pass(1_000);
   t.equal(await recorded, 'recorded');
 });

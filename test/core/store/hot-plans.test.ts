@@ -7,17 +7,12 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { settle } from '../../../core/domain/attempt-outcome.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { expiredLeases } from '../../../core/store/attempt-store.ts';
-import { appendChunks, showProgress } from '../../../core/store/chunk-store.ts';
-import { claimQueued, queuedEndpoints } from '../../../core/store/claim-store.ts';
-import { countQueued } from '../../../core/store/count-store.ts';
+import { Sealer } from '../../../core/runtime/seal.ts';
 import { openDatabase } from '../../../core/store/database.ts';
 import type { Sql } from '../../../core/store/database.ts';
-import { endpointsGone, reapExpired, timeOutJobs } from '../../../core/store/deadline-store.ts';
-import { insertJobs, readStoredJobs } from '../../../core/store/insert-store.ts';
-import { cancelJob, readJobs } from '../../../core/store/job-store.ts';
 import { migrate } from '../../../core/store/migrate.ts';
-import { recordOutcomes } from '../../../core/store/outcome-store.ts';
+import { makeStores } from '../../../core/store/storage.ts';
+import type { Stores } from '../../../core/store/storage.ts';
 import { createDatabase } from '../../helpers/database.ts';
 
 const ENDPOINT = 'ep1234567890ab';
@@ -26,6 +21,7 @@ const BATCH = 50;
 /** Index entries for each row, over all tables of jobs. */
 const ENTRIES_MAX = 15;
 
+const sealer = new Sealer('0'.repeat(64));
 const logger = createLogger('test', 'silent');
 const settlement = settle('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
 const output = Buffer.from('{}');
@@ -41,31 +37,32 @@ function placements(count: number) {
 }
 
 const slots = (count: number) => Array.from({ length: count }, () => ({ endpointId: ENDPOINT, workerId: 'worker', machineId: 'machine' }));
-const claim = (sql: Sql, count: number) => claimQueued(sql, {
+const claim = ({ claims }: Stores, count: number) => claims.claim({
   endpointId: ENDPOINT, slots: slots(count), claimId: randomUUID(), afterNormal: 0, afterLow: 0, inputBytesMax: 1_000,
 });
 
 /** A statement of each kind over about `count` rows; `measure` gets each of them. */
-async function useAll(hot: Sql, count: number, measure: (name: string, work: () => Promise<unknown>) => Promise<void>): Promise<void> {
+async function useAll(stores: Stores, count: number, measure: (name: string, work: () => Promise<unknown>) => Promise<void>): Promise<void> {
+  const { submissions, claims, counts, jobs, chunks, attempts, deletions, deadlines, outcomes } = stores;
   const fresh = placements(2 * count);
-  await measure('insert', () => insertJobs(hot, fresh, randomUUID()));
-  await measure('read what was inserted', () => readStoredJobs(hot, fresh.map(({ job }) => job)));
-  await measure('look for queues', () => queuedEndpoints(hot, [ENDPOINT]));
-  await measure('count a queue', () => countQueued(hot, ENDPOINT, count));
-  await measure('claim', () => claim(hot, count));
-  const keys = (await claim(hot, count)).map(({ job }) => job).toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
-  await measure('read', () => readJobs(hot, keys, keys.map(() => 1_000)));
-  await measure('append chunks', () => appendChunks(hot, keys.map((key) => ({ ...key, number: 1, output, metrics: undefined }))));
-  await measure('show progress', () => showProgress(hot, keys.map((key) => ({ ...key, output }))));
-  await measure('find expired leases', () => expiredLeases(hot, count));
-  await measure('find endpoints that are gone', () => endpointsGone(hot, count));
-  await measure('cancel', () => cancelJob(hot, keys[0]!));
-  await measure('time out', () => timeOutJobs(hot, count));
-  await measure('record outcomes', () => recordOutcomes(hot, keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
-  await measure('reap', () => reapExpired(hot, count));
+  await measure('insert', () => submissions.insert(fresh, randomUUID()));
+  await measure('read what was inserted', () => submissions.read(fresh.map(({ job }) => job)));
+  await measure('look for queues', () => claims.queuedEndpoints([ENDPOINT]));
+  await measure('count a queue', () => counts.queued(ENDPOINT, count));
+  await measure('claim', () => claim(stores, count));
+  const keys = (await claim(stores, count)).map(({ job }) => job).toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
+  await measure('read', () => jobs.read(keys, keys.map(() => 1_000)));
+  await measure('append chunks', () => chunks.append(keys.map((key) => ({ ...key, number: 1, output, metrics: undefined }))));
+  await measure('show progress', () => chunks.showProgress(keys.map((key) => ({ ...key, output }))));
+  await measure('find expired leases', () => attempts.expiredLeases(count));
+  await measure('find endpoints that are gone', () => deletions.endpointsGone(count));
+  await measure('cancel', () => jobs.cancel(keys[0]!));
+  await measure('time out', () => deadlines.timeOut(count));
+  await measure('record outcomes', () => outcomes.record(keys.map((key) => ({ ...key, settlement, output, error: undefined }))));
+  await measure('reap', () => deletions.reapExpired(count));
 }
 
-async function testPlans(t: Test, prepare: (sql: Sql) => Promise<unknown>): Promise<void> {
+async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise<unknown>): Promise<void> {
   const { url } = await createDatabase(t);
   const admin = openDatabase(url, { logger });
   const young = openDatabase(url, { logger, hotConnectionsMax: 1 });
@@ -75,12 +72,15 @@ async function testPlans(t: Test, prepare: (sql: Sql) => Promise<unknown>): Prom
   await admin.sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
   await admin.sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
   for (const table of ['job', 'job_input', 'job_output', 'job_chunk']) await admin.sql`ALTER TABLE ${admin.sql(table)} SET (autovacuum_enabled = off)`;
-  await prepare(admin.sql);
+  // The general pool in place of the hot one: what is measured is what the young connection plans.
+  const filling = makeStores({ ...admin, hot: admin.sql }, sealer);
+  const used = makeStores(young, sealer);
+  await prepare(admin.sql, filling);
   // Twice, because a plan is made at the first use and kept from the second.
-  for (let i = 0; i < 2; i += 1) await useAll(young.hot, 2, async (_, work) => { await work(); });
+  for (let i = 0; i < 2; i += 1) await useAll(used, 2, async (_, work) => { await work(); });
 
-  for (let i = 0; i < 2 * MANY; i += 500) await insertJobs(admin.sql, placements(500), randomUUID());
-  for (let i = 0; i < MANY; i += 500) await claim(admin.sql, 500);
+  for (let i = 0; i < 2 * MANY; i += 500) await filling.submissions.insert(placements(500), randomUUID());
+  for (let i = 0; i < MANY; i += 500) await claim(filling, 500);
   const entriesRead = async (): Promise<number> => {
     await young.hot`SELECT pg_stat_force_next_flush()`;
     await young.hot`SELECT pg_stat_clear_snapshot()`;
@@ -91,7 +91,7 @@ async function testPlans(t: Test, prepare: (sql: Sql) => Promise<unknown>): Prom
   };
   await admin.sql`UPDATE job SET execution_deadline_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_PROGRESS' LIMIT ${BATCH})`;
   await admin.sql`UPDATE job SET expires_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_QUEUE' ORDER BY position DESC LIMIT ${BATCH})`;
-  await useAll(young.hot, BATCH, async (name, work) => {
+  await useAll(used, BATCH, async (name, work) => {
     const before = await entriesRead();
     await work();
     const each = (await entriesRead() - before) / BATCH;
@@ -101,7 +101,7 @@ async function testPlans(t: Test, prepare: (sql: Sql) => Promise<unknown>): Prom
 
 t.test('a connection that was young when the tables were new', (t) => testPlans(t, async () => undefined));
 t.test('a connection that was young when the tables had been emptied', (t) => testPlans(t, (sql) => sql`VACUUM ANALYZE`));
-t.test('a connection that was young when there were a few jobs', (t) => testPlans(t, async (sql) => {
-  await insertJobs(sql, placements(5), randomUUID());
+t.test('a connection that was young when there were a few jobs', (t) => testPlans(t, async (sql, { submissions }) => {
+  await submissions.insert(placements(5), randomUUID());
   await sql`ANALYZE`;
 }));

@@ -3,7 +3,7 @@
  * if they had come earlier: void where it makes them void, and gone where it deletes the job.
  */
 import t from 'tap';
-import { appendChunks, showProgress } from '../../../core/store/chunk-store.ts';
+import { ChunkStore } from '../../../core/store/chunk-store.ts';
 import type { Sql } from '../../../core/store/database.ts';
 import { never, outcome, runningJob, slotsOn, startEngines } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -22,9 +22,9 @@ const chunksOf = async (job: Claimed, cursor?: { attempt: number; number: number
 async function whileWriting<Result>(job: Claimed, other: () => Promise<Result>): Promise<Result> {
   let waiting: Promise<Result> | undefined;
   await sql.begin(async (transaction) => {
-    const tx = transaction as unknown as Sql;
-    await showProgress(tx, [{ ...job, output: Buffer.from('"progress"') }]);
-    await appendChunks(tx, [chunkOf(job, '"chunk"')]);
+    const chunks = new ChunkStore({ hot: transaction as unknown as Sql });
+    await chunks.showProgress([{ ...job, output: Buffer.from('"progress"') }]);
+    await chunks.append([chunkOf(job, '"chunk"')]);
     waiting = other();
     waiting.catch(() => undefined);
     await waitFor('the other statement to wait', async () => (

@@ -4,7 +4,7 @@ import t from 'tap';
 import { buildCore } from '../../../core/app.ts';
 import { readCoreConfig } from '../../../core/config.ts';
 import { Sealer } from '../../../core/runtime/seal.ts';
-import { WrongSecretKeyError, claimSecretKey } from '../../../core/store/installation-store.ts';
+import { InstallationStore, WrongSecretKeyError } from '../../../core/store/installation-store.ts';
 import { migrate } from '../../../core/store/migrate.ts';
 import { connect } from '../../../core/store/database.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -36,11 +36,11 @@ t.test('of keys that come first together, one stays', async (t) => {
   const sql = connect(url, 'test', 8, logger);
   t.teardown(() => sql.end({ timeout: 1 }));
   const sealers = Array.from({ length: 8 }, () => new Sealer(newKey()));
-  const claims = await Promise.allSettled(sealers.map((sealer) => claimSecretKey(sql, sealer)));
+  const claims = await Promise.allSettled(sealers.map((sealer) => new InstallationStore({ sql }, sealer).claimSecretKey()));
   t.equal(claims.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const claim of claims) if (claim.status === 'rejected') t.type(claim.reason, WrongSecretKeyError);
   const winner = sealers[claims.findIndex(({ status }) => status === 'fulfilled')]!;
-  await claimSecretKey(sql, winner);
+  await new InstallationStore({ sql }, winner).claimSecretKey();
 });
 
 t.test('a database of an earlier release', async (t) => {
@@ -66,7 +66,8 @@ t.test('a database of an earlier release', async (t) => {
   };
   t.same(await readEnvs(), [env, env, env], 'it is read in the clear');
 
-  await t.rejects(claimSecretKey(core.sql as never, new Sealer(wrong)), WrongSecretKeyError, 'only the key that opens its secrets is taken');
+  const installation = new InstallationStore({ sql: core.sql as never }, new Sealer(wrong));
+  await t.rejects(installation.claimSecretKey(), WrongSecretKeyError, 'only the key that opens its secrets is taken');
   await core.startReplica();
   await waitFor('everything to be sealed', async () => (await sql`SELECT FROM installation WHERE plain_sealed_at IS NOT NULL`).length === 1);
   for (const table of ['template', 'endpoint', 'pod', 'job_input']) {

@@ -1,6 +1,6 @@
 /** Puts jobs into the queue: one statement for many, with their inputs, and the claim of those that have a free worker waiting. */
 import type { Job } from '../domain/job.ts';
-import type { Sql } from './database.ts';
+import type { Database, Sql } from './database.ts';
 import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
@@ -19,7 +19,7 @@ export interface NewJob {
 }
 
 /** A job to insert, with the worker that takes it at once when there is one. */
-export interface Placement {
+export interface PlacedJob {
   job: NewJob;
   slot: { workerId: string; machineId: string } | undefined;
 }
@@ -32,16 +32,76 @@ export interface StoredJob {
   claimId: string | null;
 }
 
+/** A submission with its key. */
+export interface KeyedJob {
+  job: NewJob;
+  /** SHA-256 of the caller's key. */
+  keyHash: Buffer;
+  /** SHA-256 of all that was submitted. */
+  bodyHash: Buffer;
+}
+
+/** `made`: stored now. `existing`: the job that this key made earlier. `reused`: the key made a job of another body. */
+export type KeyedResult = { is: 'made'; stored: StoredJob } | { is: 'existing'; jobId: string } | { is: 'reused' };
+
 interface StoredRow extends JobRow {
   position: number;
   claim_id: string | null;
 }
 
-/**
- * Inserts jobs, in order, and returns those that are new; one whose id exists already is left as it is. A job with a slot is inserted as
- * attempt 1, IN_PROGRESS, under `claimId`. Saying it again is harmless.
- */
-export async function insertJobs(sql: Sql, placements: readonly Placement[], claimId: string): Promise<StoredJob[]> {
+export class SubmissionStore {
+  readonly #hot: Sql;
+  readonly #sql: Sql;
+
+  constructor({ hot, sql }: Pick<Database, 'hot' | 'sql'>) {
+    this.#hot = hot;
+    this.#sql = sql;
+  }
+
+  /**
+   * Inserts jobs, in order, and returns those that are new; one whose id exists already is left as it is. A job with a slot is inserted as
+   * attempt 1, IN_PROGRESS, under `claimId`. Saying it again is harmless.
+   */
+  insert(placements: readonly PlacedJob[], claimId: string): Promise<StoredJob[]> {
+    return insertJobs(this.#hot, placements, claimId);
+  }
+
+  /** Reads jobs that were there before. Expired ones are gone. */
+  async read(keys: readonly { endpointId: string; id: string }[]): Promise<StoredJob[]> {
+    const rows = await this.#hot<StoredRow[]>`
+      SELECT ${jobColumns(this.#hot)}, j.position, j.claim_id
+      FROM unnest(${textArray(keys.map((key) => key.endpointId))}::text[], ${textArray(keys.map((key) => key.id))}::text[]) AS g(endpoint_id, id)
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
+      WHERE ${isLive(this.#hot)}`;
+    return rows.map(storedFromRow);
+  }
+
+  /** Stores a job under its key, or finds the job that the key made. One transaction: the key and its job appear together. */
+  async insertKeyed(keyed: KeyedJob, claimId: string): Promise<KeyedResult> {
+    const { job, keyHash, bodyHash } = keyed;
+    return await this.#sql.begin(async (tx): Promise<KeyedResult> => {
+      // A second submission waits here until the first has committed. Waiting inside the INSERT would not do: it would look for the first one's
+      // job in a snapshot from before that commit, find none and take the key.
+      await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${job.endpointId} ${keyHash.toString('hex')}`}, 0))`;
+      // A key whose job is gone is free again.
+      const taken = await tx`
+        INSERT INTO idempotency_key AS k (endpoint_id, key_hash, body_hash, job_id, expires_at)
+        VALUES (${job.endpointId}, ${keyHash}, ${bodyHash}, ${job.id}, now() + ${job.ttlMs}::bigint * interval '1 ms')
+        ON CONFLICT (endpoint_id, key_hash) DO UPDATE
+          SET body_hash = excluded.body_hash, job_id = excluded.job_id, expires_at = excluded.expires_at
+          WHERE NOT EXISTS (SELECT FROM job j WHERE j.endpoint_id = k.endpoint_id AND j.id = k.job_id AND j.expires_at > now())`;
+      if (taken.count === 0) {
+        const [row] = await tx<{ job_id: string; same: boolean }[]>`
+          SELECT job_id, body_hash = ${bodyHash} AS same FROM idempotency_key WHERE endpoint_id = ${job.endpointId} AND key_hash = ${keyHash}`;
+        return row?.same ? { is: 'existing', jobId: row.job_id } : { is: 'reused' };
+      }
+      const [stored] = await insertJobs(tx as unknown as Sql, [{ job, slot: undefined }], claimId);
+      return stored ? { is: 'made', stored } : { is: 'existing', jobId: job.id };
+    }) as KeyedResult;
+  }
+}
+
+async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: string): Promise<StoredJob[]> {
   const jobs = placements.map((placement) => placement.job);
   const input = packBytes(jobs.map((job) => job.input));
   const sealed = packBytes(jobs.map((job) => job.s3ConfigSealed));
@@ -74,16 +134,6 @@ export async function insertJobs(sql: Sql, placements: readonly Placement[], cla
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
     FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
     RETURNING ${jobColumns(sql)}, j.position, j.claim_id`;
-  return rows.map(storedFromRow);
-}
-
-/** Reads jobs that were there before. Expired ones are gone. */
-export async function readStoredJobs(sql: Sql, keys: readonly { endpointId: string; id: string }[]): Promise<StoredJob[]> {
-  const rows = await sql<StoredRow[]>`
-    SELECT ${jobColumns(sql)}, j.position, j.claim_id
-    FROM unnest(${textArray(keys.map((key) => key.endpointId))}::text[], ${textArray(keys.map((key) => key.id))}::text[]) AS g(endpoint_id, id)
-    JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
-    WHERE ${isLive(sql)}`;
   return rows.map(storedFromRow);
 }
 
