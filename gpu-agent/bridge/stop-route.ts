@@ -1,7 +1,7 @@
 /** job-stop: a worker waits to hear which of its jobs it should stop (compat.md 2.9). */
 import type { FastifyInstance } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
-import { ParkedPoll } from './parked-poll.ts';
+import { LongPoll } from './long-poll.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 
@@ -21,7 +21,7 @@ export function registerStop(app: FastifyInstance, prefix: string, parts: Bridge
         return reply.code(204).send();
       }
       reply.hijack();
-      const poll = new ParkedPoll({ response: reply.raw, clock: parts.clock, onClosed: () => worker.stopPolls.delete(poll) });
+      const poll = new LongPoll({ response: reply.raw, clock: parts.clock, onClosed: () => worker.stopPolls.delete(poll) });
       worker.stopPolls.add(poll);
       parts.stopper.deliver(worker);
       return reply;

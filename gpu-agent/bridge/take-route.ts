@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Take, Worker } from '../workers/worker.ts';
-import { ParkedPoll } from './parked-poll.ts';
+import { LongPoll } from './long-poll.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';
 
@@ -35,16 +35,16 @@ async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyR
   // A worker that tells its free slots asks in one take at a time: an older one has been given up.
   if (worker.traits.tellsFreeSlots) for (const older of [...worker.takes]) older.poll.empty();
   reply.hijack();
-  park(parts, worker, reply, { requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch });
+  hold(parts, worker, reply, { requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch });
   return reply;
 }
 
-function park(parts: BridgeParts, worker: Worker, reply: FastifyReply, demand: { requested: number; batch: boolean }): void {
+function hold(parts: BridgeParts, worker: Worker, reply: FastifyReply, demand: { requested: number; batch: boolean }): void {
   const onClosed = (): void => {
     worker.takes.delete(open);
     parts.reporter.capacityChanged(worker);
   };
-  const open: Take = { poll: new ParkedPoll({ response: reply.raw, clock: parts.clock, onClosed }), ...demand };
+  const open: Take = { poll: new LongPoll({ response: reply.raw, clock: parts.clock, onClosed }), ...demand };
   worker.takes.add(open);
   parts.handOver.offer(worker);
   parts.reporter.capacityChanged(worker);

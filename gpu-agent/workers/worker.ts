@@ -3,7 +3,7 @@ import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { WorkerReport, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { Attempt } from '../attempts/attempt.ts';
-import type { ParkedPoll } from '../bridge/parked-poll.ts';
+import type { LongPoll } from '../bridge/long-poll.ts';
 import { capacity } from './capacity.ts';
 import type { CapacityFacts } from './capacity.ts';
 import type { RunningWorker } from './executor.ts';
@@ -13,7 +13,7 @@ import type { SdkTraits } from './sdk-traits.ts';
 
 /** A take that waits for jobs. */
 export interface Take {
-  poll: ParkedPoll;
+  poll: LongPoll;
   /** Jobs it asks for, 1 or more. */
   requested: number;
   /** It wants an array. */
@@ -58,7 +58,7 @@ export class Worker {
   readonly takes = new Set<Take>();
   /** Waiting attempts are being gathered for one take. */
   gathering = false;
-  readonly stopPolls = new Set<ParkedPoll>();
+  readonly stopPolls = new Set<LongPoll>();
   /** Jobs to stop that no stop poll has carried yet. Each is about the worker's current attempt of the job, or its last. */
   readonly jobsToStop = new Set<string>();
   /** Attempts that should stop, some of which may have ended. */

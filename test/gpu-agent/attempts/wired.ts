@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
-import type { ParkedPoll } from '../../../gpu-agent/bridge/parked-poll.ts';
+import type { LongPoll } from '../../../gpu-agent/bridge/long-poll.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
 import type { WorkerExit } from '../../../gpu-agent/workers/executor.ts';
 import type { WorkerStarter } from '../../../gpu-agent/workers/worker-starter.ts';
@@ -72,11 +72,11 @@ export async function wired(t: Test) {
   };
 }
 
-function poll(told: string[], delivered = true, onClosed = (): void => {}): ParkedPoll {
+function poll(told: string[], delivered = true, onClosed = (): void => {}): LongPoll {
   const answer = async (body: Buffer): Promise<boolean> => {
     onClosed();
     if (delivered) told.push(...(JSON.parse(body.toString()) as { jobsToStop?: string[] }).jobsToStop ?? []);
     return delivered;
   };
-  return { answer, empty: onClosed } as unknown as ParkedPoll;
+  return { answer, empty: onClosed } as unknown as LongPoll;
 }
