@@ -11,18 +11,18 @@ import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 import { KEY_LENGTH_MAX, hashKey } from './key-text.ts';
-import { VerdictCache } from './verdict-cache.ts';
-import type { Cached } from './verdict-cache.ts';
+import { LookupCache } from './lookup-cache.ts';
+import type { Cached } from './lookup-cache.ts';
 
 /** How long an answer of the database may be used, in milliseconds (access_service.proto: 5 s). */
-export const VERDICT_VALID_MS = 5_000;
+export const GRANT_VALID_MS = 5_000;
 const KEYS_CACHED_MAX = 20_000;
 const ENDPOINTS_CACHED_MAX = 20_000;
 const LOOKUPS_MAX = 500;
 const LOOKUPS_WAITING_MAX = 20_000;
 
 /** A call that is permitted. */
-export interface Verdict {
+export interface Grant {
   caller: Caller;
   /** The key that was used. */
   keyId: string;
@@ -35,7 +35,7 @@ export interface Verdict {
 }
 
 /** A permitted call that names an endpoint. */
-export type EndpointVerdict = Verdict & { endpoint: Endpoint };
+export type EndpointGrant = Grant & { endpoint: Endpoint };
 
 /** What it needs. */
 export interface AccessOptions {
@@ -51,8 +51,8 @@ export class Access {
   /** Hash of the operator's key; undefined without one. */
   readonly #rootHash: Buffer | undefined;
   readonly #clock: Clock;
-  readonly #callers: VerdictCache<Caller>;
-  readonly #endpoints: VerdictCache<Endpoint>;
+  readonly #callers: LookupCache<Caller>;
+  readonly #endpoints: LookupCache<Endpoint>;
 
   constructor({ keys, endpoints, events, rootKey, clock }: AccessOptions) {
     this.#rootHash = rootKey === '' ? undefined : hashKey(rootKey);
@@ -62,9 +62,9 @@ export class Access {
       const found = await endpoints.byIds(ids);
       return new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     });
-    const validMs = VERDICT_VALID_MS;
-    this.#callers = new VerdictCache({ load: (hash) => keyLookups.add(hash), validMs, sizeMax: KEYS_CACHED_MAX, clock });
-    this.#endpoints = new VerdictCache({ load: (id) => endpointLookups.add(id), validMs, sizeMax: ENDPOINTS_CACHED_MAX, clock });
+    const validMs = GRANT_VALID_MS;
+    this.#callers = new LookupCache({ load: (hash) => keyLookups.add(hash), validMs, sizeMax: KEYS_CACHED_MAX, clock });
+    this.#endpoints = new LookupCache({ load: (id) => endpointLookups.add(id), validMs, sizeMax: ENDPOINTS_CACHED_MAX, clock });
     events.on('endpoints', (ids) => { for (const id of ids) this.#endpoints.forget(id); });
     events.on('keys', (ids) => {
       const changed = new Set(ids);
@@ -76,9 +76,9 @@ export class Access {
    * Checks a key against a request. A value when it is known, else a promise; a refusal is thrown or rejects. UNAUTHORIZED: no such key, or
    * not permitted. ENDPOINT_NOT_FOUND: not in the key's account.
    */
-  check(apiKey: string, request: AccessRequest & { endpointId: string }): EndpointVerdict | Promise<EndpointVerdict>;
-  check(apiKey: string, request: AccessRequest): Verdict | Promise<Verdict>;
-  check(apiKey: string, request: AccessRequest): Verdict | Promise<Verdict> {
+  check(apiKey: string, request: AccessRequest & { endpointId: string }): EndpointGrant | Promise<EndpointGrant>;
+  check(apiKey: string, request: AccessRequest): Grant | Promise<Grant>;
+  check(apiKey: string, request: AccessRequest): Grant | Promise<Grant> {
     if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
     const hash = hashKey(apiKey);
     const caller = this.#root(hash) ?? this.#callers.peek(hash.toString('hex'));
@@ -98,10 +98,10 @@ export class Access {
 
   #root(hash: Buffer): Cached<Caller> | undefined {
     if (!this.#rootHash || !timingSafeEqual(hash, this.#rootHash)) return undefined;
-    return { value: ROOT_CALLER, validUntilMs: this.#clock.monotonicMs() + VERDICT_VALID_MS };
+    return { value: ROOT_CALLER, validUntilMs: this.#clock.monotonicMs() + GRANT_VALID_MS };
   }
 
-  async #load(hash: Buffer, request: AccessRequest): Promise<Verdict> {
+  async #load(hash: Buffer, request: AccessRequest): Promise<Grant> {
     const caller = this.#root(hash) ?? await this.#callers.get(hash.toString('hex'));
     // An unknown key must not learn, nor cost, more than its own lookup.
     if (!caller.value) throw unauthorized();
@@ -112,7 +112,7 @@ export class Access {
   }
 }
 
-function decide(request: AccessRequest, caller: Cached<Caller>, endpoint: Cached<Endpoint> | undefined): Verdict {
+function decide(request: AccessRequest, caller: Cached<Caller>, endpoint: Cached<Endpoint> | undefined): Grant {
   if (!caller.value) throw unauthorized();
   permit(caller.value, request);
   const root = caller.value.scope === 'ROOT';

@@ -1,17 +1,17 @@
 /** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of spec.md 8 grows with them. */
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
-import { VerdictCache } from './verdict-cache.ts';
+import { LookupCache } from './lookup-cache.ts';
 
 const VALID_MS = 1_000;
 const ENDPOINTS_MAX = 20_000;
 
 export class StartedWorkers {
-  readonly #counts: VerdictCache<number>;
+  readonly #counts: LookupCache<number>;
 
   constructor(workers: Pick<Stores['workers'], 'countStarted'>, clock: Clock) {
     const load = (endpointId: string): Promise<number> => workers.countStarted(endpointId);
-    this.#counts = new VerdictCache({ load, validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
+    this.#counts = new LookupCache({ load, validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
   }
 
   /** Busy ones and idle ones. */

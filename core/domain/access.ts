@@ -27,7 +27,7 @@ export interface Caller {
   requestQuota?: number;
 }
 
-/** Who changes something, as the audit trail names him: a permitted call's verdict is one. */
+/** Who changes something, as the audit trail names him: a permitted call's grant is one. */
 export interface Actor {
   /** Owner of what is changed. */
   accountId: string;

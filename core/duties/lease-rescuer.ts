@@ -45,10 +45,10 @@ export class LeaseRescuer implements Service {
     const { stores, attempts, logger } = this.#options;
     const expired = await stores.attempts.expiredLeases(BATCH_ITEMS_MAX);
     // The owner of a job may read its error, and learns no machine's name; the log has it.
-    const verdicts = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
+    const results = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
       ...attempt, kind: 'LOST', output: undefined, error: 'its machine stopped answering',
     })));
-    const rescued = expired.filter((_, index) => verdicts[index] === 'recorded');
+    const rescued = expired.filter((_, index) => results[index] === 'recorded');
     for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease has ended');
     return rescued.length;
   }

@@ -14,7 +14,7 @@ export interface EndpointContext {
   random: Random;
   /** Deletes all jobs of an endpoint. */
   deleteJobs(endpointId: string): Promise<number>;
-  /** Endpoints came, changed or went: verdicts and scaling must look again, here and on other replicas. */
+  /** Endpoints came, changed or went: cached grants and scaling must look again, here and on other replicas. */
   onChanged(endpointIds: readonly string[]): void;
   /** Keys were revoked or bound: what is remembered of them is void, here and on other replicas. */
   onKeysChanged(keyIds: readonly string[]): void;

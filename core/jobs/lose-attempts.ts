@@ -17,10 +17,10 @@ export class LoseAttempts {
     const keep = new Set(held.map(nameOf));
     const current = await this.#attempts.listOf(holder.machineId, holder.workerId);
     const lost = current.filter((attempt) => !keep.has(nameOf(attempt)));
-    const verdicts = await Promise.all(lost.map((attempt) => this.#recordOutcome({
+    const results = await Promise.all(lost.map((attempt) => this.#recordOutcome({
       ...attempt, machineId: holder.machineId, kind: 'LOST', output: undefined, error: cause,
     })));
-    return verdicts.filter((verdict) => verdict === 'recorded').length;
+    return results.filter((result) => result === 'recorded').length;
   }
 }
 

@@ -39,7 +39,7 @@ export interface RecordOutcomesOptions {
   logger: Logger;
 }
 
-type Verdict = 'recorded' | 'stale';
+type RecordResult = 'recorded' | 'stale';
 type Rules = RetryRules & { accountId: string };
 
 const BATCH_ITEMS_MAX = 500;
@@ -54,12 +54,12 @@ const NO_RETRIES: Rules = { retryLimit: 0, retryHandlerErrors: false, accountId:
 
 export class RecordOutcomes {
   readonly #options: RecordOutcomesOptions;
-  readonly #batcher: Batcher<OutcomeEntry, Verdict>;
+  readonly #batcher: Batcher<OutcomeEntry, RecordResult>;
   readonly #budget = new ByteBudget('outcomes', WAITING_BYTES_MAX);
 
   constructor(options: RecordOutcomesOptions) {
     this.#options = options;
-    this.#batcher = new Batcher<OutcomeEntry, Verdict>({
+    this.#batcher = new Batcher<OutcomeEntry, RecordResult>({
       name: 'outcomes',
       flush: (entries) => this.#flush(entries),
       itemsMax: BATCH_ITEMS_MAX,
@@ -70,7 +70,7 @@ export class RecordOutcomes {
   }
 
   /** See AttemptCalls.recordOutcome. OverloadError: too much waits already; say it again later. */
-  async record(outcome: AttemptOutcome): Promise<Verdict> {
+  async record(outcome: AttemptOutcome): Promise<RecordResult> {
     const known = this.#rules(outcome.endpointId);
     const rules = known instanceof Promise ? await known : known;
     const checked = this.#options.checks.run(rules.accountId, outcome.output?.length ?? 0, soundOutcome(outcome));
@@ -89,7 +89,7 @@ export class RecordOutcomes {
     });
   }
 
-  async #flush(entries: readonly OutcomeEntry[]): Promise<(Verdict | Error)[]> {
+  async #flush(entries: readonly OutcomeEntry[]): Promise<(RecordResult | Error)[]> {
     const sorted = entries.toSorted((a, b) => compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId));
     const recorded = new Set<OutcomeEntry>();
     const failed = new Map<OutcomeEntry, Error>();

@@ -48,15 +48,15 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, logger
     checkAccess: unary(logger, async ({ endpointId, write, api }, apiKey) => {
       const asked = { api: api === Api.JOBS ? 'JOBS' : 'MANAGEMENT', write } as const;
       const accessRequest = endpointId === '' ? asked : { ...asked, endpointId };
-      const verdict = await access.check(apiKey, accessRequest);
-      const started = verdict.endpoint ? await startedWorkers.count(verdict.endpoint.id) : 0;
+      const grant = await access.check(apiKey, accessRequest);
+      const started = grant.endpoint ? await startedWorkers.count(grant.endpoint.id) : 0;
       return {
-        accountId: verdict.accountId,
-        keyId: verdict.keyId,
-        endpointType: verdict.endpoint ? endpointTypeToMessage(verdict.endpoint.type) : EndpointType.UNSPECIFIED,
+        accountId: grant.accountId,
+        keyId: grant.keyId,
+        endpointType: grant.endpoint ? endpointTypeToMessage(grant.endpoint.type) : EndpointType.UNSPECIFIED,
         workersRunning: started,
-        requestQuota: verdict.caller.requestQuota,
-        validMs: Math.max(Math.floor(verdict.validUntilMs - clock.monotonicMs()), 0),
+        requestQuota: grant.caller.requestQuota,
+        validMs: Math.max(Math.floor(grant.validUntilMs - clock.monotonicMs()), 0),
       };
     }),
   };

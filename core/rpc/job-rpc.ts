@@ -19,40 +19,40 @@ export class JobRpc {
   }
 
   async submit(request: SubmitJobRequest, apiKey: string): Promise<SubmitJobResponse> {
-    const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
-    if (verdict instanceof Promise) await verdict;
+    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
+    if (grant instanceof Promise) await grant;
     return { job: jobToMessage(await this.#calls.submit(submissionFromMessage(request))) };
   }
 
   async submitAndWait(request: SubmitJobRequest, apiKey: string, signal: AbortSignal): Promise<WaitJobResponse> {
-    const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
-    if (verdict instanceof Promise) await verdict;
+    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
+    if (grant instanceof Promise) await grant;
     return { job: jobToMessage(await this.#calls.submitAndWait(submissionFromMessage(request), signal)) };
   }
 
   async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string, room?: Room): Promise<GetJobResponse> {
-    const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: ttlMs !== 0 });
-    if (verdict instanceof Promise) await verdict;
+    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: ttlMs !== 0 });
+    if (grant instanceof Promise) await grant;
     return { job: jobToMessage(await this.#calls.get({ endpointId, jobId }, { omitOutput, ttlMs, ...(room ? { room } : {}) })) };
   }
 
   async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal, room?: Room): Promise<WaitJobResponse> {
-    const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-    if (verdict instanceof Promise) await verdict;
+    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+    if (grant instanceof Promise) await grant;
     return { job: jobToMessage(await this.#calls.wait({ endpointId, jobId }, waitMs, signal, room)) };
   }
 
   async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal): Promise<ReadChunksResponse> {
     const { endpointId, jobId, cursor, waitMs, limit } = request;
-    const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-    if (verdict instanceof Promise) await verdict;
+    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+    if (grant instanceof Promise) await grant;
     if (limit < 0 || waitMs < 0) throw new DomainError('INVALID_REQUEST', 'limit and wait_ms must not be negative');
     return chunkPageToMessage(await this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal));
   }
 
   async cancel({ endpointId, jobId }: CancelJobRequest, apiKey: string): Promise<CancelJobResponse> {
-    const verdict = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
-    if (verdict instanceof Promise) await verdict;
+    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+    if (grant instanceof Promise) await grant;
     return { job: jobToMessage(await this.#calls.cancel({ endpointId, jobId })) };
   }
 }

@@ -1,16 +1,16 @@
 /** Calls that are about a whole account rather than one endpoint. */
-import type { Access, Verdict } from '../access/access.ts';
+import type { Access, Grant } from '../access/access.ts';
 import { unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
 import { DomainError } from '../domain/errors.ts';
 
-/** The verdict on such a call. The operator's key belongs to no account and is refused here with a text that says so. */
-export async function ownAccount(access: Access, apiKey: string, write: boolean): Promise<Verdict> {
-  const verdict = await access.check(apiKey, { api: 'MANAGEMENT', write });
-  if (verdict.accountId === '') {
+/** What such a call is granted. The operator's key belongs to no account and is refused here with a text that says so. */
+export async function ownAccount(access: Access, apiKey: string, write: boolean): Promise<Grant> {
+  const grant = await access.check(apiKey, { api: 'MANAGEMENT', write });
+  if (grant.accountId === '') {
     throw new DomainError('UNAUTHORIZED', 'The root key belongs to no account; use a key of the account that is meant.');
   }
-  return verdict;
+  return grant;
 }
 
 /**

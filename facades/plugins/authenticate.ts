@@ -74,11 +74,11 @@ async function admit(access: AccessCache, request: FastifyRequest, question: Omi
   const { apiKey } = question;
   if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
   const looked = access.look({ ...question, apiKey });
-  const verdict = looked instanceof Promise ? await looked : looked;
-  if (verdict instanceof CoreError) throw verdict.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : verdict;
+  const decision = looked instanceof Promise ? await looked : looked;
+  if (decision instanceof CoreError) throw decision.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : decision;
   // The operator's own key belongs to no account; it manages accounts and is no API key.
-  if (verdict.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');
-  request.caller = { apiKey, accountId: verdict.accountId, workersRunning: verdict.workersRunning, requestQuota: verdict.requestQuota };
+  if (decision.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');
+  request.caller = { apiKey, accountId: decision.accountId, workersRunning: decision.workersRunning, requestQuota: decision.requestQuota };
 }
 
 /** One text for endpoints that do not exist and for those of other accounts. */

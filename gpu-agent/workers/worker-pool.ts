@@ -13,7 +13,7 @@ import { REASON_LOG_BYTES, describeExit, endReason, withLog } from './end-reason
 import type { WorkerExit } from './executor.ts';
 import type { WorkerStarter } from './worker-starter.ts';
 import { Worker } from './worker.ts';
-import type { Verdict } from './worker.ts';
+import type { EndStatus } from './worker.ts';
 
 /** Seconds a worker may take to ask for work when its endpoint does not say (compat.md 2.3). */
 const INIT_TIMEOUT_SECONDS = 420;
@@ -101,10 +101,10 @@ export class WorkerPool {
   }
 
   /** Asks it to end; kills it when it does not in time. */
-  terminate(worker: Worker, verdict: Verdict): void {
+  terminate(worker: Worker, endStatus: EndStatus): void {
     if (worker.hasEnded || worker.terminatedAtMs !== undefined) return;
     worker.terminatedAtMs = this.#clock.monotonicMs();
-    worker.verdict ??= verdict;
+    worker.endStatus ??= endStatus;
     if (worker.state !== WorkerState.DRAINING) {
       this.#set(worker, WorkerState.DRAINING);
       this.listener.leaving(worker);
@@ -116,9 +116,9 @@ export class WorkerPool {
   }
 
   /** Ends it and all that it started at once. */
-  kill(worker: Worker, verdict: Verdict): void {
+  kill(worker: Worker, endStatus: EndStatus): void {
     if (worker.hasEnded) return;
-    worker.verdict ??= verdict;
+    worker.endStatus ??= endStatus;
     worker.terminatedAtMs ??= this.#clock.monotonicMs();
     worker.running?.kill();
   }
@@ -174,7 +174,7 @@ export class WorkerPool {
     });
     worker.running = undefined;
     worker.exitCode = exit.code;
-    const told = worker.verdict ?? (worker.refresh && exit.code === 0 ? { state: WorkerState.STOPPED, reason: '' } : undefined);
+    const told = worker.endStatus ?? (worker.refresh && exit.code === 0 ? { state: WorkerState.STOPPED, reason: '' } : undefined);
     const tail = worker.log.tail(REASON_LOG_BYTES);
     if (!told) worker.reason = endReason(exit, worker.asked, tail);
     else worker.reason = told.state === WorkerState.UNHEALTHY ? withLog(told.reason, tail) : told.reason;
@@ -189,9 +189,9 @@ export class WorkerPool {
   }
 
   #stopAtOnce(worker: Worker): void {
-    const verdict = { state: WorkerState.STOPPED, reason: '' };
-    if (worker.held.size > 0) this.kill(worker, verdict);
-    else this.terminate(worker, verdict);
+    const endStatus = { state: WorkerState.STOPPED, reason: '' };
+    if (worker.held.size > 0) this.kill(worker, endStatus);
+    else this.terminate(worker, endStatus);
   }
 
   #undrain(worker: Worker): void {

@@ -48,7 +48,7 @@ export class WorkerStarter {
     if (worker.spec.startCommand.length === 0) throw new Error('the template has no start command');
     const volumePath = await openVolumes(this.#options.volumesFolder, worker.spec.volumes, user);
     await this.#options.handover.free(worker.spec.gpuUuids);
-    if (worker.verdict) return { code: undefined, signal: undefined, failure: 'it was not wanted any more' };
+    if (worker.endStatus) return { code: undefined, signal: undefined, failure: 'it was not wanted any more' };
     worker.running = executor.start({
       workerId: worker.id,
       command: worker.spec.startCommand,

@@ -21,7 +21,7 @@ export interface Take {
 }
 
 /** What the end of its process will mean, when the agent ended it. */
-export interface Verdict {
+export interface EndStatus {
   state: WorkerState;
   /** Empty when it simply ended as it was told to. */
   reason: string;
@@ -46,7 +46,7 @@ export class Worker {
   refresh = false;
   declared: number | undefined;
   running: RunningWorker | undefined;
-  verdict: Verdict | undefined;
+  endStatus: EndStatus | undefined;
   /** When it was asked to end, by the steady clock. */
   terminatedAtMs: number | undefined;
   reason = '';

@@ -179,7 +179,7 @@ t.test('dynamic limit: the higher of the base and number_of_running_workers x re
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
   const id = await jobs.run({ mode: 'until', file: files.path('go'), note: files.path('note') });
   await files.noted('note');
-  // A key that no verdict is cached for yet, so that the count of running workers is of now.
+  // A key that no grant is cached for yet, so that the count of running workers is of now.
   const key = await system.newKey();
   t.same(await sendMany(await freshEndpoint(), OPERATIONS.purge, PER_WORKER.rate + 5, key), [2, PER_WORKER.rate + 3], 'no worker: the base');
   t.same(await sendMany(jobs, OPERATIONS.purge, PER_WORKER.rate + 5, key), [PER_WORKER.rate, 5], 'one worker: what it adds');

@@ -89,14 +89,14 @@ t.test('permissions belong to restricted keys, and only to them', async (t) => {
   t.match(await reasonOf(create(9 as KeyScope, undefined)), /^INVALID_REQUEST: scope must be/);
 });
 
-t.test('a verdict says what a facade needs', async (t) => {
+t.test('a grant says what a facade needs', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
   const id = await core.createEndpoint();
   await core.ready(id);
-  const verdict = await call(core.clients.access, 'checkAccess', { endpointId: id, write: true, api: Api.JOBS }, core.key);
-  t.match(verdict, { accountId: core.accountId, endpointType: EndpointType.QB, workersRunning: 1 });
-  t.ok(verdict.validMs > 0 && verdict.validMs <= 5_000);
+  const grant = await call(core.clients.access, 'checkAccess', { endpointId: id, write: true, api: Api.JOBS }, core.key);
+  t.match(grant, { accountId: core.accountId, endpointType: EndpointType.QB, workersRunning: 1 });
+  t.ok(grant.validMs > 0 && grant.validMs <= 5_000);
 });
 
 t.test('keys are shown once and stored hashed; account names are unique', async (t) => {

@@ -26,7 +26,7 @@ t.test('leases are extended while all connections for calls wait', async (t) => 
     SELECT FROM pg_stat_activity WHERE application_name = 'slipway-core' AND wait_event_type = 'Lock'`).length >= 8);
   const before = await leaseOf();
   await waitFor('two more extensions', async () => (await leaseOf()) > before + 3);
-  // Longer than a verdict is remembered: the key of the agent is looked up again.
+  // Longer than a grant is remembered: the key of the agent is looked up again.
   await waitFor('one more when the keys have been looked up again', async () => (await leaseOf()) > before + 8);
   release();
   await held;

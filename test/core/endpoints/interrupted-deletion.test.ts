@@ -28,12 +28,12 @@ t.test('an outcome of a job without an endpoint is recorded and holds up no othe
   const { engines, running: [orphan] } = await setUp(t);
   const { engine, sql } = engines;
   const other = await runningJob(engines, await engines.endpoint());
-  const verdicts: string[] = [];
+  const results: string[] = [];
   for (const each of [outcome(orphan!, { kind: 'LOST', error: 'its worker ended' }), outcome(other)]) {
-    engine.attempts.recordOutcome(each).then((verdict) => verdicts.push(verdict), () => undefined);
+    engine.attempts.recordOutcome(each).then((result) => results.push(result), () => undefined);
   }
-  await waitFor('both outcomes', () => verdicts.length === 2, 10_000);
-  t.same(verdicts, ['recorded', 'recorded']);
+  await waitFor('both outcomes', () => results.length === 2, 10_000);
+  t.same(results, ['recorded', 'recorded']);
   t.match((await engine.calls.health(other.endpointId)).jobs, { completed: 1 });
   t.same([...await sql`SELECT id FROM webhook_delivery`], [], 'nobody is called: what signs the call is gone');
 });

@@ -148,11 +148,11 @@ t.test('many outcomes of several endpoints in one batch, a stale one among them'
   t.equal(claimed.length, jobs.length);
   const settled: string[] = [];
   events.on('settled', (keys) => { settled.push(...keys.map((key) => key.jobId)); });
-  const verdicts = await Promise.all([
+  const results = await Promise.all([
     ...claimed.map((job, i) => attempts.recordOutcome(outcome(job, { output: Buffer.from(String(i)) }))),
     attempts.recordOutcome(outcome({ ...claimed[0]!, attempt: 9 })),
   ]);
-  t.same(verdicts, [...claimed.map(() => 'recorded'), 'stale']);
+  t.same(results, [...claimed.map(() => 'recorded'), 'stale']);
   const outputs = await Promise.all(claimed.map(async (job) => Number((await calls.wait(job, 0, never)).output)));
   t.same(outputs, claimed.map((_, i) => i), 'every job has its own output');
   t.same(settled.toSorted(), claimed.map((job) => job.jobId).toSorted());

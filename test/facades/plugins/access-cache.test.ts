@@ -1,4 +1,4 @@
-/** Verdicts on keys: one question for many requests, and no verdict older than it may be. */
+/** Decisions on keys: one question for many requests, and no decision older than it may be. */
 import t from 'tap';
 import { AccessCache } from '../../../facades/plugins/access-cache.ts';
 import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
@@ -18,7 +18,7 @@ function setup(answer: () => Promise<typeof GOOD>) {
   return { look, clock, asked };
 }
 
-t.test('a good verdict is kept, at most 5 s whatever core allows', async (t) => {
+t.test('a positive decision is kept, at most 5 s whatever core allows', async (t) => {
   const { look, clock, asked } = setup(async () => GOOD);
   t.same(await look('key', 'e', true), GOOD);
   clock.pass(4_999);
@@ -49,7 +49,7 @@ t.test('many requests ask once', async (t) => {
   t.equal(asked.length, 1);
 });
 
-t.test('a bad verdict is kept for 1 s', async (t) => {
+t.test('a negative decision is kept for 1 s', async (t) => {
   for (const reason of ['UNAUTHORIZED', 'ENDPOINT_NOT_FOUND'] as const) {
     const { look, clock, asked } = setup(async () => { throw new CoreError(reason, 'no'); });
     t.match(await look('key', 'e', true), { reason });
@@ -61,7 +61,7 @@ t.test('a bad verdict is kept for 1 s', async (t) => {
   }
 });
 
-t.test('that core could not be asked is no verdict', async (t) => {
+t.test('that core could not be asked is no decision', async (t) => {
   const { look, asked } = setup(async () => { throw new CoreError('UNAVAILABLE', 'down'); });
   t.match(await look('key', 'e', true), { reason: 'UNAVAILABLE' });
   t.match(await look('key', 'e', true), { reason: 'UNAVAILABLE' });

@@ -184,7 +184,7 @@ export interface CheckAccessRequest {
   api: Api;
 }
 
-/** A verdict. */
+/** A decision on a key. */
 export interface CheckAccessResponse {
   /** Owner of the key. */
   accountId: string;
@@ -194,7 +194,7 @@ export interface CheckAccessResponse {
   endpointType: EndpointType;
   /** Workers of the endpoint that are running now; the dynamic rate limit of spec.md 8 grows with them. */
   workersRunning: number;
-  /** Milliseconds for which a facade may reuse this verdict. */
+  /** Milliseconds for which a facade may reuse this decision. */
   validMs: number;
   /** Most requests of the account in 10 s (Quota.requests). Absent: no limit. */
   requestQuota?: number | undefined;
@@ -1908,7 +1908,7 @@ export const AccessServiceService = {
   },
   /**
    * The caller's account and what its key may do with one endpoint. UNAUTHENTICATED: no such key. NOT_FOUND: no such endpoint.
-   * A verdict may be cached for its valid_ms and no longer.
+   * A decision may be cached for its valid_ms and no longer.
    */
   checkAccess: {
     path: "/slipway.v1.AccessService/CheckAccess" as const,
@@ -1971,7 +1971,7 @@ export interface AccessServiceServer extends UntypedServiceImplementation {
   createAccount: handleUnaryCall<CreateAccountRequest, CreateAccountResponse>;
   /**
    * The caller's account and what its key may do with one endpoint. UNAUTHENTICATED: no such key. NOT_FOUND: no such endpoint.
-   * A verdict may be cached for its valid_ms and no longer.
+   * A decision may be cached for its valid_ms and no longer.
    */
   checkAccess: handleUnaryCall<CheckAccessRequest, CheckAccessResponse>;
   /** Lists all accounts by name. Needs the root key. */
@@ -2006,7 +2006,7 @@ export interface AccessServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * The caller's account and what its key may do with one endpoint. UNAUTHENTICATED: no such key. NOT_FOUND: no such endpoint.
-   * A verdict may be cached for its valid_ms and no longer.
+   * A decision may be cached for its valid_ms and no longer.
    */
   checkAccess(
     request: CheckAccessRequest,

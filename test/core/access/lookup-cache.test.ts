@@ -1,13 +1,13 @@
 /** The cache behind every check of a key: bounded, fresh, one question at a time. */
 import t from 'tap';
-import { VerdictCache } from '../../../core/access/verdict-cache.ts';
+import { LookupCache } from '../../../core/access/lookup-cache.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 
 function setup(sizeMax = 10) {
   let nowMs = 0;
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, after: () => ({ cancel: () => undefined }) };
   const asked: { key: string; answer(value: string | undefined): void; fail(): void }[] = [];
-  const cache = new VerdictCache<string>({
+  const cache = new LookupCache<string>({
     load: (key) => new Promise((resolve, reject) => { asked.push({ key, answer: resolve, fail: () => reject(new Error('down')) }); }),
     validMs: 5_000, sizeMax, clock,
   });

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../runtime/clock.ts';
 
 /** How it works. */
-export interface VerdictCacheOptions<Value> {
+export interface LookupCacheOptions<Value> {
   /** Asks the database. Undefined is an answer too and is kept as long. */
   load(key: string): Promise<Value | undefined>;
   /** How long an answer may be used, counted from before the question, in milliseconds. */
@@ -19,12 +19,12 @@ export interface Cached<Value> {
   validUntilMs: number;
 }
 
-export class VerdictCache<Value> {
-  readonly #options: VerdictCacheOptions<Value>;
+export class LookupCache<Value> {
+  readonly #options: LookupCacheOptions<Value>;
   readonly #answers: LRUCache<string, Cached<Value>>;
   readonly #asking = new Map<string, Promise<Cached<Value>>>();
 
-  constructor(options: VerdictCacheOptions<Value>) {
+  constructor(options: LookupCacheOptions<Value>) {
     this.#options = options;
     this.#answers = new LRUCache({ max: options.sizeMax });
   }
