@@ -64,7 +64,7 @@ export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }
   addRequestState(app);
   addHttpRules(app);
   logRequests(app, clock, logger);
-  readRawBodies(app, { patience: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgetOf(config.bodiesMib), clock });
+  readRawBodies(app, { timeouts: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgetOf(config.bodiesMib), clock });
   const answers = new AnswerRoom({ budget: budgetOf(config.answersMib), idleMs: config.answerIdleMs, clock });
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);

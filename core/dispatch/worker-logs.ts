@@ -51,7 +51,7 @@ export class WorkerLogs {
   read(request: LogRequest): Promise<Buffer> {
     const session = this.#table.get(request.machineId);
     if (!session?.isOpen) return Promise.reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log is not connected.'));
-    if (this.#isCrowded(request)) {
+    if (this.#isAtLimit(request)) {
       return Promise.reject(new DomainError('RATE_LIMITED', 'Too many logs are being read; try again shortly.'));
     }
     this.#lastId += 1;
@@ -76,7 +76,7 @@ export class WorkerLogs {
     else waiting.reject(new DomainError('NOT_FOUND', 'The machine keeps no log of it, or not any more.'));
   }
 
-  #isCrowded({ machineId, accountId }: LogRequest): boolean {
+  #isAtLimit({ machineId, accountId }: LogRequest): boolean {
     const others = [...this.#waiting.values()].map((waiting) => waiting.request);
     return others.length >= REQUESTS_MAX
       || others.filter((other) => other.machineId === machineId).length >= REQUESTS_PER_MACHINE_MAX

@@ -13,7 +13,7 @@ import type { Service } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
-import type { Crowded, Delivery } from '../store/webhook-store.ts';
+import type { AtLimit, Delivery } from '../store/webhook-store.ts';
 import { AT_ONCE_MAX, TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 
 /** What delivering needs. */
@@ -95,13 +95,13 @@ export class WebhookDeliverer implements Service {
         });
       }
     }
-    const ms = this.#count < AT_ONCE_MAX ? await this.#options.stores.webhooks.nextDueMs(this.#crowded()) : undefined;
+    const ms = this.#count < AT_ONCE_MAX ? await this.#options.stores.webhooks.nextDueMs(this.#atLimit()) : undefined;
     this.#alarm?.cancel();
     if (ms !== undefined && ms < PERIOD_MS) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
   }
 
   async #take(): Promise<Delivery[]> {
-    const due = await this.#options.stores.webhooks.takeDue(AT_ONCE_MAX - this.#count, HOLD_MS, this.#crowded());
+    const due = await this.#options.stores.webhooks.takeDue(AT_ONCE_MAX - this.#count, HOLD_MS, this.#atLimit());
     const taken: Delivery[] = [];
     const deferred: Delivery[] = [];
     for (const delivery of due) {
@@ -143,7 +143,7 @@ export class WebhookDeliverer implements Service {
   }
 
   /** What waits for these stays untouched, so that however much it is, the calls of others are found at once. */
-  #crowded(): Crowded {
+  #atLimit(): AtLimit {
     return { endpointIds: atLeast(this.#ofEndpoint, AT_ONCE_PER_ENDPOINT_MAX), accountIds: atLeast(this.#ofAccount, AT_ONCE_PER_ACCOUNT_MAX) };
   }
 

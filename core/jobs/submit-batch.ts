@@ -32,7 +32,7 @@ interface Placed {
 }
 
 /** Callers hear UNAVAILABLE after this many milliseconds without a database. */
-const PATIENCE_MS = 3_000;
+const PERSIST_MS_MAX = 3_000;
 
 export class SubmitBatch {
   readonly #options: SubmitBatchOptions;
@@ -48,7 +48,7 @@ export class SubmitBatch {
     const claimId = random.uuid();
     let stored: Map<string, StoredJob>;
     try {
-      stored = await persist(() => this.#insert(placed, claimId), { clock, random, forMs: PATIENCE_MS, signal: tasks.signal });
+      stored = await persist(() => this.#insert(placed, claimId), { clock, random, forMs: PERSIST_MS_MAX, signal: tasks.signal });
     } catch (error) {
       this.#abandon(placed, claimId, error);
       throw error;

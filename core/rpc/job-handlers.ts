@@ -57,8 +57,8 @@ export function createJobHandlers({ calls, access, logger }: JobHandlersOptions)
       pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, rpc, logger, onEnd)),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
-      waitJob: patient(logger, open.signal, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
-      readChunks: patient(logger, open.signal, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
+      waitJob: waiting(logger, open.signal, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
+      readChunks: waiting(logger, open.signal, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
       cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),
       retryJob: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
@@ -82,7 +82,7 @@ export function createJobHandlers({ calls, access, logger }: JobHandlersOptions)
 }
 
 /** A handler that may wait: its signal aborts when the caller has gone or the process stops. */
-function patient<Request, Response>(
+function waiting<Request, Response>(
   logger: Logger, stopping: AbortSignal, handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {

@@ -24,7 +24,7 @@ export interface Delivery {
 }
 
 /** Endpoints and accounts of which no more calls are wanted now. */
-export interface Crowded {
+export interface AtLimit {
   endpointIds: readonly string[];
   accountIds: readonly string[];
 }
@@ -53,11 +53,11 @@ export class WebhookStore {
     this.#hot = hot;
   }
 
-  /** Takes up to `limit` due calls for `holdMs`, none of the crowded ones; nobody else takes them meanwhile. */
-  async takeDue(limit: number, holdMs: number, crowded: Crowded): Promise<Delivery[]> {
+  /** Takes up to `limit` due calls for `holdMs`, none of those at their limit; nobody else takes them meanwhile. */
+  async takeDue(limit: number, holdMs: number, atLimit: AtLimit): Promise<Delivery[]> {
     const rows = await this.#hot<DeliveryRow[]>`
       WITH due AS MATERIALIZED (
-        SELECT w.endpoint_id, w.id FROM webhook_delivery w WHERE w.due_at <= now() AND ${isWanted(this.#hot, crowded)}
+        SELECT w.endpoint_id, w.id FROM webhook_delivery w WHERE w.due_at <= now() AND ${isWanted(this.#hot, atLimit)}
         ORDER BY w.due_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
       )
       UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
@@ -102,16 +102,16 @@ export class WebhookStore {
       WHERE w.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND w.id = g.id`;
   }
 
-  /** Milliseconds until the next call is due, the crowded ones left out; undefined when there is none. */
-  async nextDueMs(crowded: Crowded): Promise<number | undefined> {
+  /** Milliseconds until the next call is due, those at their limit left out; undefined when there is none. */
+  async nextDueMs(atLimit: AtLimit): Promise<number | undefined> {
     const [row] = await this.#hot<{ ms: number | null }[]>`
       SELECT (extract(epoch FROM w.due_at - clock_timestamp()) * 1000)::float8 AS ms FROM webhook_delivery w
-      WHERE ${isWanted(this.#hot, crowded)} ORDER BY w.due_at LIMIT 1`;
+      WHERE ${isWanted(this.#hot, atLimit)} ORDER BY w.due_at LIMIT 1`;
     return row?.ms ?? undefined;
   }
 }
 
-function isWanted(sql: Sql, { endpointIds, accountIds }: Crowded) {
+function isWanted(sql: Sql, { endpointIds, accountIds }: AtLimit) {
   return sql`w.endpoint_id <> ALL(${textArray(endpointIds)}::text[]) AND NOT EXISTS (
     SELECT FROM endpoint e WHERE e.id = w.endpoint_id AND e.account_id = ANY(${textArray(accountIds)}::text[]))`;
 }

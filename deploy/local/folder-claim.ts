@@ -17,7 +17,7 @@ const NOTICE_MS_MAX = 2_000;
 const LEFTOVER_MS_MAX = 30_000;
 
 /** What waiting needs. */
-export interface Patience {
+export interface WaitOptions {
   clock: Clock;
   /** Gives it up. */
   signal: AbortSignal;
@@ -30,7 +30,7 @@ export interface Claim {
   /** An earlier launcher was killed; its processes may still be ending. */
   earlierWasKilled: boolean;
   /** Waits until the processes of a killed launcher have ended by themselves, as they do. Throws UsageError when one does not. */
-  leftoversEnded(patience: Patience): Promise<void>;
+  leftoversEnded(waitOptions: WaitOptions): Promise<void>;
   /** Notes a process that was started, under a name that the file of its program has in it. */
   note(name: string, pid: number): void;
   /** Notes that this launcher ends. */
@@ -48,20 +48,20 @@ interface Run {
 
 /**
  * Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in the same moment; one
- * that is stopping is waited for if there is patience.
+ * that is stopping is waited for if there are wait options.
  */
-export async function claimDataDir(data: DataDir, launcherFile: string, patience?: Patience): Promise<Claim> {
-  const startedMs = patience?.clock.monotonicMs() ?? 0;
+export async function claimDataDir(data: DataDir, launcherFile: string, waitOptions?: WaitOptions): Promise<Claim> {
+  const startedMs = waitOptions?.clock.monotonicMs() ?? 0;
   for (let said = false; ;) {
     const unlock = await lock(data, launcherFile);
     if (unlock) return claim(data, unlock);
     const { launcher, stopping } = readRun(data.pidFile) ?? {};
-    if (!patience) throw alreadyRuns(data, launcher);
-    const waitedMs = patience.clock.monotonicMs() - startedMs;
-    if (patience.signal.aborted || waitedMs > (stopping ? LEFTOVER_MS_MAX : NOTICE_MS_MAX)) throw alreadyRuns(data, launcher);
-    if (stopping && !said) patience.report(`waiting for the run before this one (process ${launcher}) to end`);
+    if (!waitOptions) throw alreadyRuns(data, launcher);
+    const waitedMs = waitOptions.clock.monotonicMs() - startedMs;
+    if (waitOptions.signal.aborted || waitedMs > (stopping ? LEFTOVER_MS_MAX : NOTICE_MS_MAX)) throw alreadyRuns(data, launcher);
+    if (stopping && !said) waitOptions.report(`waiting for the run before this one (process ${launcher}) to end`);
     said ||= stopping === true;
-    await delay(patience.clock, POLL_MS, patience.signal);
+    await delay(waitOptions.clock, POLL_MS, waitOptions.signal);
   }
 }
 
@@ -90,7 +90,7 @@ function claim({ pidFile }: DataDir, unlock: () => void): Claim {
   save();
   return {
     earlierWasKilled,
-    leftoversEnded: (patience) => leftoversEnded(run, patience),
+    leftoversEnded: (waitOptions) => leftoversEnded(run, waitOptions),
     note: (name, pid) => {
       run.processes[name] = pid;
       trySave();
@@ -107,7 +107,7 @@ function claim({ pidFile }: DataDir, unlock: () => void): Claim {
   };
 }
 
-async function leftoversEnded({ processes }: Run, { clock, signal, report }: Patience): Promise<void> {
+async function leftoversEnded({ processes }: Run, { clock, signal, report }: WaitOptions): Promise<void> {
   const untilMs = clock.monotonicMs() + LEFTOVER_MS_MAX;
   const left = (): [string, number][] => Object.entries(processes).filter(([name, pid]) => commandOf(pid)?.includes(name));
   for (let said = ''; !signal.aborted; await delay(clock, POLL_MS, signal)) {

@@ -32,7 +32,7 @@ const TAIL_LINES = 15;
 /** A line for every so many packages: a hundred are not rare. */
 const COLLECTED_PERIOD = 10;
 /** How often somebody who waits hears that it goes on, in milliseconds. */
-const PATIENCE_MS = 10_000;
+const QUIET_MS_MAX = 10_000;
 
 /** Makes the environment unless it is there already; answers the path of its python. Throws UsageError with what to do. */
 export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<string> {
@@ -62,9 +62,9 @@ function sayThatItGoesOn({ clock, report }: VenvSeams): Timer {
   const startedMs = clock.monotonicMs();
   const say = (): void => {
     report(`  still at it after ${Math.round((clock.monotonicMs() - startedMs) / 1000)} s`);
-    timer = clock.after(PATIENCE_MS, say);
+    timer = clock.after(QUIET_MS_MAX, say);
   };
-  let timer = clock.after(PATIENCE_MS, say);
+  let timer = clock.after(QUIET_MS_MAX, say);
   return { cancel: () => timer.cancel() };
 }
 

@@ -16,8 +16,8 @@ import type { Unpacked } from './unpack.ts';
 /** A body, or what is wrong with it. */
 export type RawBody = Buffer | CoreError;
 
-/** How patiently bodies are read. */
-export interface BodyPatience {
+/** How long a body may take. */
+export interface BodyTimeouts {
   /** Longest pause between two pieces, in milliseconds. */
   idleMs: number;
   /** Longest time for the whole, in milliseconds. */
@@ -32,7 +32,7 @@ const EMPTY = Buffer.alloc(0);
 
 /** What reading bodies needs. */
 export interface BodyParts {
-  patience: BodyPatience;
+  timeouts: BodyTimeouts;
   budget: MemoryBudget;
   clock: Clock;
 }
@@ -100,7 +100,7 @@ class BodyReader {
   #sentBytes = 0;
   #unpacked: Unpacked | undefined;
   #deadlineMs = 0;
-  #patienceEnds: Timer | undefined;
+  #timer: Timer | undefined;
   #finished = false;
 
   constructor(request: IncomingMessage, limits: { bytesMax: number; accountId: string }, parts: BodyParts, done: (body: RawBody) => void) {
@@ -112,13 +112,13 @@ class BodyReader {
   }
 
   start(waitingForContinue: ServerResponse | undefined): void {
-    const { clock, patience } = this.#parts;
+    const { clock, timeouts } = this.#parts;
     const announced = announcedBytes(this.#request);
     if (announced > this.#bytesMax && announced !== Infinity) {
       this.#refuseLength();
       return this.#listen();
     }
-    this.#deadlineMs = clock.monotonicMs() + patience.totalMs;
+    this.#deadlineMs = clock.monotonicMs() + timeouts.totalMs;
     this.#request.once('close', () => this.#abort());
     const begin = (): void => {
       this.#listen();
@@ -132,9 +132,9 @@ class BodyReader {
   }
 
   #beginWithRoom(bytes: number, begin: () => void): void {
-    const { clock, patience, budget } = this.#parts;
+    const { clock, timeouts, budget } = this.#parts;
     const noRoom = (): void => this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
-    this.#patienceEnds = clock.after(patience.totalMs, noRoom);
+    this.#timer = clock.after(timeouts.totalMs, noRoom);
     places.set(this.#request, budget.acquire(this.#accountId, bytes, begin));
   }
 
@@ -168,11 +168,11 @@ class BodyReader {
   }
 
   #waitForPiece(): void {
-    this.#patienceEnds?.cancel();
-    const { clock, patience: { idleMs, totalMs } } = this.#parts;
+    this.#timer?.cancel();
+    const { clock, timeouts: { idleMs, totalMs } } = this.#parts;
     const leftMs = this.#deadlineMs - clock.monotonicMs();
     const text = leftMs < idleMs ? `The body did not arrive within ${totalMs / 1000} s.` : `No part of the body arrived for ${idleMs / 1000} s.`;
-    this.#patienceEnds = clock.after(Math.max(0, Math.min(idleMs, leftMs)), () => this.#finish(new SlowBody(text)));
+    this.#timer = clock.after(Math.max(0, Math.min(idleMs, leftMs)), () => this.#finish(new SlowBody(text)));
   }
 
   #refuseLength(): void {
@@ -196,7 +196,7 @@ class BodyReader {
   #finish(body: RawBody): void {
     if (this.#finished) return;
     this.#finished = true;
-    this.#patienceEnds?.cancel();
+    this.#timer?.cancel();
     // The request lives as long as its answer takes; the pieces need not.
     this.#pieces = [];
     const place = places.get(this.#request);

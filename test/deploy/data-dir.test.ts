@@ -97,12 +97,12 @@ t.test('one launcher at a time', async (t) => {
 t.test('one that is about to end is waited for', async (t) => {
   const data = openDataDir(join(await openFolder(t), 'data'));
   const said: string[] = [];
-  const patience = { clock: systemClock, signal: new AbortController().signal, report: (line: string) => { said.push(line); } };
-  const first = await claimDataDir(data, 'no launcher', patience);
-  const running = claimDataDir(data, 'no launcher', patience);
+  const waitOptions = { clock: systemClock, signal: new AbortController().signal, report: (line: string) => { said.push(line); } };
+  const first = await claimDataDir(data, 'no launcher', waitOptions);
+  const running = claimDataDir(data, 'no launcher', waitOptions);
   await t.rejects(running, { message: /already runs/ }, 'not one that goes on');
   t.same(said, []);
-  const second = claimDataDir(data, 'no launcher', patience);
+  const second = claimDataDir(data, 'no launcher', waitOptions);
   first.stopping();
   await waitFor('the line that says so', () => said.length > 0);
   t.same(said, [`waiting for the run before this one (process ${process.pid}) to end`]);
@@ -110,7 +110,7 @@ t.test('one that is about to end is waited for', async (t) => {
   first.stopping();
   t.equal((await second).earlierWasKilled, false, 'it ended in order');
   const given = AbortSignal.abort();
-  await t.rejects(claimDataDir(data, 'no launcher', { ...patience, signal: given }), { message: /already runs/ }, 'a Ctrl-C ends the wait');
+  await t.rejects(claimDataDir(data, 'no launcher', { ...waitOptions, signal: given }), { message: /already runs/ }, 'a Ctrl-C ends the wait');
   (await second).release();
 });
 

@@ -6,7 +6,7 @@ import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Cli } from '../cli.ts';
 import { RefusedError } from '../failures.ts';
 import { count } from '../output/words.ts';
-import { patiently } from '../patience.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from './find-endpoint.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
@@ -24,7 +24,7 @@ export async function restartEndpoint(cli: Cli, named: string | undefined, { wai
 async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMax }: Endpoint): Promise<void> {
   const wanted = Math.min(workersMin, workersMax);
   for (;;) {
-    const { workers } = await patiently(cli, () => cli.core.machines.call((client) => client.listWorkers, { endpointId }));
+    const { workers } = await retryWhileAway(cli, () => cli.core.machines.call((client) => client.listWorkers, { endpointId }));
     const fresh = workers.filter((worker) => worker.version >= version);
     const crashed = fresh.find(({ state }) => state === WorkerState.UNHEALTHY);
     if (crashed) throw new RefusedError(`The new worker ${crashed.id} does not come up; the last line of its log says: ${lastLine(crashed)}`);

@@ -7,7 +7,7 @@ import { endpointIdOf } from '../endpoints/find-endpoint.ts';
 import { EXIT, InterruptedError } from '../failures.ts';
 import { printable } from '../output/printable.ts';
 import { measured, nameOf } from '../output/words.ts';
-import { patiently } from '../patience.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
 import { JobProgress } from './job-progress.ts';
 import { jobDocument, readable, showJob } from './present-job.ts';
 import { readInput } from './read-input.ts';
@@ -37,7 +37,7 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   });
   // Safe to repeat: the same request id is the same job.
   const submit = () => cli.core.jobs.call((client) => client.submitJob, request);
-  const { job } = await (options.wait ? patiently(cli, submit) : submit());
+  const { job } = await (options.wait ? retryWhileAway(cli, submit) : submit());
   const place = { endpointId, jobId: job!.id };
   if (options.wait) return waitForJob(cli, place);
   cli.output.result({ id: job!.id, status: nameOf(JobState, job!.state) }, () => {

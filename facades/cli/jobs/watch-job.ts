@@ -3,7 +3,7 @@ import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../../proto/wire/final-state.ts';
 import type { Cli } from '../cli.ts';
-import { patiently } from '../patience.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
 
 /** A job's place. */
 export interface JobPlace {
@@ -39,7 +39,7 @@ export async function watchJob(cli: Cli, place: JobPlace, events: JobEvents): Pr
 async function watchState(cli: Cli, place: JobPlace, events: JobEvents, signal: AbortSignal): Promise<Job> {
   const request = { ...place, waitMs: LOOK_MS };
   for (;;) {
-    const { job } = await patiently(cli, () => cli.core.jobs.call((client) => client.waitJob, request, { waitMs: LOOK_MS, signal }));
+    const { job } = await retryWhileAway(cli, () => cli.core.jobs.call((client) => client.waitJob, request, { waitMs: LOOK_MS, signal }));
     if (isFinal(job!.state)) return job!;
     await events.onJob(job!);
     signal.throwIfAborted();
@@ -50,7 +50,7 @@ async function watchChunks(cli: Cli, place: JobPlace, events: JobEvents, signal:
   let cursor: ChunkCursor = { attempt: 0, number: 0 };
   for (;;) {
     const request = { ...place, cursor, waitMs: CHUNKS_WAIT_MS, limit: CHUNKS_MAX };
-    const page = await patiently(cli, () => cli.core.jobs.call((client) => client.readChunks, request, { waitMs: CHUNKS_WAIT_MS, signal }));
+    const page = await retryWhileAway(cli, () => cli.core.jobs.call((client) => client.readChunks, request, { waitMs: CHUNKS_WAIT_MS, signal }));
     for (const chunk of page.chunks) events.onChunk(chunk);
     cursor = page.cursor ?? cursor;
     if (isFinal(page.state) && !page.more) return page.state;

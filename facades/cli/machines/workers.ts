@@ -12,7 +12,7 @@ import { UsageError } from '../failures.ts';
 import { wholeNumber } from '../option-values.ts';
 import { printable, printableLog } from '../output/printable.ts';
 import { ago, nameOf } from '../output/words.ts';
-import { patiently } from '../patience.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
 import { LogLines, workerLog } from './worker-log.ts';
 import type { ReadLog } from './worker-log.ts';
 
@@ -55,7 +55,7 @@ export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }:
     const all = [...first, ...lines.rest()];
     return output.result({ lines: all }, () => all.forEach((line) => output.line(printableLog(line))));
   }
-  for (let next = first; ; next = await patiently(cli, () => lines.next())) {
+  for (let next = first; ; next = await retryWhileAway(cli, () => lines.next())) {
     for (const line of next) output.line(output.json ? JSON.stringify({ line }) : printableLog(line));
     await delay(cli.clock, LOOK_MS, cli.stopping);
   }

@@ -11,19 +11,19 @@ import { presentEndedWorkers } from './present-ended-workers.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
 
 /** What is shown with an endpoint when it is asked for. */
-export interface EndpointCompany {
+export interface EndpointRelations {
   workers?: readonly Pod[] | undefined;
   /** With `workers`. */
   ended?: readonly EndedWorkers[] | undefined;
 }
 
 /** The public record. */
-export function presentEndpoint(endpoint: Endpoint | undefined, accountId: string, company: EndpointCompany = {}): EndpointRecord {
+export function presentEndpoint(endpoint: Endpoint | undefined, accountId: string, relations: EndpointRelations = {}): EndpointRecord {
   if (endpoint === undefined) throw new CoreError('INTERNAL', 'core answered without an endpoint');
   const [networkVolumeId] = endpoint.networkVolumeIds;
   const minCudaVersion = lowestVersion(endpoint.allowedCudaVersions);
   const { template } = endpoint;
-  const { workers, ended = [] } = company;
+  const { workers, ended = [] } = relations;
   return {
     id: endpoint.id,
     name: endpoint.name,

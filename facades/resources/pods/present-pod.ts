@@ -12,7 +12,7 @@ import type { PodRecord } from './pod-record.ts';
 import { statusChange } from './status-change.ts';
 
 /** What is shown with a pod when it is asked for. */
-export interface PodCompany {
+export interface PodRelations {
   /** US dollars an hour by GPU type: its machine is shown. */
   prices?: ReadonlyMap<string, number> | undefined;
   savingsPlans?: boolean;
@@ -23,7 +23,7 @@ export interface PodCompany {
 const MIB_OF_GB = 1_024;
 
 /** The public record. A worker's environment may hold what its endpoint's owner shows to nobody, so it stays here. */
-export function presentPod(pod: Pod | undefined, accountId: string, company: PodCompany = {}): PodRecord {
+export function presentPod(pod: Pod | undefined, accountId: string, relations: PodRelations = {}): PodRecord {
   if (pod === undefined) throw new CoreError('INTERNAL', 'core answered without a pod');
   const isWorker = pod.endpointId !== '';
   const size = sizeOf(pod.instanceId);
@@ -56,7 +56,7 @@ export function presentPod(pod: Pod | undefined, accountId: string, company: Pod
     costPerHr: pod.costPerHour,
     adjustedCostPerHr: pod.costPerHour,
     ...onlyIfThere(pod),
-    ...presentCompany(pod, company),
+    ...presentRelations(pod, relations),
   };
 }
 
@@ -70,12 +70,12 @@ function onlyIfThere(pod: Pod): Partial<PodRecord> {
   };
 }
 
-function presentCompany(pod: Pod, company: PodCompany): Partial<PodRecord> {
-  const { template, networkVolume, prices } = company;
+function presentRelations(pod: Pod, relations: PodRelations): Partial<PodRecord> {
+  const { template, networkVolume, prices } = relations;
   return {
     ...(prices && pod.machine ? { machine: presentMachine(pod.machine, pod, prices) } : {}),
     ...(template === undefined ? {} : { template: presentTemplate(template) }),
     ...(networkVolume === undefined ? {} : { networkVolume: presentVolume(networkVolume) }),
-    ...(company.savingsPlans ? { savingsPlans: [] } : {}),
+    ...(relations.savingsPlans ? { savingsPlans: [] } : {}),
   };
 }

@@ -18,7 +18,7 @@ export function getEndpoint(app: RestApp, { core, gate }: RestParts): void {
     const options = { apiKey, repeatable: true };
     const id = idOf(request.params.endpointId, 'endpoint');
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id, includeTemplate }, options);
-    const company = includeWorkers ? (await workersOf(core, apiKey, [id]))(id) : {};
-    return presentEndpoint(endpoint, accountId, company);
+    const relations = includeWorkers ? (await workersOf(core, apiKey, [id]))(id) : {};
+    return presentEndpoint(endpoint, accountId, relations);
   });
 }

@@ -9,7 +9,7 @@ import type { RestApp, RestParts } from '../rest-parts.ts';
 import { EndpointQuery } from './endpoint-query.ts';
 import type { EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
 import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
-import type { EndpointCompany } from '../../resources/endpoints/present-endpoint.ts';
+import type { EndpointRelations } from '../../resources/endpoints/present-endpoint.ts';
 import { sendList } from '../send-list.ts';
 
 const PAGE_SIZE_WITH_WORKERS = 50;
@@ -36,7 +36,7 @@ export function listEndpoints(app: RestApp, { core, room, gate }: RestParts): vo
 }
 
 /** Workers of these endpoints by the endpoint's id: those that exist, and groups of those that ended without being told to. */
-export async function workersOf(core: RestParts['core'], apiKey: string, endpointIds: string[]): Promise<(endpointId: string) => EndpointCompany> {
+export async function workersOf(core: RestParts['core'], apiKey: string, endpointIds: string[]): Promise<(endpointId: string) => EndpointRelations> {
   if (endpointIds.length === 0) return () => ({});
   const which = { includeWorkers: true, endpointId: '', endpointIds };
   const groups: EndedWorkers[] = [];

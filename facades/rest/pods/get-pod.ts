@@ -2,7 +2,7 @@
 import { readQuery } from '../read-query.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { podCompany } from './pod-company.ts';
+import { podRelations } from './pod-relations.ts';
 import { PodQuery } from './pod-query.ts';
 import { PodPath } from './pod-query.ts';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
@@ -18,7 +18,7 @@ export function getPod(app: RestApp, { core, gate }: RestParts): void {
     const { apiKey, accountId } = request.caller;
     const id = idOf(request.params.podId, 'pod');
     const { pod } = await core.pods.call((client) => client.getPod, { id }, { apiKey, repeatable: true });
-    const companyOf = await podCompany(core, apiKey, request.query, pod ? [pod] : []);
-    return presentPod(pod, accountId, pod && companyOf(pod));
+    const relationsOf = await podRelations(core, apiKey, request.query, pod ? [pod] : []);
+    return presentPod(pod, accountId, pod && relationsOf(pod));
   });
 }

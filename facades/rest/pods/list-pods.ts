@@ -2,7 +2,7 @@
 import { readQuery } from '../read-query.ts';
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { podCompany } from './pod-company.ts';
+import { podRelations } from './pod-relations.ts';
 import { fits, PodsQuery } from './pod-query.ts';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';
@@ -21,8 +21,8 @@ export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
       read: (page) => core.pods.call((client) => client.listPods, { ...which, ...page }, { apiKey, repeatable: true }),
       present: async (response) => {
         const pods = response.pods.filter((pod) => fits(pod, query));
-        const companyOf = await podCompany(core, apiKey, query, pods);
-        return pods.map((pod) => presentPod(pod, accountId, companyOf(pod)));
+        const relationsOf = await podRelations(core, apiKey, query, pods);
+        return pods.map((pod) => presentPod(pod, accountId, relationsOf(pod)));
       },
     });
   });

@@ -16,10 +16,10 @@ import { waitFor } from '../../helpers/wait-for.ts';
 /** So that a body may be large enough to be counted. */
 const MAX = 40_000;
 
-async function setup(t: Test, patience = { idleMs: 10_000, totalMs: 10_000 }, room = { bytesMax: 4_000_000, ownerBytesMax: 2_000_000 }) {
+async function setup(t: Test, timeouts = { idleMs: 10_000, totalMs: 10_000 }, room = { bytesMax: 4_000_000, ownerBytesMax: 2_000_000 }) {
   const app = fastify();
   addRequestState(app);
-  readRawBodies(app, { patience, budget: new MemoryBudget(room), clock: systemClock });
+  readRawBodies(app, { timeouts, budget: new MemoryBudget(room), clock: systemClock });
   handleErrors(app, queueErrorShape, createLogger('test', 'silent'));
   const onRequest = async (request: { bodyBytesMax: number; headers: Record<string, unknown> }): Promise<void> => {
     request.bodyBytesMax = MAX;

@@ -3,13 +3,13 @@ import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { RestParts } from '../rest-parts.ts';
 import type { PodQuery } from './pod-query.ts';
-import type { PodCompany } from '../../resources/pods/present-pod.ts';
+import type { PodRelations } from '../../resources/pods/present-pod.ts';
 
 /** Calls at a time. */
 const AT_ONCE = 8;
 
 /** Answers what belongs to each of these pods. */
-export async function podCompany(core: RestParts['core'], apiKey: string, query: PodQuery, pods: readonly Pod[]): Promise<(pod: Pod) => PodCompany> {
+export async function podRelations(core: RestParts['core'], apiKey: string, query: PodQuery, pods: readonly Pod[]): Promise<(pod: Pod) => PodRelations> {
   const options = { apiKey, repeatable: true };
   const [templateById, volumeById, catalog] = await Promise.all([
     query.includeTemplate
