@@ -8,7 +8,7 @@ import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CurrentAttempt } from '../store/worker-store.ts';
 import type { LiveSession } from './live-session.ts';
@@ -31,7 +31,7 @@ export interface AttemptAuditOptions {
   logger: Logger;
 }
 
-export class AttemptAudit implements Service {
+export class AttemptAudit extends BaseService {
   readonly name = 'attempt audit';
   readonly #options: AttemptAuditOptions;
   readonly #loop: Loop;
@@ -39,16 +39,17 @@ export class AttemptAudit implements Service {
   #suspects = new Set<string>();
 
   constructor(options: AttemptAuditOptions) {
+    super();
     this.#options = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.auditOnce(), ...options });
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop();
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** One look at all open sessions. */

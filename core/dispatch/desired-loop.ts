@@ -7,7 +7,7 @@ import type { DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { DesiredPodRow } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
@@ -39,7 +39,7 @@ interface Sent {
   pods: Map<string, DesiredPod>;
 }
 
-export class DesiredLoop implements Service {
+export class DesiredLoop extends BaseService {
   readonly name = 'desired workers';
   readonly #options: DesiredLoopOptions;
   readonly #loop: Loop;
@@ -48,11 +48,12 @@ export class DesiredLoop implements Service {
   #off: () => void = () => undefined;
 
   constructor(options: DesiredLoopOptions) {
+    super();
     this.#options = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.push(options.table.all()), ...options });
   }
 
-  async start(): Promise<void> {
+  protected override async onStart(): Promise<void> {
     const { events, table } = this.#options;
     this.#off = events.on('desired', (machineIds) => {
       if (machineIds.some((id) => table.get(id))) this.#loop.wake();
@@ -60,7 +61,7 @@ export class DesiredLoop implements Service {
     await this.#loop.start();
   }
 
-  async stop(): Promise<void> {
+  protected override async onStop(): Promise<void> {
     this.#off();
     await this.#loop.stop();
   }

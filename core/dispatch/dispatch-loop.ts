@@ -9,7 +9,7 @@ import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { SlotPool } from './slot-pool.ts';
 
 /** Longest time that an endpoint with room is not looked at, in milliseconds. */
@@ -32,7 +32,7 @@ export interface DispatchLoopOptions {
   logger: Logger;
 }
 
-export class DispatchLoop implements Service {
+export class DispatchLoop extends BaseService {
   readonly name = 'dispatch';
   readonly #options: DispatchLoopOptions;
   readonly #sweep: Loop;
@@ -42,29 +42,28 @@ export class DispatchLoop implements Service {
   /** Endpoints that wait after a failed claim. */
   readonly #paused = new Set<string>();
   #failures = 0;
-  #running = 0;
+  /** In flight. */
+  #claims = 0;
   #scheduled = false;
-  #stopped = true;
   #idle: (() => void) | undefined;
   #off: () => void = () => undefined;
 
   constructor(options: DispatchLoopOptions) {
+    super();
     this.#options = options;
     const { clock, random, logger } = options;
     this.#sweep = new Loop({ name: 'dispatch sweep', periodMs: PERIOD_MS, pass: async () => this.#sweepOnce(), clock, random, logger });
   }
 
-  async start(): Promise<void> {
-    this.#stopped = false;
+  protected override async onStart(): Promise<void> {
     this.#off = this.#options.events.on('queued', (endpointIds) => { for (const id of endpointIds) this.wake(id); });
     await this.#sweep.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
+  protected override async onStop(): Promise<void> {
     this.#off();
     await this.#sweep.stop();
-    if (this.#running === 0) return;
+    if (this.#claims === 0) return;
     // A claim waits for a database that is away; then the engine, which stops later, ends it.
     await new Promise<void>((resolve) => {
       const timer = this.#options.clock.after(STOP_MS_MAX, resolve);
@@ -77,7 +76,7 @@ export class DispatchLoop implements Service {
 
   /** Asks for a look at an endpoint. Many calls before the look count as one. */
   wake(endpointId: string): void {
-    if (this.#stopped || this.#paused.has(endpointId)) return;
+    if (!this.running || this.#paused.has(endpointId)) return;
     this.#pending.add(endpointId);
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -94,19 +93,19 @@ export class DispatchLoop implements Service {
 
   #pump(): void {
     for (const endpointId of this.#pending) {
-      if (this.#stopped || this.#running >= CLAIMS_MAX) return;
+      if (!this.running || this.#claims >= CLAIMS_MAX) return;
       if (this.#claiming.has(endpointId)) continue;
       this.#pending.delete(endpointId);
-      this.#running += 1;
+      this.#claims += 1;
       this.#claiming.add(endpointId);
       this.#claim(endpointId).finally(() => this.#claimed(endpointId));
     }
   }
 
   #claimed(endpointId: string): void {
-    this.#running -= 1;
+    this.#claims -= 1;
     this.#claiming.delete(endpointId);
-    if (this.#running === 0) this.#idle?.();
+    if (this.#claims === 0) this.#idle?.();
     if (this.#pending.size > 0) this.#pump();
   }
 
@@ -133,7 +132,7 @@ export class DispatchLoop implements Service {
     const { clock, random, logger } = this.#options;
     this.#failures += 1;
     this.#paused.add(endpointId);
-    if (!this.#stopped) logger.warn({ err: error, endpointId }, 'claim failed, will try again');
+    if (this.running) logger.warn({ err: error, endpointId }, 'claim failed, will try again');
     clock.after(backoffMs(this.#failures, FAILURE_PAUSE, random), () => {
       this.#paused.delete(endpointId);
       this.wake(endpointId);

@@ -6,7 +6,7 @@ import type { PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { retryUntil } from '../runtime/retry.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { PodFacts } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -29,22 +29,23 @@ export interface PodReportsOptions {
   logger: Logger;
 }
 
-export class PodReports implements Service {
+export class PodReports extends BaseService {
   readonly name = 'pod reports';
   readonly #options: PodReportsOptions;
-  readonly #stopping = new AbortController();
   /** Latest facts to write, by session and pod. */
   readonly #waiting = new Map<string, Waiting>();
   #writing: Promise<void> | undefined;
 
   constructor(options: PodReportsOptions) {
+    super();
     this.#options = options;
   }
 
-  async start(): Promise<void> {}
+  protected override onStart(): void {
+    this.#write();
+  }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
+  protected override async onStop(): Promise<void> {
     await this.#writing;
   }
 
@@ -61,15 +62,20 @@ export class PodReports implements Service {
     const waiting = this.#waiting.get(session.sessionId) ?? { session, facts: new Map<string, PodFacts>() };
     for (const fact of facts) waiting.facts.set(fact.podId, fact);
     this.#waiting.set(session.sessionId, waiting);
-    this.#writing ??= this.#write();
+    this.#write();
   }
 
-  /** Never rejects: tries until everything is written or the service stops. */
-  async #write(): Promise<void> {
+  /** Sees to it that everything is written, unless the service stops before. */
+  #write(): void {
+    if (this.#writing || this.ending.aborted) return;
+    this.#writing = this.#writeAll().finally(() => { this.#writing = undefined; });
+  }
+
+  /** Never rejects. */
+  async #writeAll(): Promise<void> {
     const { clock, random } = this.#options;
-    const { signal } = this.#stopping;
-    while (this.#waiting.size > 0 && !signal.aborted) await retryUntil(signal, () => this.#writeFirst(), { clock, random, pause: PAUSE });
-    this.#writing = undefined;
+    const { ending } = this;
+    while (this.#waiting.size > 0 && !ending.aborted) await retryUntil(ending, () => this.#writeFirst(), { clock, random, pause: PAUSE });
   }
 
   async #writeFirst(): Promise<void> {

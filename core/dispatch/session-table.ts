@@ -5,7 +5,7 @@ import { SILENCE_MS_MAX } from '../domain/lease.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** How often silent sessions are looked for, in milliseconds. */
@@ -19,7 +19,7 @@ export interface SessionTableOptions {
   logger: Logger;
 }
 
-export class SessionTable implements Service {
+export class SessionTable extends BaseService {
   readonly name = 'sessions';
   readonly #options: SessionTableOptions;
   readonly #sessions = new Map<string, LiveSession>();
@@ -27,14 +27,14 @@ export class SessionTable implements Service {
   readonly #endings = new Set<Promise<void>>();
   readonly #loop: Loop;
   #off: () => void = () => undefined;
-  #closed = false;
 
   constructor(options: SessionTableOptions) {
+    super();
     this.#options = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => this.#closeSilent(), ...options });
   }
 
-  async start(): Promise<void> {
+  protected override async onStart(): Promise<void> {
     this.#off = this.#options.events.on('stop', (stops) => {
       for (const { machineId, reason, ...key } of stops) this.#sessions.get(machineId)?.stopAttempt(key, reason);
     });
@@ -42,8 +42,7 @@ export class SessionTable implements Service {
   }
 
   /** Ends all sessions normally; their agents come back to another replica or to the next process. */
-  async stop(): Promise<void> {
-    this.#closed = true;
+  protected override async onStop(): Promise<void> {
     this.#off();
     for (const session of this.#sessions.values()) session.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     await this.#loop.stop();
@@ -52,7 +51,7 @@ export class SessionTable implements Service {
 
   /** No new sessions are wanted. */
   get closed(): boolean {
-    return this.#closed;
+    return this.ending.aborted;
   }
 
   /** Puts a session in its machine's place and ends the one before. A second time changes nothing. */

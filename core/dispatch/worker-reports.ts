@@ -7,7 +7,7 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import { retryUntil } from '../runtime/retry.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { WorkerFacts } from '../store/worker-store.ts';
@@ -30,11 +30,10 @@ interface Waiting {
   facts: Map<string, WorkerFacts>;
 }
 
-export class WorkerReports implements Service {
+export class WorkerReports extends BaseService {
   readonly name = 'worker reports';
   readonly #options: WorkerReportsOptions;
   readonly #loop: Loop;
-  readonly #stopping = new AbortController();
   /** Latest facts to write, by session and worker. */
   readonly #urgent = new Map<string, Waiting>();
   readonly #lazy = new Map<string, Waiting>();
@@ -43,16 +42,17 @@ export class WorkerReports implements Service {
   #writing: Promise<void> | undefined;
 
   constructor(options: WorkerReportsOptions) {
+    super();
     this.#options = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
   }
 
-  async start(): Promise<void> {
+  protected override async onStart(): Promise<void> {
+    this.#writeUrgent();
     await this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
+  protected override async onStop(): Promise<void> {
     await this.#loop.stop();
     await this.#writing;
   }
@@ -61,7 +61,7 @@ export class WorkerReports implements Service {
   changed(session: MachineSession, facts: WorkerFacts): void {
     put(this.#urgent, session, facts);
     this.#lazy.get(session.sessionId)?.facts.delete(facts.workerId);
-    this.#writing ??= this.#writeUrgent();
+    this.#writeUrgent();
   }
 
   /** Only what a worker can take has changed. */
@@ -81,12 +81,17 @@ export class WorkerReports implements Service {
     this.#proven.add(workerId);
   }
 
-  /** Never rejects: tries until everything is written or the service stops. */
-  async #writeUrgent(): Promise<void> {
+  /** Sees to it that all changes of state are written, unless the service stops before. */
+  #writeUrgent(): void {
+    if (this.#writing || this.ending.aborted) return;
+    this.#writing = this.#writeAll().finally(() => { this.#writing = undefined; });
+  }
+
+  /** Never rejects. */
+  async #writeAll(): Promise<void> {
     const { clock, random } = this.#options;
-    const { signal } = this.#stopping;
-    while (this.#urgent.size > 0 && !signal.aborted) await retryUntil(signal, () => this.#writeFirst(), { clock, random, pause: PAUSE });
-    this.#writing = undefined;
+    const { ending } = this;
+    while (this.#urgent.size > 0 && !ending.aborted) await retryUntil(ending, () => this.#writeFirst(), { clock, random, pause: PAUSE });
   }
 
   async #writeFirst(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Job } from '../domain/job.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What enforcing needs. */
@@ -23,23 +23,24 @@ const PERIOD_MS = 400;
 const AHEAD_MS = 500;
 const BATCH_ITEMS_MAX = 500;
 
-export class DeadlineEnforcer implements Service {
+export class DeadlineEnforcer extends BaseService {
   readonly name = 'deadline enforcer';
   readonly #options: DeadlineEnforcerOptions;
   readonly #loop: Loop;
   #alarm: Timer | undefined;
 
   constructor(options: DeadlineEnforcerOptions) {
+    super();
     this.#options = options;
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
-  async stop(): Promise<void> {
+  protected override async onStop(): Promise<void> {
     this.#alarm?.cancel();
     await this.#loop.stop();
     this.#alarm?.cancel();

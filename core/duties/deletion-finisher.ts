@@ -6,7 +6,7 @@ import type { DeleteJobs } from '../jobs/delete-jobs.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What finishing needs. */
@@ -23,23 +23,24 @@ const PERIOD_MS = 30_000;
 /** Endpoints of one pass, one batch of jobs each: a replica that stops waits for a pass. */
 const ENDPOINTS_MAX = 10;
 
-export class DeletionFinisher implements Service {
+export class DeletionFinisher extends BaseService {
   readonly name = 'deletion finisher';
   readonly #options: DeletionFinisherOptions;
   readonly #loop: Loop;
 
   constructor(options: DeletionFinisherOptions) {
+    super();
     this.#options = options;
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) > 0, clock, random, logger });
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop();
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Deletes one batch of jobs of each of some endpoints that are gone. Number of deleted jobs. */

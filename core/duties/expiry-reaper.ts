@@ -4,7 +4,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What reaping needs. */
@@ -20,23 +20,24 @@ export interface ExpiryReaperOptions {
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
 
-export class ExpiryReaper implements Service {
+export class ExpiryReaper extends BaseService {
   readonly name = 'expiry reaper';
   readonly #options: ExpiryReaperOptions;
   readonly #loop: Loop;
 
   constructor(options: ExpiryReaperOptions) {
+    super();
     this.#options = options;
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) >= BATCH_ITEMS_MAX, clock, random, logger });
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop();
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Deletes one batch. Number of deleted jobs and keys. */

@@ -6,7 +6,7 @@ import type { AttemptCalls } from '../jobs/job-engine.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What rescuing needs. */
@@ -21,23 +21,24 @@ export interface LeaseRescuerOptions {
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
 
-export class LeaseRescuer implements Service {
+export class LeaseRescuer extends BaseService {
   readonly name = 'lease rescuer';
   readonly #options: LeaseRescuerOptions;
   readonly #loop: Loop;
 
   constructor(options: LeaseRescuerOptions) {
+    super();
     this.#options = options;
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) === BATCH_ITEMS_MAX, clock, random, logger });
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop();
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Rescues one batch. Number of attempts that this replica took back. */

@@ -2,7 +2,7 @@
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What sealing needs. */
@@ -16,31 +16,30 @@ export interface PlainSealerOptions {
 /** Pause after a failure, in milliseconds. */
 const PERIOD_MS = 5_000;
 
-export class PlainSealer implements Service {
+export class PlainSealer extends BaseService {
   readonly name = 'plain sealer';
   readonly #options: PlainSealerOptions;
   readonly #loop: Loop;
-  readonly #stopping = new AbortController();
   #done = false;
 
   constructor(options: PlainSealerOptions) {
+    super();
     this.#options = options;
     this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop.stop();
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   async #pass(): Promise<void> {
     if (this.#done) return;
     const { stores, logger } = this.#options;
-    const rows = await stores.plainRows.seal(this.#stopping.signal);
+    const rows = await stores.plainRows.seal(this.ending);
     this.#done = true;
     if (rows > 0) logger.info({ rows }, 'sealed what an earlier release had stored in the clear');
   }

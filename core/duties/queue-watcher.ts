@@ -4,7 +4,7 @@ import type { QueueCursors } from '../jobs/queue-cursors.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What watching needs. */
@@ -23,24 +23,25 @@ const PERIOD_MS = 1_000;
 const REST_FACTOR = 20;
 const BATCH_ITEMS_MAX = 500;
 
-export class QueueWatcher implements Service {
+export class QueueWatcher extends BaseService {
   readonly name = 'queue watcher';
   readonly #options: QueueWatcherOptions;
   readonly #loop: Loop;
   #restUntilMs = 0;
 
   constructor(options: QueueWatcherOptions) {
+    super();
     this.#options = options;
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#loop.stop();
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Looks once. The endpoints whose queue is not empty after all. */

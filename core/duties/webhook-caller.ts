@@ -32,9 +32,9 @@ const USER_AGENT = 'Slipway-Webhook/1';
 export const AT_ONCE_MAX = 64;
 
 export class WebhookCaller {
-  readonly #anywhere = openAgent({});
+  #anywhere: Agent | undefined;
   /** Connections of its own: one that was opened for somebody who may call private addresses must not carry another's call. */
-  readonly #publicOnly = openAgent({ lookup: lookupPublic });
+  #publicOnly: Agent | undefined;
   readonly #signing: SlicedWork;
 
   constructor(clock: Clock) {
@@ -49,7 +49,7 @@ export class WebhookCaller {
       const headers = await this.#signed(call);
       const answer = await request(call.url, {
         method: 'POST',
-        dispatcher: call.allowPrivate ? this.#anywhere : this.#publicOnly,
+        dispatcher: this.#connections(call.allowPrivate),
         signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS_MAX)]),
         headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...headers },
         body: call.body,
@@ -65,9 +65,16 @@ export class WebhookCaller {
     return secret === undefined ? {} : await this.#signing.run(owner, body.length, signWebhook({ id, body, secret, nowMs }));
   }
 
-  /** Closes all connections. */
+  #connections(allowPrivate: boolean): Agent {
+    return allowPrivate ? this.#anywhere ??= openAgent({}) : this.#publicOnly ??= openAgent({ lookup: lookupPublic });
+  }
+
+  /** Closes all connections; a later call opens new ones. */
   async close(): Promise<void> {
-    await Promise.all([this.#anywhere.destroy(), this.#publicOnly.destroy()]);
+    const open = [this.#anywhere, this.#publicOnly];
+    this.#anywhere = undefined;
+    this.#publicOnly = undefined;
+    await Promise.all(open.map((agent) => agent?.destroy()));
   }
 }
 

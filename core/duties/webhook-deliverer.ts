@@ -9,7 +9,7 @@ import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
@@ -43,7 +43,7 @@ const PERIOD_MS = 1_000;
 /** The calls that were taken wait no longer than this for the others to be put off, in milliseconds. */
 const DEFER_PERSIST_MS = 2_000;
 
-export class WebhookDeliverer implements Service {
+export class WebhookDeliverer extends BaseService {
   readonly name = 'webhook deliverer';
   readonly #options: WebhookDelivererOptions;
   readonly #caller: WebhookCaller;
@@ -57,17 +57,19 @@ export class WebhookDeliverer implements Service {
   #alarm: Timer | undefined;
 
   constructor(options: WebhookDelivererOptions) {
+    super();
     this.#options = options;
     this.#caller = new WebhookCaller(options.clock);
     const { clock, random, logger } = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
   }
 
-  async start(): Promise<void> {
+  protected override async onStart(): Promise<void> {
+    await this.#tasks.start();
     await this.#loop.start();
   }
 
-  async stop(): Promise<void> {
+  protected override async onStop(): Promise<void> {
     this.#alarm?.cancel();
     await this.#loop.stop();
     this.#alarm?.cancel();

@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
 import type { NoticeChannel } from '../store/notice-channel.ts';
@@ -55,7 +55,7 @@ const FRAME_BYTES = 300;
 /** Longest text that is sent on; a reason of a stop may be longer. */
 const ITEM_BYTES_MAX = 2_000;
 
-export class Notifier implements Service {
+export class Notifier extends BaseService {
   readonly name = 'notifier';
   readonly #options: NotifierOptions;
   readonly #channel: NoticeChannel;
@@ -67,6 +67,7 @@ export class Notifier implements Service {
   #relaying = false;
 
   constructor(options: NotifierOptions) {
+    super();
     this.#options = options;
     this.#id = options.random.uuid();
     const { clock, random, logger } = options;
@@ -74,13 +75,16 @@ export class Notifier implements Service {
     for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#tell(name, items));
   }
 
-  async start(): Promise<void> {
-    await this.#channel.start();
+  protected override async onStart(): Promise<void> {
+    await this.#tasks.start();
+    const giveUp = (): void => { void this.#channel.stop(); };
+    this.ending.addEventListener('abort', giveUp, { once: true });
+    await this.#channel.start().finally(() => this.ending.removeEventListener('abort', giveUp));
     // Others send nothing while they are alone.
     await this.#channel.send([`{"from":"${this.#id}","events":{}}`]).catch(() => {});
   }
 
-  async stop(): Promise<void> {
+  protected override async onStop(): Promise<void> {
     await this.#tasks.stop();
     await this.#channel.stop();
   }

@@ -4,7 +4,7 @@ import type { Server } from '@grpc/grpc-js';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 
 const PERIOD_MS = 1_000;
 /** A database that does not answer within this many milliseconds counts as away. */
@@ -19,15 +19,15 @@ export interface HealthOptions {
   logger: Logger;
 }
 
-export class Health implements Service {
+export class Health extends BaseService {
   readonly name = 'health';
   readonly #options: HealthOptions;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   readonly #loop: Loop;
   #serving = false;
-  #stopped = false;
 
   constructor(options: HealthOptions) {
+    super();
     this.#options = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
   }
@@ -37,19 +37,18 @@ export class Health implements Service {
     this.#health.addToServer(server);
   }
 
-  async start(): Promise<void> {
-    await this.#loop.start();
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
   }
 
   /** Tells everybody first: who balances the load should look elsewhere before anything else ends. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
+  protected override async onStop(): Promise<void> {
     this.#set(false);
     await this.#loop.stop();
   }
 
   async #pass(): Promise<void> {
-    this.#set(await this.#answers() && !this.#stopped);
+    this.#set(await this.#answers() && !this.ending.aborted);
   }
 
   #answers(): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { JobServiceServer } from '../../proto/gen/slipway/v1/job_service.ts
 import type { Access } from '../jobs/access.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
 import { JobRpc } from './job-rpc.ts';
 import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
@@ -24,20 +25,18 @@ export interface JobHandlers {
 }
 
 /** All calls that wait, so that they can be ended. */
-class OpenCalls implements Service {
+class OpenCalls extends BaseService {
   readonly name = 'job calls';
   readonly #pipelines = new Set<Pipeline>();
-  readonly #stopping = new AbortController();
 
   /** Aborted when the process stops. */
   get signal(): AbortSignal {
-    return this.#stopping.signal;
+    return this.ending;
   }
 
-  async start(): Promise<void> {}
+  protected override onStart(): void {}
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
+  protected override onStop(): void {
     for (const pipeline of this.#pipelines) pipeline.close();
   }
 
@@ -57,8 +56,8 @@ export function createJobHandlers({ calls, access, logger }: JobHandlersOptions)
       pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, rpc, logger, onEnd)),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
-      waitJob: waiting(logger, open.signal, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
-      readChunks: waiting(logger, open.signal, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
+      waitJob: waiting(logger, open, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
+      readChunks: waiting(logger, open, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
       cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),
       retryJob: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
@@ -83,12 +82,12 @@ export function createJobHandlers({ calls, access, logger }: JobHandlersOptions)
 
 /** A handler that may wait: its signal aborts when the caller has gone or the process stops. */
 function waiting<Request, Response>(
-  logger: Logger, stopping: AbortSignal, handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
+  logger: Logger, open: OpenCalls, handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     const gone = new AbortController();
     call.on('cancelled', () => gone.abort());
-    handle(call.request, keyOf(call.metadata), AbortSignal.any([gone.signal, stopping])).then(
+    handle(call.request, keyOf(call.metadata), AbortSignal.any([gone.signal, open.signal])).then(
       (response) => done(null, response),
       (error: unknown) => done(statusOf(error, call.getPath(), logger)),
     );

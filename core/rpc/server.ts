@@ -3,7 +3,7 @@ import type { Server, ServerInterceptor } from '@grpc/grpc-js';
 import { listen, openServer } from '../../proto/wire/channel.ts';
 import type { ServedService } from '../../proto/wire/channel.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 
 /** How long calls may go on after the server stopped taking new ones, in milliseconds. */
 const DRAIN_MS_MAX = 3_000;
@@ -19,17 +19,15 @@ export interface RpcServerOptions {
   clock: Clock;
 }
 
-export class RpcServer implements Service {
+export class RpcServer extends BaseService {
   readonly name = 'rpc server';
   readonly #options: RpcServerOptions;
-  readonly #server: Server;
+  #server: Server | undefined;
   #address = '';
-  #stopping: Promise<void> | undefined;
 
   constructor(options: RpcServerOptions) {
+    super();
     this.#options = options;
-    this.#server = openServer(options.services, options.interceptors);
-    for (const extend of options.extend) extend(this.#server);
   }
 
   /** host:port it listens on; empty before `start`. */
@@ -37,25 +35,25 @@ export class RpcServer implements Service {
     return this.#address;
   }
 
-  async start(): Promise<void> {
-    const { listen: address } = this.#options;
-    const port = await listen(this.#server, address);
+  protected override async onStart(): Promise<void> {
+    const { listen: address, services, interceptors, extend } = this.#options;
+    const server = openServer(services, interceptors);
+    this.#server = server;
+    for (const add of extend) add(server);
+    const port = await listen(server, address);
     this.#address = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
   }
 
   /** No new calls; those that run may finish for a while, then they are cut. */
-  async stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    await this.#stopping;
-  }
-
-  #stop(): Promise<void> {
+  protected override onStop(): Promise<void> {
+    const server = this.#server;
     return new Promise((resolve) => {
+      if (!server) return resolve();
       const timer = this.#options.clock.after(DRAIN_MS_MAX, () => {
-        this.#server.forceShutdown();
+        server.forceShutdown();
         resolve();
       });
-      this.#server.tryShutdown(() => {
+      server.tryShutdown(() => {
         timer.cancel();
         resolve();
       });

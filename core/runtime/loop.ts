@@ -2,7 +2,7 @@
 import { backoffMs } from './backoff.ts';
 import type { Clock, Random, Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
-import type { Service } from './service.ts';
+import { BaseService } from './service.ts';
 
 /** What a loop does and how often. */
 export interface LoopOptions {
@@ -20,29 +20,28 @@ export interface LoopOptions {
 /** Longest pause after failing passes, in milliseconds: a database that comes back is noticed within this time. */
 const FAILURE_PAUSE_MAX_MS = 2_000;
 
-export class Loop implements Service {
+export class Loop extends BaseService {
   readonly name: string;
   readonly #options: LoopOptions;
-  #running: Promise<void> | undefined;
-  #stopped = false;
+  #passing: Promise<void> = Promise.resolve();
   #woken = false;
   #failures = 0;
   #timer: Timer | undefined;
   #wakeUp: (() => void) | undefined;
 
   constructor(options: LoopOptions) {
+    super();
     this.name = options.name;
     this.#options = options;
   }
 
-  async start(): Promise<void> {
-    this.#running ??= this.#run();
+  protected override onStart(): void {
+    this.#passing = this.#run();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
+  protected override async onStop(): Promise<void> {
     this.wake();
-    await this.#running;
+    await this.#passing;
   }
 
   /** Asks for a pass soon. Many calls before the next pass count as one. */
@@ -52,10 +51,10 @@ export class Loop implements Service {
   }
 
   async #run(): Promise<void> {
-    while (!this.#stopped) {
+    while (!this.ending.aborted) {
       this.#woken = false;
       const more = await this.#passOnce();
-      if (!more && !this.#stopped) await this.#pause();
+      if (!more && !this.ending.aborted) await this.#pause();
     }
   }
 
@@ -66,7 +65,7 @@ export class Loop implements Service {
       return more === true;
     } catch (error) {
       this.#failures += 1;
-      if (!this.#stopped) this.#options.logger.warn({ err: error, loop: this.name }, 'pass failed, will try again');
+      if (!this.ending.aborted) this.#options.logger.warn({ err: error, loop: this.name }, 'pass failed, will try again');
       return false;
     }
   }
@@ -87,7 +86,7 @@ export class Loop implements Service {
       };
       this.#timer = clock.after(ms, done);
       this.#wakeUp = () => {
-        if (!failing || this.#stopped) done();
+        if (!failing || this.ending.aborted) done();
       };
     });
   }

@@ -1,18 +1,18 @@
 /** Owns work that goes on after its caller got an answer, so that stopping can end it and wait for it. */
-import type { Service } from './service.ts';
+import { BaseService } from './service.ts';
 
-export class TaskGroup implements Service {
+export class TaskGroup extends BaseService {
   readonly name: string;
-  readonly #ending = new AbortController();
   readonly #tasks = new Set<Promise<void>>();
 
   constructor(name: string) {
+    super();
     this.name = name;
   }
 
   /** Aborted when the group stops. */
   get signal(): AbortSignal {
-    return this.#ending.signal;
+    return this.ending;
   }
 
   /** Takes over a promise; `onError` hears of its failure. */
@@ -21,10 +21,9 @@ export class TaskGroup implements Service {
     this.#tasks.add(task);
   }
 
-  async start(): Promise<void> {}
+  protected override onStart(): void {}
 
-  async stop(): Promise<void> {
-    this.#ending.abort();
+  protected override async onStop(): Promise<void> {
     await Promise.all(this.#tasks);
   }
 }

@@ -9,7 +9,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import { scaleEndpoint } from './scale-endpoint.ts';
 
@@ -39,7 +39,7 @@ export interface ScaleLoopOptions {
   logger: Logger;
 }
 
-export class ScaleLoop implements Service {
+export class ScaleLoop extends BaseService {
   readonly name = 'scaling';
   readonly #options: ScaleLoopOptions;
   readonly #loop: Loop;
@@ -52,18 +52,20 @@ export class ScaleLoop implements Service {
   #off: () => void = () => undefined;
 
   constructor(options: ScaleLoopOptions) {
+    super();
     this.#options = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#guarded(), ...options });
   }
 
-  async start(): Promise<void> {
+  protected override async onStart(): Promise<void> {
     this.#off = this.#options.events.on('queued', (endpointIds) => this.#queued(endpointIds));
     await this.#loop.start();
   }
 
-  async stop(): Promise<void> {
+  protected override async onStop(): Promise<void> {
     this.#off();
     for (const timer of this.#delayed.values()) timer.cancel();
+    this.#delayed.clear();
     await this.#loop.stop();
   }
 

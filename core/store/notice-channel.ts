@@ -2,7 +2,7 @@
 import { Loop } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Service } from '../runtime/service.ts';
+import { BaseService } from '../runtime/service.ts';
 import { connect } from './database.ts';
 import type { Sql } from './database.ts';
 import { textArray } from './pack.ts';
@@ -25,17 +25,20 @@ const LISTENER_NAME = 'slipway-core-notices';
 /** How often the channel makes sure that it listens, and counts the others, in milliseconds. */
 const CHECK_PERIOD_MS = 2_000;
 
-export class NoticeChannel implements Service {
+export class NoticeChannel extends BaseService {
   readonly name = 'notices';
-  readonly #sql: Sql;
+  readonly #connect: () => Sql;
+  #sql: Sql | undefined;
   readonly #loop: Loop;
   #peers = true;
 
   constructor(options: NoticeChannelOptions) {
+    super();
     const { url, onNotice, clock, random, logger } = options;
     // Hints need not be on disk before they are sent.
-    this.#sql = connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off' }, (channel, payload) => { if (channel === CHANNEL) onNotice(payload); });
-    this.#loop = new Loop({ name: this.name, periodMs: CHECK_PERIOD_MS, pass: () => this.#check(), clock, random, logger });
+    const hear = (channel: string, payload: string): void => { if (channel === CHANNEL) onNotice(payload); };
+    this.#connect = () => connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off' }, hear);
+    this.#loop = new Loop({ name: this.name, periodMs: CHECK_PERIOD_MS, pass: () => this.#check(this.#sql!), clock, random, logger });
   }
 
   /** Whether another replica may be listening. */
@@ -49,25 +52,30 @@ export class NoticeChannel implements Service {
   }
 
   /** Listens when it resolves, if the database is there; else as soon as it is. */
-  async start(): Promise<void> {
-    await this.#check().catch(() => {});
+  protected override async onStart(): Promise<void> {
+    this.#sql = this.#connect();
+    const stopped = new Promise<void>((resolve) => { this.ending.addEventListener('abort', () => resolve(), { once: true }); });
+    await Promise.race([this.#check(this.#sql).catch(() => {}), stopped]);
     await this.#loop.start();
   }
 
-  async stop(): Promise<void> {
+  protected override async onStop(): Promise<void> {
     await this.#loop.stop();
-    await this.#sql.end({ timeout: 1 });
+    const sql = this.#sql;
+    this.#sql = undefined;
+    await sql?.end({ timeout: 1 });
   }
 
-  /** Sends messages of at most NOTICE_BYTES_MAX bytes each. */
+  /** Sends messages of at most NOTICE_BYTES_MAX bytes each. Only while it runs. */
   async send(payloads: readonly string[]): Promise<void> {
-    await this.#sql`SELECT pg_notify(${CHANNEL}, p) FROM unnest(${textArray(payloads)}::text[]) AS p`;
+    const sql = this.#sql;
+    if (sql) await sql`SELECT pg_notify(${CHANNEL}, p) FROM unnest(${textArray(payloads)}::text[]) AS p`;
   }
 
-  async #check(): Promise<void> {
+  async #check(sql: Sql): Promise<void> {
     // Listening twice changes nothing; after a lost connection it is what makes us hear again.
-    await this.#sql`LISTEN slipway`;
-    const [row] = await this.#sql<{ count: number }[]>`
+    await sql`LISTEN slipway`;
+    const [row] = await sql<{ count: number }[]>`
       SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND application_name = ${LISTENER_NAME}`;
     this.#peers = (row?.count ?? 2) > 1;
   }

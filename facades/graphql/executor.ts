@@ -5,7 +5,7 @@ import { GraphQLError, OperationTypeNode, getOperationAST, isIntrospectionType, 
 import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../core/runtime/clock.ts';
-import type { Service } from '../../core/runtime/service.ts';
+import { BaseService } from '../../core/runtime/service.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
@@ -50,7 +50,7 @@ const DOCUMENT_CHARACTERS_MAX = 300_000;
 /** Made by `mesh build`; its types do not exist before that. */
 const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
 
-export class GraphqlExecutor implements Service {
+export class GraphqlExecutor extends BaseService {
   readonly name = 'graphql';
   readonly #addresses: readonly string[];
   readonly #clock: Clock;
@@ -62,17 +62,20 @@ export class GraphqlExecutor implements Service {
 
   /** `addresses`: host:port of every core replica. */
   constructor(addresses: readonly string[], clock: Clock) {
+    super();
     this.#addresses = addresses;
     this.#clock = clock;
   }
 
   /** Begins to load the mesh, which takes a second; requests wait for it. */
-  async start(): Promise<void> {
+  protected override onStart(): void {
     void this.#load().catch(() => undefined);
   }
 
-  async stop(): Promise<void> {
-    const mesh = await this.#mesh?.catch(() => undefined);
+  protected override async onStop(): Promise<void> {
+    const loading = this.#mesh;
+    this.#mesh = undefined;
+    const mesh = await loading?.catch(() => undefined);
     mesh?.destroy();
   }
 

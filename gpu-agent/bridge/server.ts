@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Service } from '../../core/runtime/service.ts';
+import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { registerDone } from './done-route.ts';
 import { registerPing } from './ping-route.ts';
@@ -20,15 +20,15 @@ import { workerOfCall } from './worker-call.ts';
 const KEEP_ALIVE_MS = 3_600_000;
 const PREFIX = '/v2/:endpoint/:token';
 
-export class Bridge implements Service {
+export class Bridge extends BaseService {
   readonly name = 'bridge';
-  readonly #app: FastifyInstance;
-  readonly #port: number;
+  readonly #options: { parts: BridgeParts; port: number };
+  #app: FastifyInstance | undefined;
   #url: string | undefined;
 
   constructor(options: { parts: BridgeParts; port: number }) {
-    this.#port = options.port;
-    this.#app = buildApp(options.parts);
+    super();
+    this.#options = options;
   }
 
   /** Its address, once it has started. */
@@ -37,14 +37,16 @@ export class Bridge implements Service {
     return this.#url;
   }
 
-  async start(): Promise<void> {
+  protected override async onStart(): Promise<void> {
     // Loopback only: whoever can reach the bridge can return results.
-    await this.#app.listen({ host: '127.0.0.1', port: this.#port });
-    this.#url = `http://127.0.0.1:${(this.#app.server.address() as AddressInfo).port}`;
+    const app = buildApp(this.#options.parts);
+    this.#app = app;
+    await app.listen({ host: '127.0.0.1', port: this.#options.port });
+    this.#url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   }
 
-  async stop(): Promise<void> {
-    await this.#app.close();
+  protected override async onStop(): Promise<void> {
+    await this.#app?.close();
   }
 }
 

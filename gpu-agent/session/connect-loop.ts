@@ -8,7 +8,7 @@ import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { Service } from '../../core/runtime/service.ts';
+import { BaseService } from '../../core/runtime/service.ts';
 import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox } from './outbox.ts';
@@ -44,11 +44,10 @@ export interface ConnectOptions {
   onMessage(message: SessionResponse): void;
 }
 
-export class ConnectLoop implements Service {
+export class ConnectLoop extends BaseService {
   readonly name = 'session';
   readonly #options: ConnectOptions;
-  readonly #stopping = new AbortController();
-  #running: Promise<void> | undefined;
+  #connecting: Promise<void> = Promise.resolve();
   #session: Session | undefined;
   #failures = 0;
   /** Failures in a row by which core refused this agent. */
@@ -57,29 +56,29 @@ export class ConnectLoop implements Service {
   #turn: number;
 
   constructor(options: ConnectOptions) {
+    super();
     this.#options = options;
     // Many agents that start together should not all meet the first replica.
     this.#turn = Math.floor(options.random.fraction() * options.addresses.length);
   }
 
   /** Begins to connect; being connected is not waited for, core may come later. */
-  async start(): Promise<void> {
-    this.#running ??= this.#run();
+  protected override onStart(): void {
+    this.#connecting = this.#run();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
+  protected override async onStop(): Promise<void> {
     this.#session?.end('the agent stops');
-    await this.#running;
+    await this.#connecting;
   }
 
   async #run(): Promise<void> {
     const { clock } = this.#options;
-    while (!this.#stopping.signal.aborted) {
+    while (!this.ending.aborted) {
       await this.#once();
-      if (this.#stopping.signal.aborted) return;
+      if (this.ending.aborted) return;
       this.#turn += 1;
-      await delay(clock, this.#pauseMs(), this.#stopping.signal);
+      await delay(clock, this.#pauseMs(), this.ending);
     }
   }
 
@@ -113,7 +112,7 @@ export class ConnectLoop implements Service {
     link.close();
     this.#failures += 1;
     this.#refusals = REFUSALS.has(end.code) ? this.#refusals + 1 : 0;
-    if (!this.#stopping.signal.aborted) this.#tell(address, end);
+    if (!this.ending.aborted) this.#tell(address, end);
   }
 
   #tell(address: string, { reason, code, welcomed }: SessionEnd): void {

@@ -124,10 +124,9 @@ t.test('a try that was cut off by a stop is made again and not counted', async (
   const job = await runningJob(engines, await engines.endpoint(), { webhook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });
   await engine.attempts.recordOutcome(outcome(job));
   const stopped = deliverer(t);
-  const pass = stopped.runOnce();
+  await stopped.start();
   await arrival;
   await stopped.stop();
-  await pass;
   const [row] = await waiting();
   t.match(row, { tries: 0 });
   t.ok(row!.dueMs <= 0, 'due at once for whoever comes next');
