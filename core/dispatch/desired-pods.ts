@@ -3,7 +3,7 @@ import type { DesiredPod } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredPodRow } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { OpenCredentials } from './agent-messages.ts';
-import { podToDesired, stillPod } from './pod-messages.ts';
+import { podToDesired, stillPod } from './agent-pod-messages.ts';
 
 /** Tells whether something changed since a picture was sent. */
 export function podPicture(rows: readonly DesiredPodRow[]): string {

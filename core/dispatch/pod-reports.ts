@@ -10,7 +10,7 @@ import { BaseService } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { PodFacts } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
-import { podFactsFromReport } from './pod-messages.ts';
+import { podFactsFromReport } from './agent-pod-messages.ts';
 
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 /** Most pods that one message may report. */

@@ -116,7 +116,7 @@ const sizeRoom: Filter = (machine, request) => {
 const FILTERS: readonly Filter[] = [connected, location, volume, cuda, gpuType, gpuRoom, cpuRoom, sizeRoom];
 
 /** Why a machine cannot take the worker, or undefined when it can. */
-export function refusalOf(machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
+export function machineRefusal(machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
   for (const filter of FILTERS) {
     const reason = filter(machine, request);
     if (reason !== undefined) return reason;
@@ -126,13 +126,13 @@ export function refusalOf(machine: PlacementMachine, request: PlacementRequest):
 
 /** The best place: preferred GPU type first, then the machine with the fewest siblings, then the one with the most room. */
 export function place(machines: readonly PlacementMachine[], request: PlacementRequest): Placement {
-  const fitting = machines.filter((machine) => refusalOf(machine, request) === undefined);
+  const fitting = machines.filter((machine) => machineRefusal(machine, request) === undefined);
   const best = fitting
     .map((machine) => ({ machine, picked: choice(machine, request) ?? { rank: 0, gpuUuids: [] }, size: sizeFor(machine, request) }))
     .sort((a, b) => a.picked.rank - b.picked.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
       || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
   if (best) return { machineId: best.machine.id, gpuUuids: best.picked.gpuUuids, instanceId: best.size?.instanceId ?? '' };
-  return refusalOfAll(machines.map((machine) => ({ name: machine.name, answer: refusalOf(machine, request)! })), request);
+  return refusalOfAll(machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! })), request);
 }
 
 /**

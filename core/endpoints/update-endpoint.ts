@@ -9,7 +9,7 @@ import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { EndpointContext } from './context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
-import { getEndpoint } from './get-endpoint.ts';
+import { getEndpoint } from './endpoints.ts';
 
 /** What to change. Absent fields stay as they are. */
 export interface EndpointChange {

@@ -5,7 +5,7 @@ import type { PodRequest } from '../domain/pod.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import type { PodContext } from './context.ts';
-import { getPod } from './get-pod.ts';
+import { getPod } from './pods.ts';
 
 const ID_LENGTH = 14;
 

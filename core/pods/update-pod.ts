@@ -4,8 +4,8 @@ import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { checkPod, checkUnlocked, resetsPod } from '../domain/pod.ts';
 import type { PodSettings } from '../domain/pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
-import { changePod } from './change-pod.ts';
-import type { PodChanges } from './change-pod.ts';
+import { changePod } from './pods.ts';
+import type { PodChanges } from './pods.ts';
 
 /** What to change. Absent fields stay as they are. */
 export type PodUpdate = Partial<PodSettings>;

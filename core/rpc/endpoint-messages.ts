@@ -6,7 +6,7 @@ import { ENDPOINT_SETTINGS } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointRequest } from '../endpoints/create-endpoint.ts';
-import type { EndpointView } from '../endpoints/list-endpoints.ts';
+import type { EndpointView } from '../endpoints/endpoints.ts';
 import type { EndpointChange } from '../endpoints/update-endpoint.ts';
 import { templateToMessage } from './template-messages.ts';
 import { changeFromMask } from './update-mask.ts';

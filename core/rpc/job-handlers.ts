@@ -1,7 +1,7 @@
 /** JobService: decode, call a use case, encode. */
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { JobServiceServer } from '../../proto/gen/slipway/v1/job_service.ts';
-import type { Access } from '../jobs/access.ts';
+import type { Access } from '../access/access.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';

@@ -3,8 +3,8 @@ import type {
   CancelJobRequest, CancelJobResponse, GetJobRequest, GetJobResponse, ReadChunksRequest, ReadChunksResponse, SubmitJobRequest,
   SubmitJobResponse, WaitJobRequest, WaitJobResponse,
 } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { Access } from '../jobs/access.ts';
 import type { JobCalls, Room } from '../jobs/job-engine.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
 

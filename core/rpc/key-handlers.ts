@@ -4,8 +4,7 @@ import type { Key, KeyPermissions, KeyServiceServer } from '../../proto/gen/slip
 import type { Access } from '../access/access.ts';
 import { createKey } from '../access/create-key.ts';
 import type { KeyContext, KeyRequest } from '../access/create-key.ts';
-import { listKeys } from '../access/list-keys.ts';
-import { revokeKey } from '../access/revoke-key.ts';
+import { listKeys, revokeKey } from '../access/keys.ts';
 import type { Caller, Permission } from '../domain/access.ts';
 import { invalid } from '../domain/fields.ts';
 import type { ApiKey } from '../store/api-key-store.ts';

@@ -3,10 +3,7 @@ import type { TemplateServiceServer } from '../../proto/gen/slipway/v1/template_
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/fields.ts';
 import type { EndpointContext } from '../endpoints/context.ts';
-import { createTemplate } from '../endpoints/create-template.ts';
-import { deleteTemplate } from '../endpoints/delete-template.ts';
-import { getTemplate } from '../endpoints/get-template.ts';
-import { updateTemplate } from '../endpoints/update-template.ts';
+import { createTemplate, deleteTemplate, getTemplate, updateTemplate } from '../endpoints/templates.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';

@@ -2,11 +2,8 @@
 import type { VolumeServiceServer } from '../../proto/gen/slipway/v1/volume_service.ts';
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/fields.ts';
-import type { VolumeContext } from '../volumes/context.ts';
-import { createVolume } from '../volumes/create-volume.ts';
-import { deleteVolume } from '../volumes/delete-volume.ts';
-import { getVolume } from '../volumes/get-volume.ts';
-import { updateVolume } from '../volumes/update-volume.ts';
+import type { VolumeContext } from '../volumes/volumes.ts';
+import { createVolume, deleteVolume, getVolume, updateVolume } from '../volumes/volumes.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';

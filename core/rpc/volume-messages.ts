@@ -2,7 +2,7 @@
 import type { NetworkVolume as VolumeMessage } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { invalid } from '../domain/fields.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
-import type { VolumeChange } from '../volumes/update-volume.ts';
+import type { VolumeChange } from '../volumes/volumes.ts';
 import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 

@@ -1,4 +1,4 @@
-/** Pods between the agent contract and the domain. */
+/** Pods between the contract with agents and the domain. */
 import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
 import { cpuSize } from '../domain/cpu-size.ts';

@@ -1,14 +1,25 @@
 /** Accounts: the caller's own, and all of them for the operator. */
 import { isUnlimited, unauthorized } from '../domain/access.ts';
 import type { Caller } from '../domain/access.ts';
-import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
+import { checkName, invalid } from '../domain/fields.ts';
 import { checkQuota } from '../domain/quota.ts';
 import type { Quota } from '../domain/quota.ts';
 import type { Account } from '../store/account-store.ts';
 import type { Stores } from '../store/storage.ts';
+import { base62 } from './key-text.ts';
 
 const PUBLIC_KEY_LENGTH_MAX = 16_384;
+
+/**
+ * Creates an account. Answers its id, `user_` and 27 letters and digits; the same name again answers the first account. UNAUTHORIZED: only the
+ * operator makes accounts. INVALID_REQUEST: bad name.
+ */
+export async function createAccount(accounts: Stores['accounts'], caller: Caller, name: string): Promise<string> {
+  if (caller.scope !== 'ROOT') throw unauthorized();
+  checkName('name', name);
+  return accounts.create(`user_${base62(27)}`, caller.keyId, name);
+}
 
 /** Any key of the account may read it, and the operator any account. */
 export async function getAccount(accounts: Stores['accounts'], accountId: string): Promise<Account> {

@@ -1,0 +1,61 @@
+/** Endpoints that are there: read, list, restart, delete. */
+import { endpointNotFound } from '../domain/access.ts';
+import type { Actor } from '../domain/access.ts';
+import { checkDeletable } from '../domain/endpoint.ts';
+import type { Endpoint } from '../domain/endpoint.ts';
+import type { Template } from '../domain/template.ts';
+import type { Page, PageRequest } from '../store/page.ts';
+import type { EndpointContext } from './context.ts';
+
+/** Reads an endpoint. ENDPOINT_NOT_FOUND: not in this account. */
+export async function getEndpoint({ endpoints }: Pick<EndpointContext, 'endpoints'>, accountId: string, id: string): Promise<Endpoint> {
+  const [found] = await endpoints.byIds([id]);
+  if (!found || found.accountId !== accountId) throw endpointNotFound(id);
+  return found;
+}
+
+/** An endpoint, with what it runs when that was asked for. */
+export type EndpointView = Endpoint & { template?: Template | undefined };
+
+/**
+ * Lists the endpoints of an account, oldest first. `only`: the endpoints that a restricted key may see; empty = all. `withTemplates`: with what
+ * they run.
+ */
+export async function listEndpoints(
+  context: Pick<EndpointContext, 'endpoints' | 'templates'>, accountId: string, only: readonly string[], withTemplates: boolean, page: PageRequest,
+): Promise<Page<EndpointView>> {
+  const { entries, next } = await context.endpoints.list(accountId, only, withTemplates, page);
+  return { entries: withTemplates ? await withTemplatesOf(context, entries) : entries, next };
+}
+
+/** The same with what they run. */
+export async function withTemplatesOf({ templates }: Pick<EndpointContext, 'templates'>, endpoints: readonly Endpoint[]): Promise<EndpointView[]> {
+  const run = await templates.ofEndpoints(endpoints.map(({ id }) => id));
+  return endpoints.map((endpoint) => ({ ...endpoint, template: run.get(endpoint.id) }));
+}
+
+/**
+ * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Answers the endpoint with its new version. Workers of
+ * earlier ones take no further job and go when they hold none.
+ */
+export async function restartEndpoint(
+  { endpoints, onChanged }: Pick<EndpointContext, 'endpoints' | 'onChanged'>, actor: Actor, id: string,
+): Promise<Endpoint> {
+  const raised = await endpoints.raiseVersion(id, actor);
+  if (!raised) throw endpointNotFound(id);
+  onChanged([id]);
+  return raised;
+}
+
+/**
+ * Deletes an endpoint with its workers and its jobs. WORKERS_NOT_ZERO: workers_min or workers_max is not 0 (spec.md 3). Jobs that still run are
+ * stopped with their workers.
+ */
+export async function deleteEndpoint(context: EndpointContext, actor: Actor, id: string): Promise<void> {
+  const { endpoints, deleteJobs, onChanged, onDesired } = context;
+  const machineIds = await endpoints.remove(id, actor, checkDeletable);
+  if (!machineIds) throw endpointNotFound(id);
+  onChanged([id]);
+  onDesired(machineIds);
+  await deleteJobs(id);
+}

@@ -1,0 +1,81 @@
+/** Templates: create, read, change, delete. */
+import type { Actor } from '../domain/access.ts';
+import { DomainError } from '../domain/errors.ts';
+import { snake } from '../domain/fields.ts';
+import { checkFixed } from '../domain/fixed-fields.ts';
+import { checkTemplate, templateReplacesWorkers } from '../domain/template.ts';
+import type { Template, TemplateSettings } from '../domain/template.ts';
+import type { TemplateRemoval } from '../store/template-store.ts';
+import type { EndpointContext } from './context.ts';
+
+const ID_LENGTH = 10;
+
+/**
+ * Creates a template. NAME_TAKEN: the account has a template of this name. INVALID_REQUEST: a field is out of range, or the registry credentials
+ * are unknown.
+ */
+export async function createTemplate(
+  { templates, random }: Pick<EndpointContext, 'templates' | 'random'>, actor: Actor, settings: TemplateSettings,
+): Promise<Template> {
+  checkTemplate(settings);
+  const made = await templates.create(random.id(ID_LENGTH), actor, settings);
+  if (!made) throw nameTaken(settings.name);
+  return made;
+}
+
+/** The refusal of a name. */
+export function nameTaken(name: string): DomainError {
+  return new DomainError('NAME_TAKEN', `The account already has a template called ${JSON.stringify(name)}; choose another name.`);
+}
+
+/**
+ * Reads a template. `only`: the endpoints whose templates a restricted key may see; empty = all. TEMPLATE_NOT_FOUND: neither in this account nor
+ * public.
+ */
+export async function getTemplate(
+  { templates }: Pick<EndpointContext, 'templates'>, accountId: string, id: string, only: readonly string[],
+): Promise<Template> {
+  const found = await templates.usable(id, accountId);
+  if (!found || (only.length > 0 && !(await templates.isUsedBy(id, accountId, only)))) throw templateNotFound(id);
+  return found;
+}
+
+/** The refusal of a template that the account cannot see. */
+export function templateNotFound(id: string): DomainError {
+  return new DomainError('TEMPLATE_NOT_FOUND', `There is no template ${JSON.stringify(id.slice(0, 64))} in this account.`);
+}
+
+/**
+ * Changes some fields of a template. A change of what workers run replaces the workers of its endpoints. TEMPLATE_NOT_FOUND, NAME_TAKEN, or
+ * INVALID_REQUEST: the result would be out of range, a field is fixed, or the credentials are unknown.
+ */
+export async function updateTemplate(
+  { templates, onChanged }: Pick<EndpointContext, 'templates' | 'onChanged'>, actor: Actor, id: string,
+  change: Partial<TemplateSettings>,
+): Promise<Template> {
+  const updated = await templates.update(id, actor, Object.keys(change).map(snake), (current) => {
+    checkFixed<TemplateSettings>(current, change, ['category', 'serverless']);
+    const { id: _id, accountId: _accountId, version: _version, createdAt: _createdAt, ...settings } = { ...current, ...change };
+    checkTemplate(settings);
+    return { settings, replacesWorkers: templateReplacesWorkers(current, settings) };
+  });
+  if (!updated) throw templateNotFound(id);
+  if (updated === 'taken') throw nameTaken(change.name ?? '');
+  onChanged(updated.endpointIds);
+  return updated.template;
+}
+
+/** Deletes a template. IN_USE: endpoints use it; the text names those of the account. */
+export async function deleteTemplate({ templates }: Pick<EndpointContext, 'templates'>, actor: Actor, id: string): Promise<void> {
+  const removal = await templates.remove(id, actor);
+  if (!removal) throw templateNotFound(id);
+  if (!removal.removed) throw inUse(removal);
+}
+
+function inUse({ usedBy, usedElsewhere }: Extract<TemplateRemoval, { removed: false }>): DomainError {
+  const users = usedBy.join(', ');
+  const advice = 'delete these endpoints or give them another template first';
+  if (!usedElsewhere) return new DomainError('IN_USE', `The template is used by ${users}; ${advice}.`);
+  const all = [...usedBy, 'endpoints of other accounts'].join(', ');
+  return new DomainError('IN_USE', `The template is used by ${all}; make it private, so that no more of them take it, and leave it to those.`);
+}

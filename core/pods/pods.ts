@@ -1,0 +1,79 @@
+/** Pods that are there: read, start, stop, restart, reset, delete; and what all changes of a pod share. */
+import type { Actor } from '../domain/access.ts';
+import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pod.ts';
+import type { Pod } from '../domain/pod.ts';
+import type { PodChange } from '../store/pod-store.ts';
+import type { PodView } from '../store/pod-view-store.ts';
+import type { PodContext } from './context.ts';
+
+/**
+ * Reads a pod, or a worker as one. `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. NOT_FOUND: not in
+ * this account.
+ */
+export async function getPod(
+  { podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string, only: readonly string[],
+): Promise<PodView> {
+  const found = (only.length === 0 ? await podViews.pod(accountId, id) : undefined) ?? await podViews.worker(accountId, only, id);
+  if (!found) throw podNotFound(id);
+  return found;
+}
+
+/** Lets an EXITED pod run again on its machine, where its files are. A running pod is left alone. NO_CAPACITY: its GPUs are taken. */
+export async function startPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
+  return changePod(context, actor, id, (pod) => (
+    pod.desired === 'RUNNING' ? undefined : { action: 'StartPod', fields: [], run: 'anew' }
+  ));
+}
+
+/** Stops a pod; its files stay, its GPUs are free. One that stands still is left alone. POD_FIXED: it is locked. */
+export async function stopPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
+  return changePod(context, actor, id, (pod) => {
+    checkUnlocked(pod);
+    return pod.desired === 'EXITED' ? undefined : { action: 'StopPod', fields: [], run: 'not' };
+  });
+}
+
+/** Starts a pod's process anew; its files stay. Starts one that stands still too. NO_CAPACITY: it stands still and its GPUs are taken. */
+export async function restartPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
+  return changePod(context, actor, id, () => ({ action: 'RestartPod', fields: [], run: 'anew' }));
+}
+
+/**
+ * Starts a pod anew with an empty disk; its network volume stays as it is. Starts one that stands still too. POD_FIXED: it is locked. NO_CAPACITY:
+ * it stands still and its GPUs are taken.
+ */
+export async function resetPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
+  return changePod(context, actor, id, (pod) => {
+    checkUnlocked(pod);
+    return { action: 'ResetPod', fields: [], run: 'anew', emptyDisk: true };
+  });
+}
+
+/** Stops a pod and removes its files. Its agent removes the files as soon as it hears of it. NOT_FOUND; POD_FIXED: it is a worker. */
+export async function deletePod(context: PodChanges, actor: Actor, id: string): Promise<void> {
+  const machineId = await context.pods.remove(id, actor);
+  if (machineId === undefined) return refusePod(context, actor.accountId, id);
+  context.onDesired([machineId]);
+}
+
+/** What changes need. */
+export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'machines' | 'onDesired'>;
+
+/**
+ * Does what `decide` says; undefined: nothing. Answers the pod after it. NOT_FOUND; POD_FIXED: it is a worker. NO_CAPACITY: it shall run
+ * again and its machine has no room.
+ */
+export async function changePod(
+  context: PodChanges, actor: Actor, id: string, decide: (current: Pod) => PodChange | undefined,
+): Promise<PodView> {
+  const changed = await context.pods.change(id, actor, decide, replacePod);
+  if (!changed) return refusePod(context, actor.accountId, id);
+  context.onDesired([changed.machineId]);
+  return getPod(context, actor.accountId, id, []);
+}
+
+/** Says why there is no such pod. */
+async function refusePod({ podViews }: Pick<PodContext, 'podViews'>, accountId: string, id: string): Promise<never> {
+  const worker = await podViews.worker(accountId, [], id);
+  throw worker ? podIsWorker(id, worker.endpointId) : podNotFound(id);
+}

@@ -1,0 +1,69 @@
+/** Credentials for container registries: store, read without their secrets, replace, delete. */
+import type { Actor } from '../domain/access.ts';
+import { DomainError } from '../domain/errors.ts';
+import { checkName } from '../domain/fields.ts';
+import { checkRegistryCredentials, registryAuthNotFound } from '../domain/registry-auth.ts';
+import type { RegistryAuth, RegistryCredentials } from '../domain/registry-auth.ts';
+import type { Random } from '../runtime/clock.ts';
+import type { RegistryAuthUsers } from '../store/registry-auth-store.ts';
+import type { Stores } from '../store/storage.ts';
+
+const ID_LENGTH = 12;
+
+/** What the use cases of registry credentials work with. */
+export interface RegistryContext {
+  registryAuths: Stores['registryAuths'];
+  random: Random;
+  /** Secrets as they are stored for the registry auth with this id. */
+  seal(id: string, credentials: RegistryCredentials): Buffer;
+}
+
+/** Stores credentials for a container registry. NAME_TAKEN: the account has credentials of this name. INVALID_REQUEST: a field is out of range. */
+export async function createRegistryAuth(
+  { registryAuths, random, seal }: RegistryContext, actor: Actor, name: string, credentials: RegistryCredentials,
+): Promise<RegistryAuth> {
+  checkName('name', name);
+  checkRegistryCredentials(credentials);
+  const id = random.id(ID_LENGTH);
+  const made = await registryAuths.create(id, actor, name, seal(id, credentials));
+  if (!made) {
+    throw new DomainError('NAME_TAKEN', `The account already has registry credentials called ${JSON.stringify(name)}; choose another name.`);
+  }
+  return made;
+}
+
+/** Reads credentials for a container registry, without their secrets. NOT_FOUND: not in this account. */
+export async function getRegistryAuth(
+  { registryAuths }: Pick<RegistryContext, 'registryAuths'>, accountId: string, id: string,
+): Promise<RegistryAuth> {
+  const found = await registryAuths.get(id, accountId);
+  if (!found) throw registryAuthNotFound(id);
+  return found;
+}
+
+/**
+ * Replaces username and password of credentials. Workers that run already keep what they were started with. NOT_FOUND, or INVALID_REQUEST: a field
+ * is out of range.
+ */
+export async function updateRegistryAuth(
+  { registryAuths, seal }: Omit<RegistryContext, 'random'>, actor: Actor, id: string, credentials: RegistryCredentials,
+): Promise<RegistryAuth> {
+  checkRegistryCredentials(credentials);
+  const updated = await registryAuths.update(id, actor, seal(id, credentials));
+  if (!updated) throw registryAuthNotFound(id);
+  return updated;
+}
+
+/** Deletes credentials for a container registry. NOT_FOUND, or IN_USE: templates or pods use them; the text names these. */
+export async function deleteRegistryAuth(
+  { registryAuths }: Pick<RegistryContext, 'registryAuths'>, actor: Actor, id: string,
+): Promise<void> {
+  const removal = await registryAuths.remove(id, actor);
+  if (!removal) throw registryAuthNotFound(id);
+  if (!removal.removed) throw inUse(removal.usedBy);
+}
+
+function inUse({ templateIds, podIds }: RegistryAuthUsers): DomainError {
+  const users = [...templateIds.map((id) => `template ${id}`), ...podIds.map((id) => `pod ${id}`)].join(', ');
+  return new DomainError('IN_USE', `The registry credentials are used by ${users}; take them from there first.`);
+}

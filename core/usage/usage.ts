@@ -1,0 +1,38 @@
+/** What an account used, and what it costs. */
+import { unauthorized } from '../domain/access.ts';
+import type { Caller } from '../domain/access.ts';
+import { checkPrices, checkUsageQuery, USAGE_SPAN_MS } from '../domain/usage.ts';
+import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Price } from '../store/price-store.ts';
+import type { Stores } from '../store/storage.ts';
+
+/** What the use cases of usage and prices work with. */
+export interface UsageContext {
+  usage: Stores['usage'];
+  prices: Stores['prices'];
+  clock: Clock;
+}
+
+/** A query whose times may be left open: the last 30 days. */
+export type UsageRequest = Omit<UsageQuery, 'startMs' | 'endMs' | 'visibleEndpointIds'> & { startMs: number | undefined; endMs: number | undefined };
+
+/**
+ * Sums up what an account used. By period, then by group. `only`: the endpoints whose workers a restricted key may see; empty = all.
+ * INVALID_REQUEST: the times are out of order or there are too many periods.
+ */
+export async function listUsage(
+  { usage, clock }: Omit<UsageContext, 'prices'>, accountId: string, request: UsageRequest, only: readonly string[],
+): Promise<UsageRecord[]> {
+  const now = clock.nowMs();
+  const query = { ...request, startMs: request.startMs ?? now - USAGE_SPAN_MS, endMs: request.endMs ?? now, visibleEndpointIds: only };
+  checkUsageQuery(query);
+  if (only.length > 0 && query.kind !== 'WORKER') return [];
+  return usage.list(accountId, query);
+}
+
+/** Replaces prices. All or none. UNAUTHORIZED: not the operator. INVALID_REQUEST: a price is out of range or an item is named twice. */
+export async function setPrices({ prices }: Pick<UsageContext, 'prices'>, caller: Caller, preferred: readonly Price[]): Promise<void> {
+  if (caller.scope !== 'ROOT') throw unauthorized();
+  await prices.set(checkPrices(preferred));
+}

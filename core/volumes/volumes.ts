@@ -1,0 +1,72 @@
+/** Network volumes: create, read, change, delete. */
+import type { Actor } from '../domain/access.ts';
+import { DomainError } from '../domain/errors.ts';
+import { snake } from '../domain/fields.ts';
+import { checkFixed } from '../domain/fixed-fields.ts';
+import { checkVolume, checkVolumeGrowth, volumeNotFound } from '../domain/volume.ts';
+import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
+import type { Random } from '../runtime/clock.ts';
+import type { Stores } from '../store/storage.ts';
+import type { VolumeUsers } from '../store/volume-store.ts';
+
+const ID_LENGTH = 10;
+
+/** What the use cases of network volumes work with. */
+export interface VolumeContext {
+  volumes: Stores['volumes'];
+  random: Random;
+}
+
+/** Creates a network volume. INVALID_REQUEST: a field is out of range. Its directory is made by the agent of the first machine that needs it. */
+export async function createVolume({ volumes, random }: VolumeContext, actor: Actor, settings: VolumeSettings): Promise<NetworkVolume> {
+  checkVolume(settings);
+  return volumes.create(random.id(ID_LENGTH), actor, settings);
+}
+
+/**
+ * Reads a network volume. `only`: the endpoints whose volumes a restricted key may see; empty = all. NOT_FOUND: not in this account, or not one of
+ * those.
+ */
+export async function getVolume(
+  { volumes }: Pick<VolumeContext, 'volumes'>, accountId: string, id: string, only: readonly string[],
+): Promise<NetworkVolume> {
+  const found = await volumes.get(id, accountId, only);
+  if (!found) throw volumeNotFound(id);
+  return found;
+}
+
+/** What to change. Absent fields stay as they are. */
+export type VolumeChange = Partial<VolumeSettings>;
+
+/**
+ * Changes the name or the size of a network volume. NOT_FOUND, or INVALID_REQUEST: out of range, the size would shrink, or the data centre would
+ * change.
+ */
+export async function updateVolume(
+  { volumes }: Pick<VolumeContext, 'volumes'>, actor: Actor, id: string, change: VolumeChange,
+): Promise<NetworkVolume> {
+  const updated = await volumes.update(id, actor, Object.keys(change).map(snake), (current) => {
+    checkFixed<VolumeSettings>(current, change, ['dataCenterId']);
+    const settings = { ...current, ...change };
+    checkVolume(settings);
+    checkVolumeGrowth(current, settings);
+    return settings;
+  });
+  if (!updated) throw volumeNotFound(id);
+  return updated;
+}
+
+/**
+ * Deletes a network volume. The files stay on the machines for the operator to remove. NOT_FOUND, or IN_USE: endpoints or pods use it; the text
+ * names them.
+ */
+export async function deleteVolume({ volumes }: Pick<VolumeContext, 'volumes'>, actor: Actor, id: string): Promise<void> {
+  const removal = await volumes.remove(id, actor);
+  if (!removal) throw volumeNotFound(id);
+  if (!removal.removed) throw inUse(removal.usedBy);
+}
+
+function inUse({ endpointIds, podIds }: VolumeUsers): DomainError {
+  const users = [...endpointIds.map((id) => `endpoint ${id}`), ...podIds.map((id) => `pod ${id}`)].join(', ');
+  return new DomainError('IN_USE', `The network volume is used by ${users}; take it from these endpoints and delete these pods first.`);
+}
