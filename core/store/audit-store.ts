@@ -2,7 +2,7 @@
 import { and, desc, eq, lt } from 'drizzle-orm';
 import { auditEvent } from '../../drizzle/schema/audit-event.ts';
 import type { Actor } from '../domain/access.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 
 /** A change, and who made it. An empty account: it is about the installation. */
 export interface Change extends Actor {
@@ -17,7 +17,7 @@ export interface Change extends Actor {
 export type AuditEvent = typeof auditEvent.$inferSelect;
 
 /** Records a change; `tx` is the transaction that makes it. */
-export async function recordChange(tx: Pick<Database['db'], 'insert'>, change: Change): Promise<void> {
+export async function recordChange(tx: Transaction, change: Change): Promise<void> {
   const { accountId, keyId, action, subjectId, fields } = change;
   await tx.insert(auditEvent).values({ accountId: accountId || null, keyId, action, subjectId, fields: [...fields] });
 }

@@ -32,6 +32,15 @@ export function statementOf(tx: Pick<Database['db'], 'execute'>): Statement {
   );
 }
 
+/** A transaction of `db`. A function that takes one is part of whatever its caller makes happen together. */
+export type Transaction = Parameters<Parameters<Database['db']['transaction']>[0]>[0];
+
+/** Runs statements in one transaction: all of them happen, or none. */
+export async function inTransaction<Result>(sql: Sql, work: (tx: Sql) => Promise<Result>): Promise<Result> {
+  // postgres.js has a type of its own for what differs from a client in transactions only.
+  return await sql.begin((tx) => work(tx as unknown as Sql)) as Result;
+}
+
 /** How to connect. */
 export interface DatabaseOptions {
   logger: Logger;

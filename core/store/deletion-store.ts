@@ -2,6 +2,7 @@
  * Deletes jobs: those whose life is over, purged queues, and what an endpoint leaves behind. Bounded batches; several replicas share the work
  * without waiting for each other.
  */
+import { inTransaction } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { isLive } from './rows.ts';
@@ -98,9 +99,8 @@ export class DeletionStore {
  * see what was written while it waited for a job; the second does, and as the jobs are gone by then, nothing is written after it.
  */
 async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
-  return await sql.begin(async (transaction): Promise<DeletedRow[]> => {
-    const tx = transaction as unknown as Sql;
-    const rows = await tx<DeletedRow[]>`
+  return await inTransaction(sql, async (tx): Promise<DeletedRow[]> => {
+      const rows = await tx<DeletedRow[]>`
       WITH due AS MATERIALIZED (${due})
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
       RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.expires_at > now() AS live,

@@ -9,7 +9,7 @@ import { endpointEnvIdentity } from '../domain/sealed-identity.ts';
 import { checkVolumesOfEndpoint } from '../domain/volume.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { giveTemplate } from './given-template-store.ts';
 import { readPage } from './page.ts';
@@ -27,7 +27,6 @@ export interface NewEndpoint {
 }
 
 /** A transaction, or the database itself. */
-type Executor = Pick<Database['db'], 'select' | 'update' | 'delete' | 'insert' | 'execute'>;
 
 export class EndpointStore {
   readonly #database: Database;
@@ -139,7 +138,7 @@ export class EndpointStore {
     });
   }
 
-  async #locked(tx: Executor, id: string, accountId: string): Promise<Endpoint | undefined> {
+  async #locked(tx: Transaction, id: string, accountId: string): Promise<Endpoint | undefined> {
     const [row] = await tx.select().from(endpoint).where(and(eq(endpoint.id, id), eq(endpoint.accountId, accountId))).for('update');
     return row && endpointFromRow(this.#sealer, row);
   }

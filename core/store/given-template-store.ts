@@ -10,9 +10,8 @@ import type { Actor } from '../domain/access.ts';
 import { OTHER_ACCOUNT } from '../domain/access.ts';
 import type { Template } from '../domain/template.ts';
 import { recordChange } from './audit-store.ts';
-import type { Database } from './database.ts';
+import type { Transaction } from './database.ts';
 
-type Transaction = Pick<Database['db'], 'select' | 'insert' | 'delete' | 'selectDistinct'>;
 type TemplateRow = typeof template.$inferSelect;
 type GivenRow = typeof givenTemplate.$inferSelect;
 

@@ -1,6 +1,7 @@
 /** Seals what a release before sealing left in the clear. SQL cannot seal, so no migration could. */
 import { endpointEnvIdentity, podEnvIdentity, templateEnvIdentity, webhookIdentity } from '../domain/sealed-identity.ts';
 import type { Sealer } from '../runtime/seal.ts';
+import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { sealEnv } from './env-seals.ts';
 
@@ -37,7 +38,7 @@ export class PlainRowStore {
 }
 
 async function sealEnvs(sql: Sql, sealer: Sealer, table: string, identityOf: (id: string) => string): Promise<number> {
-  return await sql.begin(async (tx) => {
+  return await inTransaction(sql, async (tx) => {
     const rows = await tx<{ id: string; env: Record<string, string> }[]>`
       SELECT id, env FROM ${sql(table)} WHERE env <> '{}' ORDER BY id LIMIT ${BATCH} FOR UPDATE`;
     for (const { id, env } of rows) {
@@ -49,7 +50,7 @@ async function sealEnvs(sql: Sql, sealer: Sealer, table: string, identityOf: (id
 
 /** What endpoints were given of templates is sealed for the template, as it is there. */
 async function sealGivenEnvs(sql: Sql, sealer: Sealer): Promise<number> {
-  return await sql.begin(async (tx) => {
+  return await inTransaction(sql, async (tx) => {
     const rows = await tx<{ id: string; template_id: string; env: Record<string, string> }[]>`
       SELECT g.endpoint_id AS id, e.template_id, g.env FROM given_template g JOIN endpoint e ON e.id = g.endpoint_id
       WHERE g.env <> '{}' ORDER BY g.endpoint_id LIMIT ${BATCH} FOR UPDATE OF g`;

@@ -11,7 +11,7 @@ import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identit
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { openEnv, sealEnv } from './env-seals.ts';
 import { MachineStore } from './machine-store.ts';
 import { readQuotaState } from './quota-store.ts';
@@ -37,8 +37,6 @@ export interface NewPod {
   /** Environment under its own that is shown to nobody. */
   templateEnv: Readonly<Record<string, string>>;
 }
-
-type Transaction = Pick<Database['db'], 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
 
 export class PodStore {
   readonly #database: Database;

@@ -7,7 +7,7 @@ import type { Actor } from '../domain/access.ts';
 import { unknownRegistryAuth } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
 import { recordChange } from './audit-store.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -28,7 +28,7 @@ const SHOWN = { id: registryAuth.id, accountId: registryAuth.accountId, name: re
  * Locks credentials against deletion until the transaction ends: who stores a reference to them calls this in the same transaction.
  * INVALID_REQUEST: they are not in this account. Null: nothing is named, which is fine.
  */
-export async function holdRegistryAuth(tx: Pick<Database['db'], 'select'>, accountId: string, id: string | null): Promise<void> {
+export async function holdRegistryAuth(tx: Transaction, accountId: string, id: string | null): Promise<void> {
   if (id === null) return;
   const rows = await tx.select({ id: registryAuth.id }).from(registryAuth).where(own(id, accountId)).for('share');
   if (rows.length === 0) throw unknownRegistryAuth(id);

@@ -4,6 +4,7 @@ import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } from '../domain/worker.ts';
+import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { MachineStore } from './machine-store.ts';
 import { readQuotaState } from './quota-store.ts';
@@ -107,8 +108,7 @@ export class ScaleStore {
 
   /** Takes a turn at an endpoint unless another replica is at it, which is normal. True: the turn was taken. */
   async takeTurn(endpointId: string, turn: (turn: ScaleTurn) => Promise<void>): Promise<boolean> {
-    return this.#database.sql.begin(async (transaction) => {
-      const sql = transaction as unknown as Sql;
+    return inTransaction(this.#database.sql, async (sql) => {
       const [endpoint] = await sql<ScaleEndpoint[]>`
         SELECT id, account_id AS "accountId", gpu_ids AS "gpuIds",
           gpu_count AS "gpuCount", instance_ids AS "instanceIds", locations, allowed_cuda_versions AS "allowedCudaVersions",

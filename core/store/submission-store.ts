@@ -1,5 +1,6 @@
 /** Puts jobs into the queue: one statement for many, with their inputs, and the claim of those that have a free worker waiting. */
 import type { Job } from '../domain/job.ts';
+import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
@@ -79,7 +80,7 @@ export class SubmissionStore {
   /** Stores a job under its key, or finds the job that the key made. One transaction: the key and its job appear together. */
   async insertKeyed(keyed: KeyedJob, claimId: string): Promise<KeyedResult> {
     const { job, keyHash, bodyHash } = keyed;
-    return await this.#sql.begin(async (tx): Promise<KeyedResult> => {
+    return await inTransaction(this.#sql, async (tx): Promise<KeyedResult> => {
       // A second submission waits here until the first has committed. Waiting inside the INSERT would not do: it would look for the first one's
       // job in a snapshot from before that commit, find none and take the key.
       await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${job.endpointId} ${keyHash.toString('hex')}`}, 0))`;
@@ -95,9 +96,9 @@ export class SubmissionStore {
           SELECT job_id, body_hash = ${bodyHash} AS same FROM idempotency_key WHERE endpoint_id = ${job.endpointId} AND key_hash = ${keyHash}`;
         return row?.same ? { is: 'existing', jobId: row.job_id } : { is: 'reused' };
       }
-      const [stored] = await insertJobs(tx as unknown as Sql, [{ job, slot: undefined }], claimId);
+      const [stored] = await insertJobs(tx, [{ job, slot: undefined }], claimId);
       return stored ? { is: 'made', stored } : { is: 'existing', jobId: job.id };
-    }) as KeyedResult;
+    });
   }
 }
 

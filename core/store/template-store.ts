@@ -10,7 +10,7 @@ import { unknownTemplate } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { recordChange } from './audit-store.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { asGiven, tellUsers } from './given-template-store.ts';
 import { readPage } from './page.ts';
@@ -33,7 +33,7 @@ export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${en
  * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same transaction, before he
  * locks what refers to it, as changes of templates do. INVALID_REQUEST: the account may not use it.
  */
-export async function holdTemplate(tx: Pick<Database['db'], 'select'>, accountId: string, id: string): Promise<void> {
+export async function holdTemplate(tx: Transaction, accountId: string, id: string): Promise<void> {
   const rows = await tx.select({ id: template.id }).from(template).where(usableBy(id, accountId)).for('key share');
   if (rows.length === 0) throw unknownTemplate(id);
 }

@@ -6,7 +6,7 @@ import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/access.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import { recordChange } from './audit-store.ts';
-import type { Database } from './database.ts';
+import type { Database, Transaction } from './database.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -25,7 +25,7 @@ const USERS_NAMED_MAX = 10;
  * Those of these volumes that the account has, locked against deletion until the transaction ends: who stores a reference to a volume
  * reads it through this in the same transaction.
  */
-export async function holdVolumes(tx: Pick<Database['db'], 'select'>, accountId: string, ids: readonly string[]): Promise<NetworkVolume[]> {
+export async function holdVolumes(tx: Transaction, accountId: string, ids: readonly string[]): Promise<NetworkVolume[]> {
   if (ids.length === 0) return [];
   return tx.select().from(networkVolume)
     .where(and(eq(networkVolume.accountId, accountId), inArray(networkVolume.id, [...ids]))).orderBy(asc(networkVolume.id)).for('share');
@@ -104,7 +104,7 @@ export class VolumeStore {
   }
 }
 
-async function locked(tx: Pick<Database['db'], 'select'>, id: string, accountId: string): Promise<NetworkVolume | undefined> {
+async function locked(tx: Transaction, id: string, accountId: string): Promise<NetworkVolume | undefined> {
   const [row] = await tx.select().from(networkVolume)
     .where(and(eq(networkVolume.id, id), eq(networkVolume.accountId, accountId))).for('update');
   return row;

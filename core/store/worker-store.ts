@@ -7,6 +7,7 @@ import type { Worker, WorkerState } from '../domain/worker.ts';
 import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import type { Sealer } from '../runtime/seal.ts';
+import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
@@ -95,8 +96,7 @@ export class WorkerStore {
    * the machine: it has told how things are now. Answers the endpoints whose workers changed.
    */
   async report(session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
-    return this.#database.sql.begin(async (transaction) => {
-      const sql = transaction as unknown as Sql;
+    return inTransaction(this.#database.sql, async (sql) => {
       const crashed = await this.#crash(sql, session, facts.filter((fact) => fact.state === 'UNHEALTHY'));
       const changed = await sql<{ endpoint_id: string }[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
