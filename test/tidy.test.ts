@@ -59,7 +59,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/rest/', FACADE_SHARED],
   ['facades/graphql/', FACADE_SHARED],
   ['facades/front/', FACADE_SHARED],
-  ['facades/cli/', ['facades/resources/', 'proto/', 'core/runtime/']],
+  ['facades/cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'core/runtime/']],
   ['facades/', ['facades/', 'proto/', 'core/runtime/']],
   // The agent's rows say what is, so that it gets no worse: attempts, workers, bridge and session know each other in circles.
   ['gpu-agent/handler/', []],
@@ -76,7 +76,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ]],
   ['gpu-agent/pods/', ['gpu-agent/inventory/', 'gpu-agent/users/', 'gpu-agent/volumes/', 'gpu-agent/workers/', 'proto/', 'core/runtime/']],
   ['gpu-agent/', ['proto/', 'core/runtime/']],
-  ['deploy/', ['proto/', 'core/runtime/']],
+  ['deploy/', ['facades/core-client/', 'proto/', 'core/runtime/']],
   ['examples/', []],
 ];
 

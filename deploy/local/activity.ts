@@ -5,10 +5,11 @@
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
+import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { CANCELLED_LISTED, CancelledJobs } from './cancelled-jobs.ts';
-import type { CoreClient } from './core-client.ts';
+import { by } from './call-by.ts';
 import { plain } from './repeats.ts';
 import type { WorkerCrashes } from './worker-crashes.ts';
 
@@ -26,7 +27,7 @@ const ERROR_LENGTH_MAX = 120;
 
 /** What it needs. */
 export interface ActivityOptions {
-  core: CoreClient;
+  core: CoreServices;
   apiKey: string;
   /** The served endpoint. */
   endpointId: string;
@@ -73,7 +74,7 @@ class Activity {
 
   async listEndpoints(): Promise<void> {
     const { core, apiKey, endpointId } = this.#options;
-    const { endpoints } = await core.listEndpoints({}, apiKey);
+    const { endpoints } = await core.endpoints.call((client) => client.listEndpoints, {}, by(apiKey));
     const own = endpoints.filter(({ id }) => id === endpointId);
     this.#endpoints = [...own, ...endpoints.filter(({ id }) => id !== endpointId).toReversed()].slice(0, ENDPOINTS_MAX);
   }
@@ -82,7 +83,7 @@ class Activity {
     const { core, apiKey, crashes } = this.#options;
     for (const { id, name } of this.#endpoints) {
       await this.#jobs(id, name);
-      const { workers, ended } = await core.listWorkers({ endpointId: id }, apiKey);
+      const { workers, ended } = await core.machines.call((client) => client.listWorkers, { endpointId: id }, by(apiKey));
       crashes.look(name, workers, ended);
     }
     for (const { endpoint: { id, name }, jobs } of await this.#cancelled.look(this.#endpoints)) this.#tellCancelled(jobs, this.#placeOf(id, name));
@@ -90,7 +91,7 @@ class Activity {
 
   async #jobs(id: string, name: string): Promise<void> {
     const { core, apiKey, clock } = this.#options;
-    const { jobs } = await core.getHealth({ endpointId: id }, apiKey);
+    const { jobs } = await core.jobs.call((client) => client.getHealth, { endpointId: id }, by(apiKey));
     const now = { id, name, completed: jobs!.completed, failed: jobs!.failed, atMs: clock.monotonicMs() };
     const before = this.#watched.get(id);
     const completed = now.completed - (before?.completed ?? now.completed);
@@ -126,7 +127,10 @@ class Activity {
     const startedMs = clock.monotonicMs();
     const states = [...(ended.completed > 0 ? [JobState.COMPLETED] : []), ...(ended.failed > 0 ? [JobState.FAILED, JobState.TIMED_OUT] : [])];
     const jobs: Job[] = [];
-    for (const state of states) jobs.push(...(await core.listJobs({ endpointId, state, offset: 0, limit: 2 * LINES_MAX }, apiKey)).jobs);
+    for (const state of states) {
+      const request = { endpointId, state, offset: 0, limit: 2 * LINES_MAX };
+      jobs.push(...(await core.jobs.call((client) => client.listJobs, request, by(apiKey))).jobs);
+    }
     const endedMs = clock.monotonicMs();
     this.#restUntilMs = endedMs + (endedMs - startedMs) * REST_FACTOR;
     const newest = jobs.filter(({ id }) => !this.#shown.has(id)).sort((a, b) => msOf(b) - msOf(a)).slice(0, ended.completed + ended.failed).toReversed();

@@ -1,15 +1,16 @@
 /** Finds jobs that were cancelled since the last look. Core keeps no number of them, so they are listed, and seldom where listing takes long. */
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
-import type { CoreClient } from './core-client.ts';
+import { by } from './call-by.ts';
 
 /** Most cancelled jobs of an endpoint that one look finds: the last submitted. */
 export const CANCELLED_LISTED = 20;
 
 /** What it needs. */
 export interface CancelledJobsOptions {
-  core: CoreClient;
+  core: CoreServices;
   apiKey: string;
   clock: Clock;
   /** A look is followed by a pause of this many times as long as it took. */
@@ -42,7 +43,8 @@ export class CancelledJobs {
 
   async #news(endpointId: string): Promise<Job[]> {
     const { core, apiKey } = this.#options;
-    const { jobs } = await core.listJobs({ endpointId, state: JobState.CANCELLED, offset: 0, limit: CANCELLED_LISTED }, apiKey);
+    const request = { endpointId, state: JobState.CANCELLED, offset: 0, limit: CANCELLED_LISTED };
+    const { jobs } = await core.jobs.call((client) => client.listJobs, request, by(apiKey));
     const knownMs = this.#latestMs.get(endpointId) ?? Infinity;
     this.#latestMs.set(endpointId, Math.max(this.#latestMs.get(endpointId) ?? 0, ...jobs.map(cancelledMs)));
     return jobs.filter((job) => cancelledMs(job) > knownMs).sort((a, b) => cancelledMs(a) - cancelledMs(b));

@@ -1,12 +1,13 @@
 /** What npm start does when the served handler's files have changed: its workers are replaced, and the user is told which and when. */
 import { basename, dirname, relative } from 'node:path';
+import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import type { Worker } from '../../proto/gen/slipway/v1/machine.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { CoreClient } from './core-client.ts';
+import { by } from './call-by.ts';
 
 /** What is served. */
 export interface ServedHandler {
-  core: CoreClient;
+  core: CoreServices;
   apiKey: string;
   endpointId: string;
   /** The handler's file. */
@@ -22,12 +23,12 @@ export async function updateHandler(served: ServedHandler, changed: readonly str
   const { core, apiKey, endpointId, file, report, problem } = served;
   const names = changed.map((path) => relative(dirname(file), path)).join(', ');
   try {
-    const { workers } = await core.listWorkers({ endpointId }, apiKey);
+    const { workers } = await core.machines.call((client) => client.listWorkers, { endpointId }, by(apiKey));
     if (changed.some((path) => basename(path) === 'requirements.txt')) {
       report(`${names} changed: making the environment first`);
       // Another environment is another command, which replaces the workers.
       await served.prepareAnew();
-    } else await core.restartEndpoint({ id: endpointId }, apiKey);
+    } else await core.endpoints.call((client) => client.restartEndpoint, { id: endpointId }, by(apiKey));
     report(`${names} changed: ${whatHappens(workers)}`);
   } catch (error) {
     problem(`${names} changed, but the workers go on as they are: ${(error as Error).message}`);

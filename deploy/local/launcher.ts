@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { CoreServices } from '../../facades/core-client/core-services.ts';
 import { showActivity } from './activity.ts';
-import { connectCore } from './core-client.ts';
-import type { CoreClient } from './core-client.ts';
+import { by } from './call-by.ts';
 import { coreProcess } from './core-process.ts';
 import { explainFailure, openDataDir } from './data-dir.ts';
 import type { DataDir } from './data-dir.ts';
@@ -72,7 +72,7 @@ export class Launcher {
   readonly #started: SupervisedProcess<unknown>[][] = [];
   #data: DataDir | undefined;
   #claim: Claim | undefined;
-  #core: CoreClient | undefined;
+  #core: CoreServices | undefined;
   #starting: Promise<unknown> = Promise.resolve();
   #watching: Promise<unknown> = Promise.resolve();
   #activity: Promise<unknown> = Promise.resolve();
@@ -118,7 +118,7 @@ export class Launcher {
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
     const coreAddress = await this.#startCore(databaseUrl, data, secrets);
-    const core = connectCore(coreAddress, systemClock);
+    const core = new CoreServices({ addresses: [coreAddress], clock: systemClock, random: systemRandom });
     this.#core = core;
     if (await ensureKeys(core, secrets, data.agentDir)) saveSecrets(data, secrets);
     const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
@@ -212,19 +212,19 @@ export class Launcher {
     return url;
   }
 
-  async #gpusFor(core: CoreClient, key: string): Promise<string[]> {
+  async #gpusFor(core: CoreServices, key: string): Promise<string[]> {
     // The example reads images on the CPU; a handler of the user's gets the GPUs of this machine when there are any.
     if (this.#given.options.handlerFile === undefined || !this.#given.options.agent) return [];
     const until = systemClock.monotonicMs() + AGENT_JOIN_MS_MAX;
     while (systemClock.monotonicMs() < until && !this.#stopping.signal.aborted) {
-      const { machines } = await core.listMachines({}, key);
+      const { machines } = await core.machines.call((client) => client.listMachines, {}, by(key));
       if (machines.some((machine) => machine.connected)) return gpuNames(core, key);
       await delay(systemClock, POLL_MS, this.#stopping.signal);
     }
     return [];
   }
 
-  async #waitForWorker(core: CoreClient, facts: LocalFacts, handler: Handler): Promise<void> {
+  async #waitForWorker(core: CoreServices, facts: LocalFacts, handler: Handler): Promise<void> {
     const { options, progress } = this.#given;
     if (!options.agent) return;
     progress.step(`waiting for a worker of ${handler.name}`);

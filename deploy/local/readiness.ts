@@ -1,9 +1,10 @@
 /** Waits until an endpoint's worker can take a job, and says why when it does not come up. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { delay } from '../../core/runtime/clock.ts';
+import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import type { EndedWorkers, Worker } from '../../proto/gen/slipway/v1/machine.ts';
 import { allPages } from '../../proto/wire/pages.ts';
-import type { CoreClient } from './core-client.ts';
+import { by } from './call-by.ts';
 
 const POLL_MS = 50;
 /** How often the workers are looked at for a crash, counted in polls. */
@@ -14,7 +15,7 @@ export interface ReadinessOptions {
   url: string;
   apiKey: string;
   endpointId: string;
-  core: CoreClient;
+  core: CoreServices;
   clock: Clock;
   signal: AbortSignal;
   /** Called now and then with the workers as they are and those that ended, so that crashes can be told. */
@@ -45,7 +46,7 @@ async function readyWorkers({ url, apiKey, endpointId, signal }: ReadinessOption
 async function showWorkers({ core, apiKey, endpointId, onWorkers }: ReadinessOptions): Promise<void> {
   try {
     const ended: EndedWorkers[] = [];
-    const workers = await allPages((page) => core.listWorkers({ endpointId, ...page }, apiKey), (response) => {
+    const workers = await allPages((page) => core.machines.call((client) => client.listWorkers, { endpointId, ...page }, by(apiKey)), (response) => {
       ended.push(...response.ended);
       return response.workers;
     });

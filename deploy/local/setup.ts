@@ -5,12 +5,14 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { allPages } from '../../proto/wire/pages.ts';
-import type { CoreClient } from './core-client.ts';
+import type { PageAsked } from '../../proto/wire/pages.ts';
+import { by } from './call-by.ts';
 import { distinctName } from './handler.ts';
 import type { Handler } from './handler.ts';
 import type { Secrets } from './secrets.ts';
@@ -26,14 +28,14 @@ const IDLE_TIMEOUT_SECONDS = 60;
  * Makes the account, its key and the key of this machine's agent unless the stored ones work. Answers true when `secrets` has changed and must
  * be saved.
  */
-export async function ensureKeys(core: CoreClient, secrets: Secrets, agentDir: string): Promise<boolean> {
+export async function ensureKeys(core: CoreServices, secrets: Secrets, agentDir: string): Promise<boolean> {
   const hasAccountKey = secrets.apiKey !== undefined && await keyWorks(core, secrets.apiKey);
   const hasAgentKey = secrets.agentKey !== undefined && await agentKeyWorks(core, secrets, agentDir);
   if (hasAccountKey && hasAgentKey) return false;
   const createKey = (name: string, scope: KeyScope, accountId: string) =>
-    core.createKey({ name, scope, endpointIds: [], accountId, permissions: undefined }, secrets.rootKey);
+    core.keys.call((client) => client.createKey, { name, scope, endpointIds: [], accountId, permissions: undefined }, by(secrets.rootKey));
   if (!hasAccountKey) {
-    const { accountId } = await core.createAccount({ name: ACCOUNT_NAME }, secrets.rootKey);
+    const { accountId } = await core.access.call((client) => client.createAccount, { name: ACCOUNT_NAME }, by(secrets.rootKey));
     secrets.apiKey = (await createKey('npm start', KeyScope.ALL, accountId)).secret;
   }
   if (!hasAgentKey) {
@@ -44,8 +46,8 @@ export async function ensureKeys(core: CoreClient, secrets: Secrets, agentDir: s
 }
 
 /** Not when it was revoked, nor when it became that of another machine: of one that joined with it, or of a data folder that was deleted. */
-async function agentKeyWorks(core: CoreClient, { rootKey, agentKeyId }: Secrets, agentDir: string): Promise<boolean> {
-  const { keys } = await core.listKeys({ accountId: '' }, rootKey);
+async function agentKeyWorks(core: CoreServices, { rootKey, agentKeyId }: Secrets, agentDir: string): Promise<boolean> {
+  const { keys } = await core.keys.call((client) => client.listKeys, { accountId: '' }, by(rootKey));
   const key = keys.find(({ id }) => id === agentKeyId);
   return key !== undefined && key.revokeTime === undefined && (key.machineId === '' || key.machineId === readMachineId(agentDir));
 }
@@ -58,9 +60,9 @@ function readMachineId(agentDir: string): string | undefined {
   }
 }
 
-async function keyWorks(core: CoreClient, key: string): Promise<boolean> {
+async function keyWorks(core: CoreServices, key: string): Promise<boolean> {
   try {
-    await core.checkAccess({ endpointId: '', write: true, api: Api.JOBS }, key);
+    await core.access.call((client) => client.checkAccess, { endpointId: '', write: true, api: Api.JOBS }, by(key));
     return true;
   } catch (error) {
     // Another database, or one that was emptied.
@@ -70,16 +72,16 @@ async function keyWorks(core: CoreClient, key: string): Promise<boolean> {
 }
 
 /** Names of the GPUs of the machines that are connected. `key`: the operator's. */
-export async function gpuNames(core: CoreClient, key: string): Promise<string[]> {
-  const { machines } = await core.listMachines({}, key);
+export async function gpuNames(core: CoreServices, key: string): Promise<string[]> {
+  const { machines } = await core.machines.call((client) => client.listMachines, {}, by(key));
   const gpus = machines.filter((machine) => machine.connected).flatMap((machine) => machine.machine?.gpus ?? []);
   return [...new Set(gpus.map((gpu) => gpu.name))];
 }
 
 /** Makes or updates the handler's template and endpoint and keeps one worker of it running. Other handlers' workers go to zero. */
-export async function ensureEndpoint(core: CoreClient, key: string, handler: Handler, gpus: readonly string[]): Promise<string> {
+export async function ensureEndpoint(core: CoreServices, key: string, handler: Handler, gpus: readonly string[]): Promise<string> {
   const template = await ensureTemplate(core, key, handler);
-  const endpoints = await allPages((page) => core.listEndpoints(page, key), (response) => response.endpoints);
+  const endpoints = await allPages((page) => core.endpoints.call((client) => client.listEndpoints, page, by(key)), (response) => response.endpoints);
   const existing = endpoints.find((endpoint) => endpoint.templateId === template.id);
   await restOthers(core, key, endpoints, template.id);
   if (existing) {
@@ -90,12 +92,13 @@ export async function ensureEndpoint(core: CoreClient, key: string, handler: Han
     name: template.name, templateId: template.id, workersMin: 1, idleTimeoutSeconds: IDLE_TIMEOUT_SECONDS,
     gpuIds: [...gpus], computeType: gpus.length > 0 ? 'GPU' : 'CPU',
   });
-  const created = await core.createEndpoint({ endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key);
+  const request = { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined };
+  const created = await core.endpoints.call((client) => client.createEndpoint, request, by(key));
   return created.endpoint!.id;
 }
 
-async function ensureTemplate(core: CoreClient, key: string, handler: Handler): Promise<Template> {
-  const templates = await allPages((page) => core.listTemplates({ includePublic: false, ...page }, key), (response) => response.templates);
+async function ensureTemplate(core: CoreServices, key: string, handler: Handler): Promise<Template> {
+  const templates = await ownTemplates(core, key);
   const sameName = templates.find((template) => template.name === handler.name);
   const free = !sameName || (sameName.readme === TEMPLATE_README && sameName.startCommand.at(-1) === handler.file);
   const name = free ? handler.name : distinctName(handler.name, handler.file);
@@ -104,16 +107,21 @@ async function ensureTemplate(core: CoreClient, key: string, handler: Handler): 
     readme: TEMPLATE_README,
   });
   const existing = templates.find((template) => template.name === name);
-  if (!existing) return (await core.createTemplate({ template: wanted }, key)).template!;
+  if (!existing) return (await core.templates.call((client) => client.createTemplate, { template: wanted }, by(key))).template!;
   const same = isDeepStrictEqual(existing.startCommand, wanted.startCommand) && existing.workingDirectory === wanted.workingDirectory;
   if (same) return existing;
   const updateMask = ['image_name', 'start_command', 'working_directory', 'readme'];
-  return (await core.updateTemplate({ template: { ...wanted, id: existing.id }, updateMask }, key)).template!;
+  return (await core.templates.call((client) => client.updateTemplate, { template: { ...wanted, id: existing.id }, updateMask }, by(key))).template!;
+}
+
+function ownTemplates(core: CoreServices, key: string): Promise<Template[]> {
+  const read = (page: PageAsked) => core.templates.call((client) => client.listTemplates, { includePublic: false, ...page }, by(key));
+  return allPages(read, (response) => response.templates);
 }
 
 /** A handler that is not served in this run keeps its endpoint, but no worker waits for it. */
-async function restOthers(core: CoreClient, key: string, endpoints: readonly Endpoint[], templateId: string): Promise<void> {
-  const templates = await allPages((page) => core.listTemplates({ includePublic: false, ...page }, key), (response) => response.templates);
+async function restOthers(core: CoreServices, key: string, endpoints: readonly Endpoint[], templateId: string): Promise<void> {
+  const templates = await ownTemplates(core, key);
   const ours = new Set(templates.filter((template) => template.readme === TEMPLATE_README).map((template) => template.id));
   for (const endpoint of endpoints) {
     if (endpoint.templateId === templateId || !ours.has(endpoint.templateId) || endpoint.workersMin === 0) continue;
@@ -121,7 +129,7 @@ async function restOthers(core: CoreClient, key: string, endpoints: readonly End
   }
 }
 
-async function setWorkers(core: CoreClient, key: string, endpoint: Endpoint, workersMin: number): Promise<void> {
+async function setWorkers(core: CoreServices, key: string, endpoint: Endpoint, workersMin: number): Promise<void> {
   const changed = { ...endpoint, workersMin, workersMax: Math.max(endpoint.workersMax, WORKERS_MAX) };
-  await core.updateEndpoint({ endpoint: changed, updateMask: ['workers_min', 'workers_max'] }, key);
+  await core.endpoints.call((client) => client.updateEndpoint, { endpoint: changed, updateMask: ['workers_min', 'workers_max'] }, by(key));
 }

@@ -79,6 +79,6 @@ export class Cli {
 
   #connect({ key, source, hint }: TargetKey): KeyedCore {
     if (key === undefined) throw new UsageError(hint);
-    return new KeyedCore({ address: this.target.address, apiKey: key, keySource: source, clock: this.clock, stopping: this.stopping });
+    return new KeyedCore({ address: this.target.address, apiKey: key, keySource: source, clock: this.clock, random: this.random, stopping: this.stopping });
   }
 }

@@ -1,65 +1,24 @@
-/** The facade's way to core: channels to every replica, the pipelines, and one object per service. */
-import type { Client } from '@grpc/grpc-js';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
+/** The public facades' way to core: single calls to every service, and the pipelines for what is small and hot. */
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
-import { AccessServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
-import { CatalogServiceClient } from '../../proto/gen/slipway/v1/catalog_service.ts';
-import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
-import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
-import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
-import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_service.ts';
-import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
-import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { openClient } from '../../proto/wire/channel.ts';
-import type { ClientConstructor } from '../../proto/wire/channel.ts';
-import { PipelinedJobs } from './pipelined-jobs.ts';
+import { CoreServices } from './core-services.ts';
 import { PipelineClient } from './pipeline-client.ts';
-import { ServiceCalls } from './service-calls.ts';
+import { PipelinedJobs } from './pipelined-jobs.ts';
+import type { ReplicaParts } from './service-calls.ts';
 
-/** Parts handed to the core client. */
-export interface CoreClientOptions {
-  /** host:port of every replica. */
-  addresses: readonly string[];
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-}
-
-export class CoreClient implements Service {
+export class CoreClient extends CoreServices implements Service {
   readonly name = 'core client';
-  readonly jobs: PipelinedJobs;
-  readonly access: ServiceCalls<AccessServiceClient>;
-  readonly endpoints: ServiceCalls<EndpointServiceClient>;
-  readonly templates: ServiceCalls<TemplateServiceClient>;
-  readonly volumes: ServiceCalls<VolumeServiceClient>;
-  readonly registryAuths: ServiceCalls<RegistryAuthServiceClient>;
-  readonly pods: ServiceCalls<PodServiceClient>;
-  readonly usage: ServiceCalls<UsageServiceClient>;
-  readonly catalog: ServiceCalls<CatalogServiceClient>;
+  /** Job calls over the pipelines where they fit; they work once it is started. */
+  readonly pipelined: PipelinedJobs;
   readonly #pipeline: PipelineClient;
-  readonly #closers: (() => void)[] = [];
 
-  constructor(options: CoreClientOptions) {
-    const { addresses, clock, random, logger } = options;
-    const targets = addresses.map((address) => ({ address, client: openClient(JobServiceClient, address) }));
-    this.#pipeline = new PipelineClient({ targets, clock, random, logger });
-    const unary = <Kind extends Client>(Constructor: ClientConstructor<Kind>): ServiceCalls<Kind> => {
-      const clients = addresses.map((address) => openClient(Constructor, address));
-      const calls = new ServiceCalls(clients, clock, random);
-      this.#closers.push(() => calls.close());
-      return calls;
-    };
-    this.jobs = new PipelinedJobs(this.#pipeline, unary(JobServiceClient), clock);
-    this.access = unary(AccessServiceClient);
-    this.endpoints = unary(EndpointServiceClient);
-    this.templates = unary(TemplateServiceClient);
-    this.volumes = unary(VolumeServiceClient);
-    this.registryAuths = unary(RegistryAuthServiceClient);
-    this.pods = unary(PodServiceClient);
-    this.usage = unary(UsageServiceClient);
-    this.catalog = unary(CatalogServiceClient);
+  constructor(parts: ReplicaParts & { logger: Logger }) {
+    super(parts);
+    const targets = parts.addresses.map((address) => ({ address, client: openClient(JobServiceClient, address) }));
+    this.#pipeline = new PipelineClient({ ...parts, targets });
+    this.pipelined = new PipelinedJobs(this.#pipeline, this.jobs, parts.clock);
   }
 
   /** Does not wait for core: a facade that starts first answers 503 until core is there. */
@@ -69,7 +28,7 @@ export class CoreClient implements Service {
 
   async stop(): Promise<void> {
     await this.#pipeline.stop();
-    for (const close of this.#closers) close();
+    this.close();
   }
 
   /** Ends all waits early. */

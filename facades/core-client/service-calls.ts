@@ -1,14 +1,13 @@
 /**
- * Single calls to core, for everything that is rare or large. Safe ones are tried again, on another replica where there is one, until
- * the retry budget is spent; the others wait for a connection but are sent only once.
+ * Single calls to one service of core, on any of its replicas, for everything that is rare or large. Safe ones are tried again, on another
+ * replica where there is one, until the retry budget is spent; the others are sent only once.
  */
 import type { CallOptions as GrpcOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { callMetadata } from '../../proto/wire/channel.ts';
+import { retry } from '../../core/runtime/retry.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
-import type { CoreError } from '../../proto/wire/reason.ts';
 import { RETRY_BUDGET_MS } from './pipeline-client.ts';
 
 /** A generated unary method in its longest form. */
@@ -24,41 +23,47 @@ export interface CallOptions {
   repeatable: boolean;
   /** Time for one try, in milliseconds. Default 8 s. */
   tryMs?: number;
+  /** A call that is not repeatable fails at once when there is no connection, instead of waiting for one. Default false. */
+  failFast?: boolean;
+  /** Gives the call up, which then fails as UNAVAILABLE. */
+  signal?: AbortSignal;
+}
+
+/** Where the replicas are, and what the calls work with. */
+export interface ReplicaParts {
+  /** host:port of every replica, at least one. */
+  addresses: readonly string[];
+  clock: Clock;
+  random: Random;
 }
 
 const TRY_MS = 8_000;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
-/** Calls one service on any of its replicas. */
+/** Its channels are opened by the first call. */
 export class ServiceCalls<Service extends Client> {
-  readonly #clients: readonly Service[];
-  readonly #clock: Clock;
-  readonly #random: Random;
+  readonly #clientOf: ClientConstructor<Service>;
+  readonly #parts: ReplicaParts;
+  #clients: readonly Service[] = [];
   #turn = 0;
 
-  constructor(clients: readonly Service[], clock: Clock, random: Random) {
-    this.#clients = clients;
-    this.#clock = clock;
-    this.#random = random;
+  constructor(clientOf: ClientConstructor<Service>, parts: ReplicaParts) {
+    this.#clientOf = clientOf;
+    this.#parts = parts;
   }
 
-  /** Makes a call and answers its response; throws CoreError. */
+  /** Makes a call and answers its response; throws CoreError, whose cause is the failure as gRPC has it. */
   async call<Request, Response>(
     method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: CallOptions,
   ): Promise<Response> {
-    const startedMs = this.#clock.monotonicMs();
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#once(method, request, options);
-      } catch (error) {
-        const failed: CoreError = fromGrpcError(error);
-        const spentMs = this.#clock.monotonicMs() - startedMs;
-        if (failed.reason !== 'UNAVAILABLE' || !options.repeatable || spentMs > RETRY_BUDGET_MS) throw failed;
-        await delay(this.#clock, backoffMs(tries, RETRY_PAUSE, this.#random));
-      }
-    }
+    const { clock, random } = this.#parts;
+    const { repeatable, signal } = options;
+    const mayHelp = (error: unknown): boolean => repeatable && fromGrpcError(error).reason === 'UNAVAILABLE';
+    const plan = { clock, random, pause: RETRY_PAUSE, forMs: RETRY_BUDGET_MS, mayHelp, ...(signal ? { signal } : {}) };
+    return retry(() => this.#once(method, request, options), plan).catch((error: unknown) => { throw fromGrpcError(error); });
   }
 
+  /** Closes the channels; calls in flight end. */
   close(): void {
     for (const client of this.#clients) client.close();
   }
@@ -66,15 +71,26 @@ export class ServiceCalls<Service extends Client> {
   #once<Request, Response>(
     method: (client: Service) => UnaryMethod<Request, Response>, request: Request, options: CallOptions,
   ): Promise<Response> {
-    this.#turn = (this.#turn + 1) % this.#clients.length;
-    const client = this.#clients[this.#turn]!;
-    const metadata = callMetadata(options.apiKey, { waitForReady: !options.repeatable });
-    const deadline = this.#clock.nowMs() + (options.tryMs ?? TRY_MS);
+    const { apiKey, repeatable, failFast = false, tryMs = TRY_MS, signal } = options;
+    const client = this.#next();
+    const metadata = callMetadata(apiKey, { waitForReady: !repeatable && !failFast });
+    const deadline = this.#parts.clock.nowMs() + tryMs;
     return new Promise((resolve, reject) => {
-      method(client).call(client, request, metadata, { deadline }, (error, response) => {
+      const call = method(client).call(client, request, metadata, { deadline }, (error, response) => {
+        signal?.removeEventListener('abort', giveUp);
         if (error) reject(error);
         else resolve(response);
       });
+      const giveUp = (): void => call.cancel();
+      if (signal?.aborted) giveUp();
+      else signal?.addEventListener('abort', giveUp, { once: true });
     });
+  }
+
+  /** A client of the replica whose turn it is. */
+  #next(): Service {
+    if (this.#clients.length === 0) this.#clients = this.#parts.addresses.map((address) => openClient(this.#clientOf, address));
+    this.#turn = (this.#turn + 1) % this.#clients.length;
+    return this.#clients[this.#turn]!;
   }
 }

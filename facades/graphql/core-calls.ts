@@ -1,5 +1,4 @@
 /** Calls to core from resolvers, through the in-context client that Mesh builds. Every failure is thrown: Mesh itself hands back Error objects. */
-import { Metadata } from '@grpc/grpc-js';
 import { GraphQLError } from 'graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { CoreError, fromGrpcError } from '../../proto/wire/reason.ts';
@@ -96,8 +95,7 @@ export function once<Value>(context: GraphqlContext, name: string, read: () => P
 /** A failed call as the client sees it (compat.md 4.1). */
 export function toGraphqlError(error: unknown, names: FieldNames = GRAPHQL_NAMES): GraphQLError {
   if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
-  const { grpc } = (error as { extensions?: { grpc?: GrpcFailure } }).extensions ?? {};
-  const known = publicError(fromGrpcError(grpc ? { ...grpc, metadata: metadataOf(grpc) } : error));
+  const known = publicError(fromGrpcError(thrown(error)));
   const extensions = { code: 'RUNPOD', reason: known.code.toUpperCase(), status: known.status };
   return new GraphQLError(withPublicNames(known.text, names), { extensions });
 }
@@ -118,15 +116,9 @@ export async function orNull<Value>(read: Promise<Value>): Promise<Value | null>
   }
 }
 
-/** A gRPC failure as Mesh shows it. */
-interface GrpcFailure {
-  code: number;
-  details: string;
-  metadata?: Record<string, string | Buffer>;
-}
-
-function metadataOf(grpc: GrpcFailure): Metadata {
-  const metadata = new Metadata();
-  for (const [key, value] of Object.entries(grpc.metadata ?? {})) metadata.set(key, value);
-  return metadata;
+/** What a call threw, out of what Mesh and graphql-js wrap around it. */
+function thrown(error: unknown): unknown {
+  let inner = error;
+  while (inner instanceof GraphQLError && inner.originalError) inner = inner.originalError;
+  return inner;
 }

@@ -6,6 +6,7 @@ import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphq
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import type { CoreServices } from '../core-client/core-services.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { ERRORS_MAX, LINES_MAX, TOKENS_MAX, boundsRule, hasTooManyLines } from './bounds.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
@@ -52,7 +53,7 @@ const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
 
 export class GraphqlExecutor extends BaseService {
   readonly name = 'graphql';
-  readonly #addresses: readonly string[];
+  readonly #core: CoreServices;
   readonly #clock: Clock;
   readonly #documents = new LRUCache<string, DocumentNode>({
     max: DOCUMENTS_MAX, maxSize: DOCUMENT_CHARACTERS_MAX, sizeCalculation: (_, text) => text.length,
@@ -60,10 +61,10 @@ export class GraphqlExecutor extends BaseService {
   readonly #largeReads = largeReads();
   #mesh: Promise<MeshInstance> | undefined;
 
-  /** `addresses`: host:port of every core replica. */
-  constructor(addresses: readonly string[], clock: Clock) {
+  /** `core`: who answers its calls. */
+  constructor(core: CoreServices, clock: Clock) {
     super();
-    this.#addresses = addresses;
+    this.#core = core;
     this.#clock = clock;
   }
 
@@ -116,7 +117,7 @@ export class GraphqlExecutor extends BaseService {
   async #make(): Promise<MeshInstance> {
     const { getMeshOptions } = await import(ARTIFACT.href) as { getMeshOptions(): Promise<GetMeshOptions> };
     const options = await getMeshOptions();
-    for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(target(this.#addresses));
+    for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(this.#core);
     const mesh = withPlainFields(await getMesh(options));
     takeQuotedWords(mesh.schema);
     return mesh;
@@ -165,10 +166,4 @@ function operationOf(document: DocumentNode, operationName: string | undefined):
   }
   if (found === OperationTypeNode.SUBSCRIPTION) throw new InvalidDocument([new GraphQLError('There are no subscriptions.')]);
   return found;
-}
-
-/** A gRPC target for all replicas; one that is no IPv4 address can only stand alone. */
-function target(addresses: readonly string[]): string {
-  const numeric = addresses.every((address) => /^\d+\.\d+\.\d+\.\d+:\d+$/.test(address));
-  return numeric ? `ipv4:${addresses.join(',')}` : addresses[0]!;
 }

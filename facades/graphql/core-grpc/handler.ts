@@ -6,10 +6,13 @@ import { PredefinedProxyOptions } from '@graphql-mesh/store';
 import type { MeshStore } from '@graphql-mesh/store';
 import { GrpcTransportHelper } from '@graphql-mesh/transport-grpc';
 import type { Logger, MeshPubSub, YamlConfig } from '@graphql-mesh/types';
-import type { Client, GrpcObject, ServiceClientConstructor } from '@grpc/grpc-js';
+import { Client } from '@grpc/grpc-js';
+import type { GrpcObject, ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
 import { loadGrpcSubgraph } from '@omnigraph/grpc';
 import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
-import { openClient } from '../../../proto/wire/channel.ts';
+import type { GraphQLFieldResolver } from 'graphql';
+import type { CoreServices } from '../../core-client/core-services.ts';
+import type { ServiceCalls, UnaryMethod } from '../../core-client/service-calls.ts';
 
 /** What Mesh hands to a source handler. */
 interface HandlerOptions {
@@ -27,49 +30,63 @@ const CoreAnswer = new GraphQLScalarType({ name: 'CoreAnswer', description: 'A m
 /** Named in .meshrc.yaml. */
 export default class CoreGrpcHandler {
   readonly #options: HandlerOptions;
-  #address: string;
+  #calls: ServiceCalls<Client> | undefined;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
-    this.#address = options.config.endpoint;
   }
 
-  /** Where core is: a gRPC target. Call it before the mesh is made; the address of .meshrc.yaml is for building only. */
-  connectTo(address: string): void {
-    this.#address = address;
+  /** By what core is called. Say it before the first operation; building needs none. */
+  connectTo(core: CoreServices): void {
+    this.#calls = core.callsOf(Client);
   }
 
   /** The schema with resolvers that call core. */
   async getMeshSource(): Promise<{ schema: GraphQLSchema }> {
     const { name, config, baseDir, store, logger, pubsub } = this.#options;
-    const transport = new CoreTransport(this.#address, name, baseDir, logger, config);
+    const transport = new CoreTransport(() => this.#calls!, this.#options);
     const stored = store.proxy('schemaWithAnnotations', PredefinedProxyOptions.GraphQLSchemaWithDiffing);
     const schema = await stored.getWithSet(() => loadGrpcSubgraph(name, config)({ cwd: baseDir, logger }).schema$) as GraphQLSchema;
-    transport.processDirectives({ schema, creds: await transport.getCredentials() });
+    transport.processDirectives({ schema, creds: undefined as never });
     pubsub.subscribe('destroy', () => transport.dispose());
     return { schema: answersWhole(schema) };
   }
 }
 
-/** Mesh's transport on channels like everybody else's here. */
-class CoreTransport extends GrpcTransportHelper {
-  readonly #address: string;
-  readonly #clients = new Map<string, Client>();
+/** What Mesh takes for a client: it only hands it from `getServiceClient` to `getFieldResolver`. */
+type MeshClient = ReturnType<GrpcTransportHelper['getServiceClient']>;
+/** The part of an operation's context that a call needs. */
+interface CallContext {
+  apiKey: string;
+}
 
-  constructor(address: string, name: string, baseDir: string, logger: Logger, config: YamlConfig.GrpcHandler) {
-    super(name, baseDir, logger, address, config as never);
-    this.#address = address;
-    this.defer(() => { for (const client of this.#clients.values()) client.close(); });
+/** Calls that only read begin with one of these verbs; they may be made again. */
+const READS = /^(Get|List)/;
+/** Time for one try, in milliseconds. */
+const TRY_MS = 10_000;
+
+/** Mesh's transport, by the facade's own client of core: Mesh brings the messages' encoding, and opens nothing. */
+class CoreTransport extends GrpcTransportHelper {
+  readonly #calls: () => ServiceCalls<Client>;
+
+  constructor(calls: () => ServiceCalls<Client>, { name, config, baseDir, logger }: HandlerOptions) {
+    super(name, baseDir, logger, config.endpoint, config as never);
+    this.#calls = calls;
   }
 
-  /** `objPath`: full name of a service, for instance slipway.v1.PodService. */
-  override getServiceClient({ grpcObject, objPath }: { grpcObject: GrpcObject; objPath: string }): ReturnType<GrpcTransportHelper['getServiceClient']> {
-    const known = this.#clients.get(objPath);
-    if (known) return known as ReturnType<GrpcTransportHelper['getServiceClient']>;
-    const constructor = objPath.split('.').reduce<unknown>((found, name) => (found as GrpcObject)[name], grpcObject);
-    const client = openClient(constructor as ServiceClientConstructor, this.#address);
-    this.#clients.set(objPath, client);
-    return client;
+  /** The definition of the service with this full name, for instance slipway.v1.PodService. */
+  override getServiceClient({ grpcObject, objPath }: { grpcObject: GrpcObject; objPath: string }): MeshClient {
+    const found = objPath.split('.').reduce<unknown>((place, name) => (place as GrpcObject)[name], grpcObject);
+    return (found as ServiceClientConstructor).service as unknown as MeshClient;
+  }
+
+  override getFieldResolver({ client, methodName }: { client: MeshClient; methodName: string }): GraphQLFieldResolver<unknown, CallContext> {
+    const { path, requestSerialize, responseDeserialize } = (client as unknown as ServiceDefinition)[methodName]!;
+    const method = (of: Client): UnaryMethod<unknown, unknown> => (request, metadata, options, done) => (
+      of.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, options, done as never)
+    );
+    const repeatable = READS.test(methodName);
+    return (_root, { input }, { apiKey }) => this.#calls().call(method, input as unknown, { apiKey, repeatable, tryMs: TRY_MS });
   }
 }
 

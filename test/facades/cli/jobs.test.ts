@@ -1,9 +1,9 @@
 /** `slipway jobs` against a whole system: run, wait, follow, cancel, retry, list, purge. */
 import { rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { showActivity } from '../../../deploy/local/activity.ts';
-import { connectCore } from '../../../deploy/local/core-client.ts';
+import { CoreServices } from '../../../facades/core-client/core-services.ts';
 import { WorkerCrashes } from '../../../deploy/local/worker-crashes.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { call } from '../../helpers/grpc-clients.ts';
@@ -174,7 +174,7 @@ t.test('jobs', async (t) => {
     await waitFor('its worker to be replaced', async () => (await once.health()).workers.ready === 1);
     const said: string[] = [];
     const told = (line: RegExp) => waitFor(`${line} in ${said.join('\n')}`, () => said.some((text) => line.test(text)));
-    const core = connectCore(system.cores[0]!.address, systemClock);
+    const core = new CoreServices({ addresses: [system.cores[0]!.address], clock: systemClock, random: systemRandom });
     const ending = new AbortController();
     const step = (text: string): void => { said.push(text); };
     const crashes = new WorkerCrashes({ problem: step, step }, startedMs);

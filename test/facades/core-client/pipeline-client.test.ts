@@ -25,9 +25,8 @@ async function setup(t: Test, answer: Answer, cores = 1) {
   const servers = await Promise.all(Array.from({ length: cores }, () => new PipelineCore(t, answer).start()));
   const logger = createLogger('test', 'silent');
   const parts = { clock: systemClock, random: systemRandom, logger };
-  const client = (address: string): JobServiceClient => openClient(JobServiceClient, address);
-  const pipeline = new PipelineClient({ targets: servers.map(({ address }) => ({ address, client: client(address) })), ...parts });
-  const unary = new ServiceCalls(servers.map(({ address }) => client(address)), systemClock, systemRandom);
+  const pipeline = new PipelineClient({ targets: servers.map(({ address }) => ({ address, client: openClient(JobServiceClient, address) })), ...parts });
+  const unary = new ServiceCalls(JobServiceClient, { addresses: servers.map(({ address }) => address), clock: systemClock, random: systemRandom });
   await pipeline.start();
   t.teardown(async () => {
     await pipeline.stop();
