@@ -65,9 +65,12 @@ export async function createCluster(place: PostgresPlace, password: string, log:
 
 /**
  * Plan of the server; ready means its port. PostgreSQL cannot be told to take any port, so one is chosen for it, and another at the next
- * try, until it has come up once: from then on it keeps its port, so that core finds it again after a restart.
+ * try, until it has come up once: from then on it keeps its port, so that core finds it again after a restart. `more` are settings of
+ * postgresql.conf over ours.
  */
-export function postgresProcess(place: PostgresPlace, log: ProcessLog, clock: Clock, choosePort = freePort): ProcessPlan<number> {
+export function postgresProcess(
+  place: PostgresPlace, log: ProcessLog, clock: Clock, choosePort = freePort, more: Record<string, string> = {},
+): ProcessPlan<number> {
   let kept: number | undefined;
   let tried = 0;
   return {
@@ -81,7 +84,7 @@ export function postgresProcess(place: PostgresPlace, log: ProcessLog, clock: Cl
     spawn: async (output) => {
       tried = kept ?? await choosePort();
       const options = { ...place.owner, cwd: '/', detached: true, stdio: ['ignore' as const, output, output] };
-      return spawn(place.postgres, serverArgs(place.dataDir, tried), options);
+      return spawn(place.postgres, serverArgs(place.dataDir, tried, more), options);
     },
     whenReady: async (child, signal) => {
       await waitUntilReady(place.dataDir, child, clock, signal);
@@ -92,9 +95,9 @@ export function postgresProcess(place: PostgresPlace, log: ProcessLog, clock: Cl
   };
 }
 
-function serverArgs(dataDir: string, port: number): string[] {
+function serverArgs(dataDir: string, port: number, more: Record<string, string>): string[] {
   const settings = {
-    listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB',
+    listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), max_connections: '200', shared_buffers: '256MB', ...more,
   };
   return ['-D', dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }

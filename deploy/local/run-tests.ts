@@ -5,10 +5,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
+import { join, relative, resolve } from 'node:path';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
-import { namedFiles, toolsFor } from './test-needs.ts';
+import { toolsFor } from './test-needs.ts';
 import { startTestPostgres } from './test-postgres.ts';
 import { makeTestPythons } from './test-pythons.ts';
 import { TestResultReader } from './test-results.ts';
@@ -16,6 +17,9 @@ import type { TestResults } from './test-results.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
+const poolProgram = join(import.meta.dirname, 'test-pool.ts');
+/** Files side by side: one more than cores, since most wait for something most of the time. */
+const JOBS = availableParallelism() + 1;
 const outputFile = join(root, '.tap', 'results.tap');
 /** Read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');
@@ -25,6 +29,9 @@ const NO_SKIPS = '--no-skips';
  * however it ended, the guard kills the group. What tests start outside of the group is tied to their own life (test/helpers).
  */
 const GUARDED = '(trap "" TERM INT HUP; read -r line <&3; kill -9 -$$) & exec 3<&-; exec "$@"';
+
+/** Exit code of a process, or the signal that ended it. */
+type Ending = number | NodeJS.Signals;
 
 const stopping = new AbortController();
 let running: ChildProcess | undefined;
@@ -48,10 +55,10 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Runs tap; resolves with its exit code, or the signal that ended it, once all of its output has been handed to `onOutput`. */
-function tap(args: readonly string[], onOutput?: (text: string) => void): Promise<number | NodeJS.Signals> {
+/** Runs tap, or the pool that speaks as tap does; resolves with how it ended, once all of its output has been handed to `onOutput`. */
+function run(program: string, args: readonly string[], onOutput?: (text: string) => void): Promise<Ending> {
   if (stopping.signal.aborted) return Promise.resolve(1);
-  const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', process.execPath, tapProgram, ...args], {
+  const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', process.execPath, program, ...args], {
     cwd: root, detached: true, stdio: ['ignore', onOutput ? 'pipe' : 'inherit', 'inherit', 'pipe'],
   });
   running = child;
@@ -69,14 +76,24 @@ async function buildTap(): Promise<void> {
   const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js');
   if (existsSync(built) && !readFileSync(built, 'utf8').includes('@tapjs/typescript')) return;
   say('Preparing tap; this happens once after an installation.');
-  if (await tap(['build'], () => {}) !== 0) throw new Error('tap could not be built. See: npx tap build');
+  if (await run(tapProgram, ['build'], () => {}) !== 0) throw new Error('tap could not be built. See: npx tap build');
 }
 
-/** On a terminal tap's own reporter shows the run; elsewhere a line for each file and the details of each failure. */
-async function runTap(args: readonly string[]): Promise<{ code: number | NodeJS.Signals; results: TestResults; files: number }> {
-  if (process.stdout.isTTY) {
+/** The files of a run that is only of files and folders; undefined when tap's own options are among the arguments. */
+function filesOf(args: readonly string[]): string[] | undefined {
+  if (args.some((argument) => argument.startsWith('-'))) return undefined;
+  const all = globSync('test/**/*.test.ts', { cwd: root });
+  if (args.length === 0) return all;
+  const named = args.map((argument) => relative(root, resolve(root, argument)));
+  return all.filter((file) => named.some((name) => file === name || file.startsWith(`${name}/`)));
+}
+
+/** A line for each file and the details of each failure; with options of tap its own reporter shows the run on a terminal. */
+async function runFiles(args: readonly string[]): Promise<{ code: Ending; results: TestResults; files: number }> {
+  const files = filesOf(args);
+  if (!files && process.stdout.isTTY) {
     rmSync(outputFile, { force: true });
-    const code = await tap(['run', '--reporter=base', `--output-file=${outputFile}`, ...args]);
+    const code = await run(tapProgram, ['run', '--reporter=base', `--output-file=${outputFile}`, ...args]);
     const reader = new TestResultReader();
     reader.write(existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '');
     return { code, results: reader.end(), files: reader.files };
@@ -85,7 +102,8 @@ async function runTap(args: readonly string[]): Promise<{ code: number | NodeJS.
     onFile: (name, ok, timeMs) => say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`),
     onFailure: (name, details) => say(`FAILED ${name}\n${details.replaceAll(/^/gm, '         ')}`),
   });
-  const code = await tap(['run', '--reporter=tap', ...args], (text) => reader.write(text));
+  const [program, ...options] = files ? [poolProgram, `--jobs=${JOBS}`, ...files] : [tapProgram, 'run', '--reporter=tap', ...args];
+  const code = await run(program!, options, (text) => reader.write(text));
   return { code, results: reader.end(), files: reader.files };
 }
 
@@ -94,7 +112,7 @@ function skip(what: string, { message }: Error): void {
 }
 
 function interruption(args: readonly string[], files: number, how: string): string {
-  const all = namedFiles(root, args) ?? (args.length === 0 ? globSync('test/**/*.test.ts', { cwd: root }) : undefined);
+  const all = filesOf(args);
   const left = all === undefined ? `${files} test files had ended, the others had not` : `${all.length - files} of ${all.length} test files had not ended`;
   return `The run was interrupted${how}: ${left}. Its numbers say nothing.`;
 }
@@ -111,7 +129,9 @@ async function main(): Promise<number> {
   if (tools.has('grpcurl')) await makeGrpcurl(root, seams).catch((error: Error) => skip('grpcurl', error));
   const postgres = tools.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
-  const { code, results, files } = await runTap(args);
+  // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
+  process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
+  const { code, results, files } = await runFiles(args);
   await postgres?.stop();
   const { passed, failed, skipped } = results;
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length }));

@@ -13,13 +13,14 @@ import { waitFor } from '../helpers/wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Stands for tap: heeds no signal and has a test that heeds none either. */
-const TAP = `const { spawn } = require('node:child_process');
-const { writeFileSync, renameSync } = require('node:fs');
+/** A test that heeds no signal and has a child that heeds none either. */
+const STUBBORN = `import { spawn } from 'node:child_process';
+import { renameSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
-if (process.argv[2] === 'run') {
-  const test = spawn(process.execPath, [__filename, 'test'], { stdio: 'inherit' });
-  writeFileSync('pids.part', JSON.stringify([process.pid, test.pid]));
+if (import.meta.url.endsWith('a.test.ts') && process.argv[2] !== 'child') {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), 'child'], { stdio: 'inherit' });
+  writeFileSync('pids.part', JSON.stringify([process.pid, child.pid, process.ppid]));
   renameSync('pids.part', 'pids');
 }
 setInterval(() => {}, 1000);
@@ -57,14 +58,14 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const) {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(`npm test that ends by ${signal}`, async (t) => {
     const { folder, path } = await scratch(t);
-    const tap = path('node_modules/tap/dist/esm/run.mjs');
-    for (const place of [dirname(tap), path('deploy/local'), path('core/runtime'), path('bin')]) mkdirSync(place, { recursive: true });
+    for (const place of ['deploy/local', 'core/runtime', 'bin', 'node_modules']) mkdirSync(path(place), { recursive: true });
     symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
-    writeFileSync(tap, `import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('./run.cjs');\n`);
-    writeFileSync(tap.replace('.mjs', '.cjs'), TAP);
     mkdirSync(path('test'));
-    for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), '');
-    for (const file of moduleFiles(join(root, 'deploy/local/run-tests.ts'), root)) copyFileSync(file, path(relative(root, file)));
+    for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), STUBBORN);
+    for (const name of ['run-tests', 'test-pool']) {
+      for (const file of moduleFiles(join(root, `deploy/local/${name}.ts`), root)) copyFileSync(file, path(relative(root, file)));
+    }
+    writeFileSync(path('package.json'), '{"type":"module"}');
     const built = path('node_modules/@tapjs/test/test-built/dist/esm/index.js');
     mkdirSync(dirname(built), { recursive: true });
     writeFileSync(built, '');
@@ -75,13 +76,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     let said = '';
     runner.stdout!.on('data', (part: Buffer) => { said += part.toString(); });
     const ended = once(runner, 'exit');
-    const pids = await waitFor('tap and its test', () =>
+    const pids = await waitFor('a test and its child', () =>
       existsSync(path('pids')) && JSON.parse(readFileSync(path('pids'), 'utf8')) as number[]);
     const left = (): ProcessEntry[] => processTable().filter(({ pid }) => pids.includes(pid));
     t.teardown(() => { for (const { pid } of left()) process.kill(pid, 'SIGKILL'); });
     runner.kill(signal);
     const [code] = await ended as [number | null];
-    await waitFor('both to end', () => left().length === 0, 10_000);
+    await waitFor('all to end', () => left().length === 0, 10_000);
     if (signal === 'SIGKILL') return;
     t.equal(code, 1);
     t.match(said, /^The run was interrupted: 2 of 2 test files had not ended\. Its numbers say nothing\.$/m);

@@ -3,10 +3,10 @@
  * input ends, which it also does when the run is killed.
  */
 import { once } from 'node:events';
-import { makeTemplate } from './database.ts';
+import { makeTemplate } from './template-database.ts';
 import { QUICK, startPostgres } from './throwaway-postgres.ts';
 
-const server = await startPostgres(QUICK);
+const server = await startPostgres(QUICK, { max_connections: '600' });
 process.stdout.write(`${JSON.stringify(await makeTemplate(server.url()))}\n`);
 process.stdin.resume();
 await once(process.stdin, 'end');

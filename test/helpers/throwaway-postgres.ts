@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { findPostgres } from '../../deploy/local/postgres-program.ts';
+import { freePort } from '../../deploy/local/ports.ts';
 import { createCluster, postgresProcess, postgresUrl } from '../../deploy/local/postgres.ts';
 import { ProcessLog } from '../../deploy/local/process-log.ts';
 import { Child } from './child.ts';
@@ -16,8 +17,8 @@ import { reapPostgresWithProcess } from './postgres-reaper.ts';
  */
 export const QUICK: readonly string[] = ['--no-sync', '-c', 'fsync=off', '-c', 'scram_iterations=1'];
 
-/** Starts one in a new folder, with further options of initdb if wanted. Whoever starts it must `remove` it. */
-export async function startPostgres(initdbOptions: readonly string[] = []) {
+/** Starts one in a new folder, with further options of initdb and settings of the server if wanted. Whoever starts it must `remove` it. */
+export async function startPostgres(initdbOptions: readonly string[] = [], settings: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-test-'));
   // As root the server runs as another user, who must be able to reach its data.
   await chmod(folder, 0o711);
@@ -26,7 +27,7 @@ export async function startPostgres(initdbOptions: readonly string[] = []) {
   const stopReaper = reapPostgresWithProcess(place.dataDir, folder);
   const log = new ProcessLog(join(folder, 'postgres.log'));
   await createCluster(place, password, log, initdbOptions);
-  const child = new Child(postgresProcess(place, log, systemClock));
+  const child = new Child(postgresProcess(place, log, systemClock, freePort, settings));
   const port = await child.start();
   return {
     /** The server; it keeps its port and its data when it is started again. */
