@@ -17,7 +17,7 @@ import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
 import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
-import type { EndpointContext } from './endpoints/context.ts';
+import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
 import { agentHandlers } from './rpc/agent-handlers.ts';

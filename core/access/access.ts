@@ -3,8 +3,8 @@
  * everywhere within that time, and at once where the notice arrives. A hit is synchronous: the hot path of submissions never waits here.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { ROOT_CALLER, endpointNotFound, permit, unauthorized } from '../domain/access.ts';
-import type { Caller, AccessRequest } from '../domain/access.ts';
+import { ROOT_CALLER, endpointNotFound, permit, unauthorized } from '../domain/permission.ts';
+import type { Caller, AccessRequest } from '../domain/permission.ts';
 import type { Endpoint } from '../domain/endpoint.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
@@ -38,9 +38,7 @@ export interface Grant {
 export type EndpointGrant = Grant & { endpoint: Endpoint };
 
 /** What it needs. */
-export interface AccessOptions {
-  keys: Stores['keys'];
-  endpoints: Stores['endpoints'];
+export interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
   events: CoreEvents;
   /** The operator's key; empty: there is none. */
   rootKey: string;

@@ -1,6 +1,6 @@
 /** Accounts: the caller's own, and all of them for the operator. */
-import { isUnlimited, unauthorized } from '../domain/access.ts';
-import type { Caller } from '../domain/access.ts';
+import { isUnlimited, unauthorized } from '../domain/permission.ts';
+import type { Caller } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkName, invalid } from '../domain/fields.ts';
 import { checkQuota } from '../domain/quota.ts';

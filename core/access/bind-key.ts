@@ -1,5 +1,5 @@
 /** A key of a machine is the key of one machine: of the first that used it. */
-import type { Caller } from '../domain/access.ts';
+import type { Caller } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Stores } from '../store/storage.ts';
 

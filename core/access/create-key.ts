@@ -1,6 +1,6 @@
 /** Creates an API key. */
-import { NO_PERMISSIONS, endpointNotFound, isUnlimited, unauthorized } from '../domain/access.ts';
-import type { Caller, Scope } from '../domain/access.ts';
+import { NO_PERMISSIONS, endpointNotFound, isUnlimited, unauthorized } from '../domain/permission.ts';
+import type { Caller, Scope } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkName, checkTexts, invalid } from '../domain/fields.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
@@ -22,11 +22,7 @@ export interface KeyRequest {
 }
 
 /** What it works with. */
-export interface KeyContext {
-  keys: Stores['keys'];
-  accounts: Stores['accounts'];
-  endpoints: Stores['endpoints'];
-}
+export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'>;
 
 /**
  * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for machines, and only a key

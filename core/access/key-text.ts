@@ -1,6 +1,6 @@
 /** The text of keys: how they are made and how they are looked up. Only hashes are ever stored. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Scope } from '../domain/access.ts';
+import type { Scope } from '../domain/permission.ts';
 
 /** 40 characters of 62 carry 238 bits of chance. */
 const KEY_CHARACTERS = 40;

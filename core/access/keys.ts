@@ -1,6 +1,6 @@
 /** API keys that are there: list, revoke. */
-import { isUnlimited, unauthorized } from '../domain/access.ts';
-import type { Caller } from '../domain/access.ts';
+import { isUnlimited, unauthorized } from '../domain/permission.ts';
+import type { Caller } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
 import type { Page, PageRequest } from '../store/page.ts';

@@ -1,6 +1,6 @@
 /** Lists who changed what in an account, newest first, page by page. */
-import { isUnlimited, unauthorized } from '../domain/access.ts';
-import type { Caller } from '../domain/access.ts';
+import { isUnlimited, unauthorized } from '../domain/permission.ts';
+import type { Caller } from '../domain/permission.ts';
 import { checkText, invalid } from '../domain/fields.ts';
 import type { AuditEvent } from '../store/audit-store.ts';
 import type { Stores } from '../store/storage.ts';

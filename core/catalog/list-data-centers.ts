@@ -1,7 +1,7 @@
 /** All places that machines carry, and those where the account's network volumes are. */
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
 import { isCountryCode } from '../domain/location.ts';
-import type { CatalogContext } from './context.ts';
+import type { CatalogContext } from './catalog-context.ts';
 
 /** A place and the GPUs of the connected machines that carry it. */
 export interface DataCenterEntry {

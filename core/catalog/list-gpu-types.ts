@@ -1,6 +1,6 @@
 /** All known GPU types and those that connected machines have, with what is free of them. */
 import { KNOWN_GPU_TYPES, gpuDisplayName, gpuManufacturer, gpuMemoryGb, gpuTypeOf } from '../domain/gpu-facts.ts';
-import type { CatalogContext } from './context.ts';
+import type { CatalogContext } from './catalog-context.ts';
 
 /** A type. The contract says what each field means. */
 export interface GpuTypeEntry {

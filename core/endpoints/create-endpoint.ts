@@ -1,11 +1,11 @@
 /** Creates an endpoint. */
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { checkEndpoint, checkServerless } from '../domain/endpoint.ts';
 import { checkText, invalid } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { unknownTemplate } from '../domain/template.ts';
-import type { EndpointContext } from './context.ts';
+import type { EndpointContext } from './endpoint-context.ts';
 
 const ID_LENGTH = 14;
 const REQUEST_ID_LENGTH_MAX = 191;

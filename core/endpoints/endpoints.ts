@@ -1,11 +1,11 @@
 /** Endpoints that are there: read, list, restart, delete. */
-import { endpointNotFound } from '../domain/access.ts';
-import type { Actor } from '../domain/access.ts';
+import { endpointNotFound } from '../domain/permission.ts';
+import type { Actor } from '../domain/permission.ts';
 import { checkDeletable } from '../domain/endpoint.ts';
 import type { Endpoint } from '../domain/endpoint.ts';
 import type { Template } from '../domain/template.ts';
 import type { Page, PageRequest } from '../store/page.ts';
-import type { EndpointContext } from './context.ts';
+import type { EndpointContext } from './endpoint-context.ts';
 
 /** Reads an endpoint. ENDPOINT_NOT_FOUND: not in this account. */
 export async function getEndpoint({ endpoints }: Pick<EndpointContext, 'endpoints'>, accountId: string, id: string): Promise<Endpoint> {

@@ -1,8 +1,8 @@
 /** Forgets a machine that will not come back. */
-import { unauthorized } from '../domain/access.ts';
-import type { Caller } from '../domain/access.ts';
+import { unauthorized } from '../domain/permission.ts';
+import type { Caller } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { EndpointContext } from './context.ts';
+import type { EndpointContext } from './endpoint-context.ts';
 
 /**
  * Its key works no more, its workers count as lost and its pods are deleted. Attempts that it held are put back by the duty that rescues them.

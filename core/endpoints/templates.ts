@@ -1,12 +1,12 @@
 /** Templates: create, read, change, delete. */
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import { snake } from '../domain/fields.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { checkTemplate, templateReplacesWorkers } from '../domain/template.ts';
 import type { Template, TemplateSettings } from '../domain/template.ts';
 import type { TemplateRemoval } from '../store/template-store.ts';
-import type { EndpointContext } from './context.ts';
+import type { EndpointContext } from './endpoint-context.ts';
 
 const ID_LENGTH = 10;
 

@@ -1,13 +1,13 @@
 /** Changes some fields of an endpoint and nothing else. */
-import { endpointNotFound } from '../domain/access.ts';
-import type { Actor } from '../domain/access.ts';
+import { endpointNotFound } from '../domain/permission.ts';
+import type { Actor } from '../domain/permission.ts';
 import { checkEndpoint, checkServerless, replacesWorkers } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { unknownTemplate } from '../domain/template.ts';
-import type { EndpointContext } from './context.ts';
+import type { EndpointContext } from './endpoint-context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
 import { getEndpoint } from './endpoints.ts';
 

@@ -1,10 +1,10 @@
 /** Places and starts a pod. */
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { placePod, podSettings, unshownEnv } from '../domain/pod.ts';
 import type { PodRequest } from '../domain/pod.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { PodView } from '../store/pod-view-store.ts';
-import type { PodContext } from './context.ts';
+import type { PodContext } from './pod-context.ts';
 import { getPod } from './pods.ts';
 
 const ID_LENGTH = 14;

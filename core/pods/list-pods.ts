@@ -4,7 +4,7 @@ import { groupEnded } from '../domain/ended-workers.ts';
 import type { EndedGroup } from '../domain/ended-workers.ts';
 import type { Page, PageRequest } from '../store/page.ts';
 import type { PodView } from '../store/pod-view-store.ts';
-import type { PodContext } from './context.ts';
+import type { PodContext } from './pod-context.ts';
 
 const ENDPOINTS_MAX = 1_000;
 

@@ -1,10 +1,10 @@
 /** Pods that are there: read, start, stop, restart, reset, delete; and what all changes of a pod share. */
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pod.ts';
 import type { Pod } from '../domain/pod.ts';
 import type { PodChange } from '../store/pod-store.ts';
 import type { PodView } from '../store/pod-view-store.ts';
-import type { PodContext } from './context.ts';
+import type { PodContext } from './pod-context.ts';
 
 /**
  * Reads a pod, or a worker as one. `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. NOT_FOUND: not in

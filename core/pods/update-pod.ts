@@ -1,5 +1,5 @@
 /** Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk. */
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { checkPod, checkUnlocked, resetsPod } from '../domain/pod.ts';
 import type { PodSettings } from '../domain/pod.ts';

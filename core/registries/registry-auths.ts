@@ -1,5 +1,5 @@
 /** Credentials for container registries: store, read without their secrets, replace, delete. */
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkName } from '../domain/fields.ts';
 import { checkRegistryCredentials, registryAuthNotFound } from '../domain/registry-auth.ts';
@@ -11,8 +11,7 @@ import type { Stores } from '../store/storage.ts';
 const ID_LENGTH = 12;
 
 /** What the use cases of registry credentials work with. */
-export interface RegistryContext {
-  registryAuths: Stores['registryAuths'];
+export interface RegistryContext extends Pick<Stores, 'registryAuths'> {
   random: Random;
   /** Secrets as they are stored for the registry auth with this id. */
   seal(id: string, credentials: RegistryCredentials): Buffer;

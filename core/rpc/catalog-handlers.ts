@@ -1,7 +1,7 @@
 /** CatalogService: decode, call a use case, encode. Any key that may read may see it. */
 import type { CatalogServiceServer } from '../../proto/gen/slipway/v1/catalog_service.ts';
 import type { Access } from '../access/access.ts';
-import type { CatalogContext } from '../catalog/context.ts';
+import type { CatalogContext } from '../catalog/catalog-context.ts';
 import { listDataCenters } from '../catalog/list-data-centers.ts';
 import { listGpuPools } from '../catalog/list-gpu-pools.ts';
 import { listGpuTypes } from '../catalog/list-gpu-types.ts';

@@ -2,9 +2,9 @@
 import type { EndpointServiceServer } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
-import type { Caller } from '../domain/access.ts';
+import type { Caller } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
-import type { EndpointContext } from '../endpoints/context.ts';
+import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint, getEndpoint, listEndpoints, restartEndpoint, withTemplatesOf } from '../endpoints/endpoints.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';

@@ -5,7 +5,7 @@ import type { Access } from '../access/access.ts';
 import { createKey } from '../access/create-key.ts';
 import type { KeyContext, KeyRequest } from '../access/create-key.ts';
 import { listKeys, revokeKey } from '../access/keys.ts';
-import type { Caller, Permission } from '../domain/access.ts';
+import type { Caller, Permission } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
 import { namedAccount } from './own-account.ts';

@@ -2,11 +2,11 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { GetWorkerLogRequest, GetWorkerLogResponse, MachineServiceServer } from '../../proto/gen/slipway/v1/machine_service.ts';
 import type { Access } from '../access/access.ts';
-import { unauthorized } from '../domain/access.ts';
+import { unauthorized } from '../domain/permission.ts';
 import { groupEnded } from '../domain/ended-workers.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { WorkerLogs } from '../dispatch/worker-logs.ts';
-import type { EndpointContext } from '../endpoints/context.ts';
+import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { forgetMachine } from '../endpoints/forget-machine.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';

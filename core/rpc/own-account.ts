@@ -1,7 +1,7 @@
 /** Calls that are about a whole account rather than one endpoint. */
 import type { Access, Grant } from '../access/access.ts';
-import { unauthorized } from '../domain/access.ts';
-import type { Caller } from '../domain/access.ts';
+import { unauthorized } from '../domain/permission.ts';
+import type { Caller } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 
 /** What such a call is granted. The operator's key belongs to no account and is refused here with a text that says so. */

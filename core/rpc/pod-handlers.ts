@@ -2,7 +2,7 @@
 import type { PodServiceServer } from '../../proto/gen/slipway/v1/pod_service.ts';
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/fields.ts';
-import type { PodContext } from '../pods/context.ts';
+import type { PodContext } from '../pods/pod-context.ts';
 import { createPod } from '../pods/create-pod.ts';
 import { deletePod, getPod, resetPod, restartPod, startPod, stopPod } from '../pods/pods.ts';
 import { listEnded, listPods } from '../pods/list-pods.ts';

@@ -2,7 +2,7 @@
 import type { TemplateServiceServer } from '../../proto/gen/slipway/v1/template_service.ts';
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/fields.ts';
-import type { EndpointContext } from '../endpoints/context.ts';
+import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { createTemplate, deleteTemplate, getTemplate, updateTemplate } from '../endpoints/templates.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';

@@ -1,7 +1,7 @@
 /** Accounts. */
 import { asc, eq } from 'drizzle-orm';
 import { account } from '../../drizzle/schema/account.ts';
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { Quota } from '../domain/quota.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';

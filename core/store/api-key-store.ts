@@ -3,7 +3,7 @@ import { and, arrayContained, eq, getTableColumns, inArray, isNull, notExists, s
 import { alias } from 'drizzle-orm/pg-core';
 import { account } from '../../drizzle/schema/account.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
-import type { Actor, Caller, Permission, Scope } from '../domain/access.ts';
+import type { Actor, Caller, Permission, Scope } from '../domain/permission.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { readPage } from './page.ts';

@@ -1,7 +1,7 @@
 /** Who changed what. Each row is written in the transaction of its change. */
 import { and, desc, eq, lt } from 'drizzle-orm';
 import { auditEvent } from '../../drizzle/schema/audit-event.ts';
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import type { Database, Transaction } from './database.ts';
 
 /** A change, and who made it. An empty account: it is about the installation. */

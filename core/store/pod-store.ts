@@ -1,7 +1,7 @@
 /** Pods: what their owners want of them. What agents observe is written in pod-report-store. */
 import { and, eq, sql } from 'drizzle-orm';
 import { pod } from '../../drizzle/schema/pod.ts';
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';

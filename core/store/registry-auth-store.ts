@@ -3,7 +3,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { pod } from '../../drizzle/schema/pod.ts';
 import { registryAuth } from '../../drizzle/schema/registry-auth.ts';
 import { template } from '../../drizzle/schema/template.ts';
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { unknownRegistryAuth } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
 import { recordChange } from './audit-store.ts';

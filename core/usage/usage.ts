@@ -1,6 +1,6 @@
 /** What an account used, and what it costs. */
-import { unauthorized } from '../domain/access.ts';
-import type { Caller } from '../domain/access.ts';
+import { unauthorized } from '../domain/permission.ts';
+import type { Caller } from '../domain/permission.ts';
 import { checkPrices, checkUsageQuery, USAGE_SPAN_MS } from '../domain/usage.ts';
 import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -8,9 +8,7 @@ import type { Price } from '../store/price-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What the use cases of usage and prices work with. */
-export interface UsageContext {
-  usage: Stores['usage'];
-  prices: Stores['prices'];
+export interface UsageContext extends Pick<Stores, 'usage' | 'prices'> {
   clock: Clock;
 }
 

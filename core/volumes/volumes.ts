@@ -1,5 +1,5 @@
 /** Network volumes: create, read, change, delete. */
-import type { Actor } from '../domain/access.ts';
+import type { Actor } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import { snake } from '../domain/fields.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
@@ -12,8 +12,7 @@ import type { VolumeUsers } from '../store/volume-store.ts';
 const ID_LENGTH = 10;
 
 /** What the use cases of network volumes work with. */
-export interface VolumeContext {
-  volumes: Stores['volumes'];
+export interface VolumeContext extends Pick<Stores, 'volumes'> {
   random: Random;
 }
 

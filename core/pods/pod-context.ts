@@ -2,12 +2,7 @@
 import type { Random } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface PodContext {
-  pods: Stores['pods'];
-  podViews: Stores['podViews'];
-  templates: Stores['templates'];
-  workers: Pick<Stores['workers'], 'ended'>;
-  machines: Pick<Stores['machines'], 'reportedTypes'>;
+export interface PodContext extends Pick<Stores, 'pods' | 'podViews' | 'templates' | 'workers' | 'machines'> {
   random: Random;
   /** What machines should have has changed. */
   onDesired(machineIds: readonly string[]): void;

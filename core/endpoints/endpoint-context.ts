@@ -3,13 +3,7 @@ import type { Random } from '../runtime/clock.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface EndpointContext {
-  endpoints: Stores['endpoints'];
-  templates: Stores['templates'];
-  machines: Stores['machines'];
-  workers: Stores['workers'];
-  volumes: Stores['volumes'];
-  scales: Pick<Stores['scales'], 'refusals'>;
+export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales'> {
   sealer: Sealer;
   random: Random;
   /** Deletes all jobs of an endpoint. */
