@@ -12,11 +12,11 @@ export interface FacadeConfig {
   httpHost: string;
   /** 0: any free port. */
   httpPort: number;
-  /** compat.md 1.7. */
+  /** Which shape /stream answers with (docs/api.md#stream). */
   streamShape: StreamShapeSetting;
-  /** Requests per 10 s that every running worker adds to the dynamic limit of spec.md 8. Default 100 (compat.md 1.13). */
+  /** Requests per 10 s that every running worker adds to the dynamic limit of docs/api.md#rate-limits. Default 100. */
   requestsPerWorker: number;
-  /** Requests at a time that every running worker adds. Default 20 (compat.md 1.13). */
+  /** Requests at a time that every running worker adds. Default 20. */
   concurrencyPerWorker: number;
   /** False switches all rate limits off, for instance behind an edge that has its own. */
   rateLimits: boolean;
@@ -33,10 +33,10 @@ export interface FacadeConfig {
    * each 32 kB. Then its connection is closed.
    */
   answerIdleMs: number;
-  /** Cancel the job when the client of an /openai request goes away (compat.md 1.10). */
+  /** Cancel the job when the client of an /openai request goes away (docs/api.md#openai). */
   openaiCancelOnDisconnect: boolean;
   /**
-   * DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send the DELETE alone (compat.md 3.4). Default false: it is
+   * DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send the DELETE alone. Default false: it is
    * refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that serves.
    */
   restDeleteAutoZero: boolean;

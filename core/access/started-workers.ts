@@ -1,4 +1,4 @@
-/** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of spec.md 8 grows with them. */
+/** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of docs/api.md#rate-limits grows with them. */
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 import { LookupCache } from './lookup-cache.ts';

@@ -26,7 +26,7 @@ const REASON_LENGTH_MAX = 4_096;
 /** Most attempts a worker may ask for at once. */
 const CAPACITY_MAX = 10_000;
 const INIT_TIMEOUT_SECONDS = 420;
-/** Where a network volume appears in a worker (compat.md 3.7). */
+/** Where a network volume appears in a worker (docs/management.md#network-volumes). */
 const WORKER_VOLUME_PATH = '/runpod-volume';
 
 /** Opens the secrets of a registry auth; undefined when they do not open. */

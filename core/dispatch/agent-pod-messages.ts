@@ -7,7 +7,7 @@ import type { DesiredPodRow, PodFacts, PodSpecRow } from '../store/pod-report-st
 import { reasonOf } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
 
-/** Where a network volume appears in a pod that names no place (compat.md 3.7). */
+/** Where a network volume appears in a pod that names no place (docs/management.md#network-volumes). */
 const POD_VOLUME_PATH = '/workspace';
 const POD_ID = /^[a-z0-9]{1,64}$/;
 

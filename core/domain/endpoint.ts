@@ -51,11 +51,11 @@ export interface SettingRule<Value> {
   /** Bounds of a number, both allowed. */
   min?: number;
   max?: number;
-  /** It can change without replacing workers (compat.md 3.4); a change of any other raises the version. */
+  /** It can change without replacing workers (docs/management.md#endpoints); a change of any other raises the version. */
   inPlace?: true;
 }
 
-/** The settings with their rules (compat.md 7.1). The public documents get defaults and bounds from here, see core/publish-settings.ts. */
+/** The settings with their rules (docs/management.md#endpoints). The public documents get defaults and bounds from here, see core/publish-settings.ts. */
 export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: SettingRule<EndpointSettings[Field]> } = {
   name: { inPlace: true },
   templateId: {},
@@ -126,7 +126,7 @@ export function replacesWorkers(before: EndpointSettings, after: EndpointSetting
   return fields.some((field) => !ENDPOINT_SETTINGS[field]?.inPlace && field in after && canonical(before[field]) !== canonical(after[field]));
 }
 
-/** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (spec.md 3). */
+/** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (docs/management.md#endpoints). */
 export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'workersMax'>): void {
   if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
   throw new DomainError('WORKERS_NOT_ZERO', 'workers_min and workers_max must both be 0 before an endpoint is deleted (they are '

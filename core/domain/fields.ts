@@ -1,7 +1,7 @@
 /** Fields that the settings of several resources have: what is checked of each, the refusal of one, and their names in the contract. */
 import { DomainError } from './errors.ts';
 
-/** Longest name in characters (compat.md 3.4). */
+/** Longest name in characters (docs/management.md#endpoints). */
 export const NAME_LENGTH_MAX = 191;
 /** Most variables of an environment, and the longest name and value in characters. */
 const ENV_SIZE_MAX = 1_000;

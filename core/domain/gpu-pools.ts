@@ -1,4 +1,4 @@
-/** GPU pools and type names of the public API (compat.md 7.8), and what a list of them accepts. */
+/** GPU pools and type names of the public API (docs/management.md#gpu-types), and what a list of them accepts. */
 import { DomainError } from './errors.ts';
 
 /** Type names of each pool, in the order in which they are tried. */

@@ -58,7 +58,7 @@ export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & { compu
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 const GPUS_MAX = 64;
-/** Public API clients look for this sentence (compat.md 4.3). */
+/** Public API clients look for this sentence (docs/management.md#graphql-operations). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
 /** The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range. `reported`: see checkEndpoint. */

@@ -1,4 +1,4 @@
-/** How long the record of a finished job is kept (spec.md 8, compat.md 8). */
+/** How long the record of a finished job is kept (docs/api.md#retention). */
 
 /** How a job was submitted: POST /run or POST /runsync. */
 export type SubmitKind = 'ASYNC' | 'SYNC';

@@ -58,7 +58,7 @@ export function runningWorkers(sample: ScaleSample): WorkerSample[] {
   return sample.workers.filter((worker) => worker.desired === 'RUN');
 }
 
-/** From zero the first job starts one worker; then one more each scalerValue seconds while the oldest has waited longer (compat.md 7.2). */
+/** From zero the first job starts one worker; then one more each scalerValue seconds while the oldest has waited longer (docs/management.md#scaling). */
 export const queueDelayScaler: Scaler = (sample, settings) => {
   const present = runningWorkers(sample).filter((worker) => worker.version === settings.version);
   const busy = present.filter((worker) => worker.held > 0).length;
@@ -71,7 +71,7 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
   return { workers: present.length + 1, reason: `a job has waited longer than ${settings.scalerValue} s` };
 };
 
-/** ceil((queued + running) / scalerValue) (compat.md 7.2). */
+/** ceil((queued + running) / scalerValue) (docs/management.md#scaling). */
 export const requestCountScaler: Scaler = (sample, settings) => {
   const jobs = sample.queued + sample.running;
   const reason = jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs`;

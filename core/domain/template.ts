@@ -30,10 +30,10 @@ export interface Template extends TemplateSettings {
   createdAt: Date;
 }
 
-/** Values of fields that were not given (compat.md 3.6). */
+/** Values of fields that were not given (docs/management.md#templates). */
 export const TEMPLATE_DEFAULTS = { containerDiskGb: 50, volumeMountPath: '/workspace', category: 'NVIDIA' } as const;
 
-/** Fields whose change replaces the workers of the endpoints that use the template (compat.md 3.6). */
+/** Fields whose change replaces the workers of the endpoints that use the template (docs/management.md#templates). */
 const REPLACES: readonly (keyof TemplateSettings)[] = [
   'imageName', 'startCommand', 'entrypoint', 'env', 'workingDirectory', 'containerDiskGb', 'ports', 'registryAuthId',
 ];

@@ -17,7 +17,7 @@ export interface NetworkVolume extends VolumeSettings {
   createdAt: Date;
 }
 
-/** Largest volume in GB (compat.md 3.7). */
+/** Largest volume in GB (docs/management.md#network-volumes). */
 export const VOLUME_GB_MAX = 4_000;
 const DATA_CENTER_ID_LENGTH_MAX = 64;
 

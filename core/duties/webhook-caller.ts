@@ -23,7 +23,7 @@ export interface WebhookCall {
   owner: string;
 }
 
-/** Longest try in milliseconds (compat.md 6). */
+/** Longest try in milliseconds (docs/api.md#webhooks). */
 export const TRY_MS_MAX = 30_000;
 /** Bytes of an answer that are read and thrown away before the connection is closed. */
 const ANSWER_BYTES_MAX = 65_536;

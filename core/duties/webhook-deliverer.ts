@@ -1,5 +1,5 @@
 /**
- * Makes the webhook calls that outcomes have ordered: three tries, 10 s apart (spec.md 6). A call is taken by pushing its due instant away, so
+ * Makes the webhook calls that outcomes have ordered: three tries, 10 s apart (docs/api.md#webhooks). A call is taken by pushing its due instant away, so
  * that another replica makes it when this one dies. A call may be made twice; it is never forgotten.
  */
 import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identity.ts';
@@ -27,7 +27,7 @@ export interface WebhookDelivererOptions {
   logger: Logger;
 }
 
-/** Tries of a call, and the pause between them in milliseconds (spec.md 8). */
+/** Tries of a call, and the pause between them in milliseconds (docs/api.md#webhooks). */
 export const TRIES_MAX = 3;
 const PAUSE_MS = 10_000;
 /** A replica that takes a call has this many milliseconds before another takes it. */

@@ -48,7 +48,7 @@ export async function restartEndpoint(
 }
 
 /**
- * Deletes an endpoint with its workers and its jobs. WORKERS_NOT_ZERO: workers_min or workers_max is not 0 (spec.md 3). Jobs that still run are
+ * Deletes an endpoint with its workers and its jobs (docs/management.md#endpoints). WORKERS_NOT_ZERO: workers_min or workers_max is not 0. Jobs that run are
  * stopped with their workers.
  */
 export async function deleteEndpoint(context: EndpointContext, actor: Actor, id: string): Promise<void> {

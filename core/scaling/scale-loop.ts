@@ -13,7 +13,7 @@ import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import { scaleEndpoint } from './scale-endpoint.ts';
 
-/** compat.md 7.2: evaluate each second. */
+/** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
 /** Shortest pause between two turns at one endpoint that queued jobs cause, in milliseconds. */
 const QUEUED_PAUSE_MS = 100;

@@ -245,7 +245,7 @@ export class WorkerStore {
     return rows.map(({ endedAtMs, ...row }) => ({ ...row, endedAt: new Date(endedAtMs) }));
   }
 
-  /** Workers that have asked for work and go on, busy or not; the dynamic rate limit of spec.md 8 grows with them. */
+  /** Workers that have asked for work and go on, busy or not; the dynamic rate limit of docs/api.md#rate-limits grows with them. */
   async countStarted(endpointId: string): Promise<number> {
     const [row] = await this.#database.sql<{ started: number }[]>`
       SELECT count(*)::int AS started FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND state = 'READY'`;

@@ -12,7 +12,7 @@ export const webhookDelivery = pgTable('webhook_delivery', {
   /** The job's sealed webhook. Null: `url` has it. */
   urlSealed: bytes('url_sealed'),
   /**
-   * The job record as it was when it became final, with input (compat.md 6); kept here, because the job may expire first. The webhook is added
+   * The job record as it was when it became final, with input (docs/api.md#webhooks); kept here, because the job may expire first. The webhook is added
    * when it is sent, unless `url` has it in the clear.
    */
   body: bytes('body').notNull(),

@@ -36,7 +36,7 @@ export function jobIdOf(request: FastifyRequest): string {
   return jobId;
 }
 
-/** Sends a JSON text as it is. Success is always 200: two clients take nothing else (compat.md 1.3). */
+/** Sends a JSON text as it is. Success is always 200: two clients take nothing else (docs/api.md#clients). */
 export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(json);
 }

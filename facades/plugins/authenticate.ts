@@ -23,7 +23,7 @@ export interface GateRule {
   bodyBytesMax: number;
 }
 
-/** Ids of endpoints and jobs: nothing else ever reaches core. compat.md 1.9. */
+/** Ids of endpoints and jobs: nothing else ever reaches core. docs/api.md#identifiers. */
 const ID_FORM = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** It can be the id of an endpoint or a job. */

@@ -1,4 +1,4 @@
-/** The limits of spec.md 8 and compat.md 1.13 as a table, and the decision over them. Nothing here counts or answers. */
+/** The limits of docs/api.md#rate-limits as a table, and the decision over them. Nothing here counts or answers. */
 
 /** Operations with a limit of their own; status-sync counts as status. */
 export type LimitedOperation =
@@ -15,7 +15,7 @@ export interface RateRule {
 /** Length of the window in seconds. */
 export const RATE_WINDOW_SECONDS = 10;
 
-/** spec.md 8; retry and health are choices of compat.md 1.13. */
+/** docs/api.md#rate-limits; nobody published those of retry and health. */
 export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   runsync: { rate: 2_000, concurrency: 400 },
   run: { rate: 1_000, concurrency: 200 },
@@ -54,7 +54,7 @@ export interface RateSample {
 /** Yes, or no with the reason and the seconds to wait. */
 export type RateDecision = { allowed: true } | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
 
-/** The higher of the base and what the running workers allow (spec.md 8). */
+/** The higher of the base and what the running workers allow (docs/api.md#rate-limits). */
 export function effectiveLimit(base: number, workersRunning: number, perWorker: number): number {
   return Math.max(base, workersRunning * perWorker);
 }

@@ -1,4 +1,4 @@
-/** GET /health: counts of jobs and workers (spec.md 2.7), with the six worker counts of the live service (compat.md 1.8), and why some are throttled. */
+/** GET /health (docs/api.md#health): counts of jobs, the six counts of workers of the live service, and why some are throttled. */
 import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';

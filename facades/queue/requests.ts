@@ -1,4 +1,4 @@
-/** GET /requests: lists jobs, newest first, without output. The shape is ours, because none is published (compat.md 1.8). */
+/** GET /requests: lists jobs, newest first, without output. The shape is ours, because none is published (docs/api.md#list-of-jobs). */
 import { JobState } from '../../proto/gen/slipway/v1/job.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { jobBytes } from '../jobs/job-bytes.ts';

@@ -1,4 +1,4 @@
-/** POST /retry/{job_id}: queues a FAILED or TIMED_OUT job again under its id (spec.md 3). */
+/** POST /retry/{job_id}: queues a FAILED or TIMED_OUT job again under its id (docs/api.md#states). */
 import { presentAccepted } from './present-job.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';

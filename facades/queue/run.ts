@@ -1,4 +1,4 @@
-/** POST /run: stores a job and answers at once (spec.md 4.3). */
+/** POST /run: stores a job and answers at once (docs/api.md#submit). */
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { bodyBytes } from '../plugins/raw-body.ts';
 import { presentAccepted } from './present-job.ts';

@@ -1,4 +1,4 @@
-/** POST /runsync: stores a job and waits for its end (spec.md 4.2). When the wait ends first, the job runs on and a receipt is answered. */
+/** POST /runsync: stores a job and waits for its end (docs/api.md#submit). When the wait ends first, the job runs on and a receipt is answered. */
 import type { FastifyRequest } from 'fastify';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';

@@ -1,5 +1,5 @@
 /**
- * Reads the body of /run and /runsync (spec.md 2.1 to 2.3, compat.md 1.5). Types are checked here, ranges are core's to decide. `input`
+ * Reads the body of /run and /runsync (docs/api.md#submit, docs/api.md#s3-settings). Types are checked here, ranges are core's to decide. `input`
  * travels on as the bytes the client sent; unknown members are dropped.
  */
 import type { JobPolicy, S3Config } from '../../proto/gen/slipway/v1/job.ts';

@@ -1,4 +1,4 @@
-/** CPU flavours and processors as this surface names them, and the instance ids that the contract has for both (compat.md 3.4 and 7.8). */
+/** CPU flavours and processors as this surface names them, and the contract's instance ids (docs/management.md#cpu-sizes). */
 import { Type } from 'typebox';
 import { oneOf } from './one-of.ts';
 import { optional } from './optional.ts';

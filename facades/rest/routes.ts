@@ -1,4 +1,4 @@
-/** The REST surface under /v1 (compat.md 3.2): all operations, and the description of them. */
+/** The REST surface under /v1 (docs/management.md#operations): all operations, and the description of them. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';

@@ -1,7 +1,7 @@
 /**
- * Ends attempts because core said so: alone over the worker's stop channel, else with its worker (compat.md 2.9). A worker that does not stop
- * an attempt gets nothing new: an SDK that takes jobs ahead would hold a new one back until the stopped one is over, and keep itself from being
- * killed by it.
+ * Ends attempts because core said so: alone over the worker's stop channel, else with its worker (docs/worker-protocol.md#stopping). A worker
+ * that does not stop an attempt gets nothing new: an SDK that takes jobs ahead would hold a new one back until the stopped one is over, and so keep
+ * itself from being killed.
  */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';

@@ -1,4 +1,4 @@
-/** job-done: a result, or a progress value. A known job is never answered 4xx: the SDK would lose its result (compat.md 2.6). */
+/** job-done: a result, or a progress value. A known job is never answered 4xx: the SDK would lose its result (docs/worker-protocol.md#results). */
 import type { FastifyInstance } from 'fastify';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Attempt } from '../attempts/attempt.ts';

@@ -1,4 +1,4 @@
-/** Composes what a job-take answers from raw bytes: the caller's input is never parsed or written again (compat.md 2.5.4). */
+/** Composes what a job-take answers from raw bytes: the caller's input is never parsed or written again (docs/worker-protocol.md#job). */
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
 
 /** What a worker is told about a job. */
@@ -28,7 +28,7 @@ function jobPieces(job: JobParts): Uint8Array[] {
   return [head, job.input, tail];
 }
 
-// The names of spec.md 2.3; settings the caller left out stay out.
+// The names of docs/api.md#s3-settings; settings the caller left out stay out.
 function publicS3Config(config: S3Config): Record<string, string> {
   const named = {
     accessId: config.accessId,

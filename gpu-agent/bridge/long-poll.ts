@@ -1,4 +1,4 @@
-/** A request that is held open until there is something to say, or for at most 20 s (compat.md 2.5.3). */
+/** A request that is held open until there is something to say, or for at most 20 s (docs/worker-protocol.md#taking-jobs). */
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
@@ -43,7 +43,7 @@ export class LongPoll {
     return new Promise((resolve) => {
       this.#response.once('finish', () => resolve(true));
       this.#response.once('close', () => resolve(this.#response.writableFinished));
-      // The Python SDK wants exactly this content type (compat.md 2.5.2).
+      // The Python SDK wants exactly this content type (docs/worker-protocol.md#taking-jobs).
       this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
     });
   }

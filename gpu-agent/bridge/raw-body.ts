@@ -1,5 +1,5 @@
 /**
- * Reads a body as it is, whatever its content type says: results arrive labelled as a form and are JSON (compat.md 2.6.1). A worker's bodies in
+ * Reads a body as it is, whatever its content type says: results arrive labelled as a form and are JSON (docs/worker-protocol.md#results). A worker's bodies in
  * memory are bounded: a further one is not read, and its sender waits for the network. Nothing is refused for it, because SDKs give up soon.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

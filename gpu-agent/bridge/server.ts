@@ -1,4 +1,4 @@
-/** The agent's local HTTP side that workers talk to: the routes of compat.md 2.14 on the loopback address. */
+/** The agent's local HTTP side that workers talk to: the routes of docs/worker-protocol.md#routes on the loopback address. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
@@ -72,7 +72,7 @@ function buildApp(parts: BridgeParts): FastifyInstance {
     if (request.method === 'POST') request.raw.headers['content-type'] = 'application/octet-stream';
   });
   app.setErrorHandler(async (error, request, reply) => {
-    // 5xx makes the SDK try again; a 4xx would lose a result (compat.md 2.6.3).
+    // 5xx makes the SDK try again; a 4xx would lose a result (docs/worker-protocol.md#results).
     parts.logger.error({ err: error, url: request.routeOptions.url }, 'bridge request failed');
     return reply.code(500).send();
   });

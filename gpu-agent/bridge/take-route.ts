@@ -1,4 +1,4 @@
-/** job-take and job-take-batch: a worker asks for work and is held until there is some (compat.md 2.5). */
+/** job-take and job-take-batch: a worker asks for work and is held until there is some (docs/worker-protocol.md#taking-jobs). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Take, Worker } from '../workers/worker.ts';

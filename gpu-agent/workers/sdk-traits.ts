@@ -1,4 +1,4 @@
-/** What a worker's SDK version tells about its habits. Facts of compat.md 2.5 to 2.12; an unknown SDK gets the cautious reading. */
+/** What a worker's SDK version tells about its habits. The table of docs/worker-protocol.md#sdk-versions; an unknown SDK gets the cautious reading. */
 
 /** Habits that change how the agent treats a worker. */
 export interface SdkTraits {

@@ -1,4 +1,4 @@
-/** The environment of a worker: compat.md 2.3 over the template's variables over a few of the host's. Pure. */
+/** The environment of a worker: docs/worker-protocol.md#environment over the template's variables over a few of the host's. Pure. */
 
 import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
 import type { HostFacts } from './host-env.ts';
@@ -7,7 +7,7 @@ import type { HostFacts } from './host-env.ts';
 export interface WorkerEnvFacts extends HostFacts {
   workerId: string;
   endpointId: string;
-  /** Proves to the bridge who calls; part of every address, because the Authorization header may be foreign (compat.md 2.3). */
+  /** Proves to the bridge who calls; part of every address, because the Authorization header may be foreign (docs/worker-protocol.md#routes). */
   token: string;
   /** Address of the bridge, for instance `http://127.0.0.1:9000`. */
   bridgeUrl: string;
@@ -20,7 +20,7 @@ export interface WorkerEnvFacts extends HostFacts {
 /** Milliseconds between pings. Below 1000 the Python SDK loops without a pause. */
 const PING_INTERVAL_MS = 3_000;
 const PING_INTERVAL_MS_MIN = 1_000;
-/** Variables that would switch the SDK to another mode (compat.md 2.3). */
+/** Variables that would switch the SDK to another mode (docs/worker-protocol.md#environment). */
 const REMOVED = /^RUNPOD_(REALTIME_PORT|REALTIME_CONCURRENCY|USE_CORE|CORE_PATH|SLS_CORE.*)$/;
 
 /** The whole environment of a worker's process. */
@@ -39,7 +39,7 @@ function defaults(facts: WorkerEnvFacts): Record<string, string> {
     RUNPOD_PING_INTERVAL: String(PING_INTERVAL_MS),
     // The SDK's own default writes a dozen lines for each job.
     RUNPOD_DEBUG_LEVEL: 'INFO',
-    // One of these checks needs a public DNS server (compat.md 2.10).
+    // One of these checks needs a public DNS server.
     RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: 'true',
     ...(hasRealGpu ? {} : { RUNPOD_SKIP_GPU_CHECK: 'true' }),
     // Object stores on one's own network have private addresses.
@@ -56,7 +56,7 @@ function identity(facts: WorkerEnvFacts): Record<string, string> {
   };
 }
 
-/** The four templates of compat.md 2.2. `$ID` and `$RUNPOD_POD_ID` stay as they stand: the SDK replaces them. */
+/** The four templates of docs/worker-protocol.md#environment. `$ID` and `$RUNPOD_POD_ID` stay as they stand: the SDK replaces them. */
 function addresses(facts: WorkerEnvFacts): Record<string, string> {
   const base = `${facts.bridgeUrl}/v2/${facts.endpointId}/${facts.token}`;
   const query = `?gpu=${encodeURIComponent(facts.gpus[0]?.name ?? 'cpu').replaceAll('%20', '+')}`;

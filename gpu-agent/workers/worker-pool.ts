@@ -15,7 +15,7 @@ import type { WorkerStarter } from './worker-starter.ts';
 import { Worker } from './worker.ts';
 import type { EndStatus } from './worker.ts';
 
-/** Seconds a worker may take to ask for work when its endpoint does not say (compat.md 2.3). */
+/** Seconds a worker may take to ask for work when its endpoint does not say (docs/worker-protocol.md#environment). */
 const INIT_TIMEOUT_SECONDS = 420;
 /** Ended workers whose report is remembered, at most. */
 const ENDED_MAX = 200;

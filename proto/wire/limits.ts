@@ -3,13 +3,13 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Largest body of POST /run in bytes (spec.md 8 says 10 MB; binary, so that nothing legal under either reading is refused). */
+/** Largest body of POST /run in bytes (docs/api.md#limits; binary, so that nothing legal under either reading is refused). */
 export const RUN_PAYLOAD_BYTES_MAX = 10 * MIB;
-/** Largest body of POST /runsync in bytes (spec.md 8: 20 MB). */
+/** Largest body of POST /runsync in bytes (docs/api.md#limits). */
 export const RUNSYNC_PAYLOAD_BYTES_MAX = 20 * MIB;
-/** Largest output of a job in bytes. A larger one makes the job FAILED with a text that says so (compat.md 2.6.3). */
+/** Largest output of a job in bytes. A larger one makes the job FAILED with a text that says so (docs/worker-protocol.md#results). */
 export const OUTPUT_BYTES_MAX = 20 * MIB;
-/** Largest streamed chunk in bytes (spec.md 8: 1 MB). */
+/** Largest streamed chunk in bytes (docs/api.md#limits). */
 export const CHUNK_BYTES_MAX = 1_000_000;
 /** Payloads above this many bytes leave the shared streams and travel alone. */
 export const SIDE_STREAM_BYTES_MIN = 256 * KIB;
@@ -27,7 +27,7 @@ export const INPUT_DEPTH_MAX = 256;
 export const WORKER_LOG_BYTES_MAX = MIB;
 /** Longest Idempotency-Key in characters. */
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
-/** Bounds of a caller's wait in milliseconds (spec.md 4.2). */
+/** Bounds of a caller's wait in milliseconds (docs/api.md#submit). */
 export const WAIT_MS_MIN = 1_000;
 export const WAIT_MS_MAX = 300_000;
 export const WAIT_MS_DEFAULT = 90_000;

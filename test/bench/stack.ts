@@ -11,7 +11,7 @@ import type { GrpcClients } from '../helpers/grpc-clients.ts';
 import type { Bench } from './bench.ts';
 import { Child } from './child.ts';
 
-/** How long a queue may grow depends on it (compat.md 1.5). */
+/** How long a queue may grow depends on it (docs/api.md#queue-length). */
 const WORKERS_MAX = 1_000;
 
 /** What runs. */

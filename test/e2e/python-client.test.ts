@@ -1,4 +1,4 @@
-/** The clients of the Python package `runpod`, unmodified, against a system (compat.md 1.1 to 1.8). */
+/** The clients of the Python package `runpod`, unmodified, against a system (docs/api.md#clients). */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** The health record of spec.md 2.7 with the six worker counts of compat.md 1.8: every counter moves when it must. */
+/** The health record of docs/api.md#health: every counter moves when it must. */
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';

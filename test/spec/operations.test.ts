@@ -1,4 +1,4 @@
-/** The queue operations of spec.md 4.2 and 4.3 and those that real clients also call (compat.md 1.3 to 1.8): the exact shape of each answer. */
+/** The queue operations (docs/api.md#surfaces), those included that real clients call besides (docs/api.md#clients): the exact shape of each answer. */
 import t from 'tap';
 import type { Test } from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';

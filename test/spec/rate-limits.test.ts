@@ -1,4 +1,4 @@
-/** Every row of the rate table in spec.md 8, and management: requests per 10 s, requests at a time, Retry-After, and the dynamic limit. */
+/** Every row of the rate table in docs/api.md#rate-limits, and management: requests per 10 s, requests at a time, Retry-After, and the dynamic limit. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';

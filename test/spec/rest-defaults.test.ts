@@ -1,6 +1,6 @@
 /**
- * What compat.md 3.4 to 3.6 say of every field of a body besides its name: the default, which changes replace workers, that what was sent can
- * be sent again; and the body of spec.md 2.9 on a machine without a GPU. On a real system.
+ * Every field of a body besides its name (docs/management.md#endpoints): the default, which changes replace workers, that what was sent can
+ * be sent again; and the example body of the public documents on a machine without a GPU. On a real system.
  */
 import t from 'tap';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -128,7 +128,7 @@ t.test('what was sent can be sent again, and so can the answer', async (t) => {
   }
 });
 
-t.test('the body of spec.md 2.9 without a GPU in the house', async (t) => {
+t.test('the example body of the public documents without a GPU in the house', async (t) => {
   const body = { name: 'first', templateId, workersMin: 1, workersMax: 1, idleTimeout: 60 };
   const { id } = await rest('POST', 'endpoints', body);
   const answer = await system.request('POST', `/v2/${id}/runsync`, { input: { mode: 'value', value: 7 } });

@@ -1,5 +1,5 @@
 /**
- * Every field that compat.md 3.3 to 3.9 names, by name: it is in the OpenAPI document, and it is in a real answer of a real system; fields of
+ * Every field of the public documents (docs/management.md#rest), by name: it is in the OpenAPI document, and it is in a real answer of a real system; fields of
  * requests are all sent together and taken.
  */
 import t from 'tap';

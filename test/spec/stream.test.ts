@@ -1,4 +1,4 @@
-/** Streamed output: spec.md 2.5 and 4.3, the shapes and the drain-once reading of compat.md 1.7, and the resumable live feed. */
+/** Streamed output: docs/api.md#stream: the shapes, the drain-once reading, and the resumable live feed. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';

@@ -40,7 +40,7 @@ export interface EndpointInput {
 /** An endpoint message as Mesh takes it: enums by their names in the contract. */
 export type EndpointMessage = Omit<Endpoint, 'type' | 'scalerType' | 'flashBootType'> & { type: string; scalerType: string; flashBootType: string };
 
-/** Older clients switch FlashBoot on by this ending of the name, which stays (compat.md 4.4). */
+/** Older clients switch FlashBoot on by this ending of the name, which stays (docs/management.md#graphql-endpoints). */
 const FLASHBOOT_NAME = /-fb$/;
 
 /** The fields that an input names. Throws GraphQLError: a word is unknown, or something is asked for that does not exist here. */

@@ -1,4 +1,4 @@
-/** Shapes of endpoints on the REST surface (compat.md 3.4). They check requests, shape answers and make the OpenAPI document. */
+/** Shapes of endpoints on the REST surface (docs/management.md#endpoints). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { ENDPOINT_FLAVORS, sizeFields } from '../cpu-sizes.ts';

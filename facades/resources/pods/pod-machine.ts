@@ -1,4 +1,4 @@
-/** The machine and the GPU of a pod (compat.md 3.5): their shapes, and what the contract knows of them. */
+/** The machine and the GPU of a pod (docs/management.md#pods): their shapes, and what the contract knows of them. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { Machine } from '../../../proto/gen/slipway/v1/machine.ts';

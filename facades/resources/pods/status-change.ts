@@ -1,4 +1,4 @@
-/** The last change of a pod's state in words, the same on both public surfaces (compat.md 3.5 and 4.2). */
+/** The last change of a pod's state in words, the same on both public surfaces (docs/management.md#pods, docs/management.md#graphql-operations). */
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 
 const STATE_WORDS: Readonly<Record<number, string | undefined>> = {

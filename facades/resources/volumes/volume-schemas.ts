@@ -1,4 +1,4 @@
-/** Shapes of network volumes on the REST surface (compat.md 3.7). They check requests, shape answers and make the OpenAPI document. */
+/** Shapes of network volumes on the REST surface (docs/management.md#network-volumes). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { optional } from '../optional.ts';

@@ -1,9 +1,9 @@
-/** GET /v1/openapi.json: the REST description, made from the same schemas that check the requests (spec.md 9, compat.md 3.1). */
+/** GET /v1/openapi.json: the REST description, made from the same schemas that check the requests (docs/management.md#rest). */
 import swagger from '@fastify/swagger';
 import { Type } from 'typebox';
 import type { RestApp } from '../rest-parts.ts';
 
-/** The resource groups of spec.md 1. */
+/** The resource groups of docs/management.md#rest. */
 const TAGS = [
   { name: 'docs', description: 'This description.' },
   { name: 'pods', description: 'Long-running processes or containers, one machine each. Workers of endpoints can be read here too.' },

@@ -1,4 +1,4 @@
-/** POST /v1/endpoints (spec.md 4.5, compat.md 3.4). */
+/** POST /v1/endpoints (docs/management.md#endpoints). */
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointFields } from './endpoint-fields.ts';
 import type { EndpointCreateInput, EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';

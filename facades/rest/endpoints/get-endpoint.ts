@@ -1,4 +1,4 @@
-/** GET /v1/endpoints/{endpointId}; `includeTemplate` and `includeWorkers` add to it (compat.md 3.3). */
+/** GET /v1/endpoints/{endpointId}; `includeTemplate` and `includeWorkers` add to it (docs/management.md#lists). */
 import { readQuery } from '../read-query.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

@@ -1,4 +1,4 @@
-/** POST /v1/pods: 201 (compat.md 3.5). */
+/** POST /v1/pods: 201 (docs/management.md#pods). */
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

@@ -1,4 +1,4 @@
-/** GET /v1/pods: a bare array, oldest first (compat.md 3.2 and 3.3). */
+/** GET /v1/pods: a bare array, oldest first (docs/management.md#lists). */
 import { readQuery } from '../read-query.ts';
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

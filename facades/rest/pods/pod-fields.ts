@@ -9,7 +9,7 @@ import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
 import { usableEnv } from '../../resources/text-map.ts';
 
-/** Ports of a pod that has neither its own nor a template's (compat.md 3.5). */
+/** Ports of a pod that has neither its own nor a template's (docs/management.md#pods). */
 const DEFAULT_PORTS = ['8888/http', '22/tcp'];
 
 /** The fields of a new pod. */

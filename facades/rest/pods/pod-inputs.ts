@@ -1,4 +1,4 @@
-/** Bodies that create and change pods (compat.md 3.5). What means nothing on one's own machines is taken and has no effect. */
+/** Bodies that create and change pods (docs/management.md#pods). What means nothing on one's own machines is taken and has no effect. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { POD_FLAVORS, sizeFields } from '../../resources/cpu-sizes.ts';

@@ -1,4 +1,4 @@
-/** POST /v1/containerregistryauth (compat.md 3.8). There is no update on this surface. */
+/** POST /v1/containerregistryauth (docs/management.md#registry-credentials). There is no update on this surface. */
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';

@@ -1,4 +1,4 @@
-/** GET /v1/containerregistryauth: a bare array, oldest first (compat.md 3.2). */
+/** GET /v1/containerregistryauth: a bare array, oldest first (docs/management.md#lists). */
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';

@@ -1,4 +1,4 @@
-/** POST /v1/templates (compat.md 3.6). */
+/** POST /v1/templates (docs/management.md#templates). */
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { changed, errors, ref } from '../rest-parts.ts';

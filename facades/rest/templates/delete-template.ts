@@ -1,4 +1,4 @@
-/** DELETE /v1/templates/{templateId}: 204; 400 while an endpoint uses it (compat.md 3.6). */
+/** DELETE /v1/templates/{templateId}: 204; 400 while an endpoint uses it (docs/management.md#templates). */
 import { Type } from 'typebox';
 import { errors, idOf } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

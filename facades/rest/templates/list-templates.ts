@@ -1,4 +1,4 @@
-/** GET /v1/templates: a bare array, oldest first (compat.md 3.2). */
+/** GET /v1/templates: a bare array, oldest first (docs/management.md#lists). */
 import { presentTemplate } from '../../resources/templates/present-template.ts';
 import { readQuery } from '../read-query.ts';
 import { answers, errors } from '../rest-parts.ts';

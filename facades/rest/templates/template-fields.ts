@@ -5,7 +5,7 @@ import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { TemplateCreateInput, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
 import { usableEnv } from '../../resources/text-map.ts';
 
-/** What this surface promises for templates of pods (compat.md 3.6); endpoints use neither. */
+/** What this surface promises for templates of pods (docs/management.md#templates); endpoints use neither. */
 const POD_DEFAULTS = { volumeInGb: 20, ports: ['8888/http', '22/tcp'] };
 
 /** The fields of a new template. */

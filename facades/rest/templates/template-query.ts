@@ -1,4 +1,4 @@
-/** Path and query of templates (compat.md 3.3). */
+/** Path and query of templates (docs/management.md#lists). */
 import { Type } from 'typebox';
 import { include } from '../filter.ts';
 

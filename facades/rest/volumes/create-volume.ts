@@ -1,4 +1,4 @@
-/** POST /v1/networkvolumes (compat.md 3.7). */
+/** POST /v1/networkvolumes (docs/management.md#network-volumes). */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

@@ -1,4 +1,4 @@
-/** GET /v1/networkvolumes: a bare array, oldest first (compat.md 3.2). */
+/** GET /v1/networkvolumes: a bare array, oldest first (docs/management.md#lists). */
 import { answers, errors } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentVolume } from '../../resources/volumes/present-volume.ts';

@@ -1,4 +1,4 @@
-/** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update: what is left out stays as it is; the size only grows (compat.md 3.7). */
+/** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/management.md#network-volumes): what is left out stays; the size only grows. */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { change, noChanges } from '../../resources/mask-fields.ts';
 import { changed, errors, idOf, ref } from '../rest-parts.ts';

@@ -1,4 +1,4 @@
-/** The scalers' tables (compat.md 7.2). */
+/** The scalers' tables (docs/management.md#scaling). */
 import t from 'tap';
 import { chosenScaler } from '../../../core/domain/scaler.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';

@@ -1,4 +1,4 @@
-/** OpenAI requests as job inputs (compat.md 1.10). */
+/** OpenAI requests as job inputs (docs/api.md#openai). */
 import t from 'tap';
 import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { readOpenaiRequest } from '../../../facades/openai/openai-request.ts';

@@ -1,4 +1,4 @@
-/** Numbers of query strings (spec.md 4.2, compat.md 8). */
+/** Numbers of query strings (docs/api.md#submit, docs/api.md#status). */
 import t from 'tap';
 import { boundedNumber, runsyncWaitMs, statusSyncWaitMs, statusTtlMs, STREAM_HOLD_MS, streamWaitMs } from '../../../facades/queue/query-numbers.ts';
 import { reasonOf } from '../reason-of.ts';

@@ -302,7 +302,7 @@ export interface GetHealthResponse {
   workers: WorkerCounts | undefined;
 }
 
-/** Jobs of an endpoint (spec.md 2.7). */
+/** Jobs of an endpoint (docs/api.md#health). */
 export interface JobCounts {
   /** Ever completed. */
   completed: number;
@@ -316,7 +316,7 @@ export interface JobCounts {
   retried: number;
 }
 
-/** Workers of an endpoint (spec.md 2.7, compat.md 1.8). */
+/** Workers of an endpoint (docs/api.md#health). */
 export interface WorkerCounts {
   /** Started and without a job. */
   idle: number;
