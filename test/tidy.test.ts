@@ -195,6 +195,15 @@ t.test('names', async (t) => {
   }
 });
 
+t.test('nothing in core has a twin', async (t) => {
+  const ours = sources.filter((file) => file.startsWith('core/'));
+  const names = ours.flatMap((file) => [
+    file.split('/').at(-1)!,
+    ...[...read(file).matchAll(/^export (?:async )?(?:class|interface|type|function|const) (\w+)/gm)].map((match) => match[1]!),
+  ]);
+  t.same(names.filter((name, index) => names.indexOf(name) !== index), [], 'a file and an exported name stand for one thing: find the other a name of its own');
+});
+
 t.test('comments', async (t) => {
   const share = (lines: string[], pattern: RegExp): number => {
     const written = lines.filter((line) => line.trim() !== '');
