@@ -38,6 +38,7 @@ import { templateHandlers } from './rpc/template-handlers.ts';
 import { usageHandlers } from './rpc/usage-handlers.ts';
 import { volumeHandlers } from './rpc/volume-handlers.ts';
 import { systemClock, systemRandom } from './runtime/clock.ts';
+import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { Sealer } from './runtime/seal.ts';
 import { startAll, stopAll } from './runtime/service.ts';
@@ -49,7 +50,16 @@ import { isDiskFull, persist } from './store/transient.ts';
 /** How long a starting core waits for its database, in milliseconds; while only the database's disk is full it waits on. */
 const DATABASE_WAIT_MS = 30_000;
 
-const seams = { clock: systemClock, random: systemRandom };
+/** What a replica takes from outside; its database comes with the configuration. */
+export interface CoreSeams {
+  logger: Logger;
+  /** Default: the machine's own. */
+  clock?: Clock;
+  /** Default: the machine's own. */
+  random?: Random;
+}
+
+type Seams = Required<CoreSeams>;
 
 /** A core replica that is built and not started. */
 export interface Core {
@@ -60,15 +70,16 @@ export interface Core {
 }
 
 /** Everything between the database and the handlers. */
-function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: CoreConfig, logger: Logger, replicaAddress: () => string) {
+function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: CoreConfig, seams: Seams, replicaAddress: () => string) {
+  const { clock, random, logger } = seams;
   const events = new CoreEvents();
   const slots = buildSlots();
-  const engine = buildJobEngine({ stores, openChannel, events, slots: slots.pool, sealer, ...seams, logger, config });
+  const engine = buildJobEngine({ stores, openChannel, events, slots: slots.pool, sealer, ...seams, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
-    ...stores, events, replicaAddress, ...seams, logger, openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
+    ...stores, events, replicaAddress, ...seams, openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const context: EndpointContext = {
-    ...stores, sealer, random: seams.random, deleteJobs: engine.deleteJobs,
+    ...stores, sealer, random, deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => events.emit('desired', machineIds),
     onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {
@@ -76,37 +87,38 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
       dispatch.scaling.wake(endpointIds);
     },
   };
-  const access = new Access({ ...stores, events, rootKey: config.rootKey, clock: seams.clock });
+  const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
   return { stores, sealer, engine, dispatch, context, access };
 }
 
 /** The gRPC edge. */
-function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, logger: Logger) {
+function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, seams: Seams) {
+  const { clock, random, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
-  const jobs = createJobHandlers({ calls: engine.calls, access, logger });
-  const startedWorkers = new StartedWorkers(stores.workers, seams.clock);
+  const jobs = createJobHandlers({ calls: engine.calls, access, clock, logger });
+  const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new ListRoom(), logger };
   const server = new RpcServer({
     listen: config.listen,
-    clock: seams.clock,
-    interceptors: [requestInterceptor({ ...seams, logger })],
+    clock,
+    interceptors: [requestInterceptor(seams)],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
       [JobServiceService, jobs.handlers],
       [EndpointServiceService, endpointHandlers(access, context, lists)],
       [TemplateServiceService, templateHandlers(access, context, lists)],
-      [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock: seams.clock, logger })],
-      [KeyServiceService, keyHandlers(access, stores, onKeyChanged, lists)],
-      [VolumeServiceService, volumeHandlers(access, { volumes: stores.volumes, random: seams.random }, lists)],
+      [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock, random, logger })],
+      [KeyServiceService, keyHandlers(access, { ...stores, random }, onKeyChanged, lists)],
+      [VolumeServiceService, volumeHandlers(access, { volumes: stores.volumes, random }, lists)],
       [RegistryAuthServiceService, registryAuthHandlers(access, {
-        registryAuths: stores.registryAuths, random: seams.random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
+        registryAuths: stores.registryAuths, random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
       }, lists)],
       [AuditServiceService, auditHandlers(access, stores.audit, logger)],
-      [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock: seams.clock, ...lists })],
+      [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock, ...lists })],
       [CatalogServiceService, catalogHandlers(access, stores, logger)],
-      [UsageServiceService, usageHandlers(access, { ...stores, clock: seams.clock }, logger)],
-      [PodServiceService, podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock: seams.clock }, lists)],
+      [UsageServiceService, usageHandlers(access, { ...stores, clock }, logger)],
+      [PodServiceService, podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock }, lists)],
       [AgentServiceService, agentHandlers({ access, keys: stores.keys, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });
@@ -119,12 +131,13 @@ function endEarly(service: Service): Service {
 }
 
 /** Builds a replica. Several in one process do not share anything. */
-export function buildCore(config: CoreConfig, { logger }: { logger: Logger }): Core {
+export function buildCore(config: CoreConfig, { logger, clock = systemClock, random = systemRandom }: CoreSeams): Core {
+  const seams = { logger, clock, random };
   const sealer = new Sealer(config.secretKey);
   const storage = openStorage(config.databaseUrl, sealer, logger);
-  const health = new Health({ ping: storage.ping, ...seams, logger });
-  const parts = buildParts(storage, sealer, config, logger, () => config.advertise || server.address);
-  const { server, jobCalls } = buildServer(parts, health, config, logger);
+  const health = new Health({ ping: storage.ping, ...seams });
+  const parts = buildParts(storage, sealer, config, seams, () => config.advertise || server.address);
+  const { server, jobCalls } = buildServer(parts, health, config, seams);
   const { table, loop, scaling, reports, pods, desired, audit } = parts.dispatch;
   // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
   const services = [

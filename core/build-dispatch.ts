@@ -79,7 +79,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   };
   const sessions: SessionContext = {
     table, pool, machines, workers, attempts, reports, pods, desired, arriving, replicaAddress, ...seams,
-    leases: new LeaseKeeper(machines),
+    leases: new LeaseKeeper(machines, options.clock),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
       const onFailure = (error: unknown): void => logger.warn({ err: error, workerId }, 'a worker was not replaced as it asks');

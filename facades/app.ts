@@ -2,6 +2,7 @@
 import { fastify } from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
+import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { CoreError } from '../proto/wire/reason.ts';
 import type { FacadeConfig } from './config.ts';
@@ -54,10 +55,17 @@ const ACCOUNT_SHARE = 4;
 /** Time for running requests to end when the process stops, in milliseconds. */
 const STOP_GRACE_MS = 5_000;
 
+/** What the process takes from outside. */
+export interface FacadeSeams {
+  logger: Logger;
+  /** Default: the machine's own. */
+  clock?: Clock;
+  /** Default: the machine's own. */
+  random?: Random;
+}
+
 /** Builds the process; nothing runs before start(). */
-export function buildFacade(config: FacadeConfig, { logger }: { logger: Logger }): Facade {
-  const clock = systemClock;
-  const random = systemRandom;
+export function buildFacade(config: FacadeConfig, { logger, clock = systemClock, random = systemRandom }: FacadeSeams): Facade {
   const core = new CoreClient({ addresses: config.coreAddresses, clock, random, logger });
   const readiness = new Readiness(config.coreAddresses, clock);
   const app = buildApp(config);

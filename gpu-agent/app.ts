@@ -25,6 +25,7 @@ import { PodFiles } from './pods/pod-files.ts';
 import { PodKeeper } from './pods/pod-keeper.ts';
 import { PodStarter } from './pods/pod-starter.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
+import type { Disk } from './spool/journal.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { Inbound } from './session/inbound.ts';
 import { dropAllIn } from './users/given-folder.ts';
@@ -47,9 +48,17 @@ const WATCH_PERIOD_MS = 250;
 /** How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway. */
 const FAREWELL_MS = 1_000;
 
-/** `clock` and `random` are the machine's own unless given. */
-export function buildAgent(config: AgentConfig, options: { logger: Logger; clock?: Clock; random?: Random }): Agent {
-  return new BuiltAgent(config, options.logger, options.clock ?? systemClock, options.random ?? systemRandom);
+/** What an agent takes from outside: clock, chance and the disk of its outcomes are the machine's own unless given. */
+export interface AgentSeams {
+  logger: Logger;
+  clock?: Clock;
+  random?: Random;
+  disk?: Disk;
+}
+
+/** Nothing runs before `start`. */
+export function buildAgent(config: AgentConfig, { logger, clock = systemClock, random = systemRandom, disk }: AgentSeams): Agent {
+  return new BuiltAgent(config, { logger, clock, random, disk });
 }
 
 class BuiltAgent implements Agent {
@@ -70,14 +79,15 @@ class BuiltAgent implements Agent {
   #instance: AgentInstance = { instance: '', replaces: '' };
   #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
 
-  constructor(config: AgentConfig, logger: Logger, clock: Clock, random: Random) {
+  constructor(config: AgentConfig, seams: { logger: Logger; clock: Clock; random: Random; disk: Disk | undefined }) {
+    const { logger, clock, random, disk } = seams;
     this.#config = config;
     this.#logger = logger;
     this.#clock = clock;
     this.#random = random;
     this.#archive = new LogArchive(join(config.dataDir, 'logs'));
     this.#users = new WorkerUsers(config.workerUser, config.dataDir, logger);
-    this.#parts = buildAttempts({ config, logger, clock, random, starter: this.#buildStarter() });
+    this.#parts = buildAttempts({ config, logger, clock, random, disk, starter: this.#buildStarter() });
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });

@@ -8,6 +8,7 @@ import type { AgentConfig } from './config.ts';
 import { LargePayloads } from './session/large-payloads.ts';
 import { Lease } from './session/lease.ts';
 import { Outbox } from './session/outbox.ts';
+import type { Disk } from './spool/journal.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { WorkerPool } from './workers/worker-pool.ts';
 import { WorkerReporter } from './workers/worker-reporter.ts';
@@ -48,16 +49,17 @@ export function buildAttempts(options: {
   clock: Clock;
   random: Random;
   starter: WorkerStarter;
+  disk?: Disk | undefined;
 }): AttemptParts {
-  const { config, logger, clock, random, starter } = options;
-  const pool = new WorkerPool({ starter, clock, logger, terminateGraceMs: config.workerGraceMs });
+  const { config, logger, clock, random, starter, disk } = options;
+  const pool = new WorkerPool({ starter, clock, random, logger, terminateGraceMs: config.workerGraceMs });
   const workerOf = (id: string): Worker | undefined => pool.get(id);
   const outbox: Outbox = new Outbox((id) => {
     const worker = pool.get(id);
     return worker && reporter.take(worker);
   });
   const chunks = new ChunkLog({ send: (chunk) => outbox.addChunk(chunk) });
-  const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger });
+  const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
   const large = new LargePayloads({ clock, random, logger });
   const routes = { sendSmall: outbox.addOutcome.bind(outbox), sendLarge: (key: string) => large.send(key) };
   const outcomeReporter = new OutcomeReporter({ spool, chunks, routes, logger });

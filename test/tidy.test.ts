@@ -162,7 +162,19 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^examples\/|^test\/(bench|deploy|helpers|handlers)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
-  [/\bMath\.random\b/, /^examples\/|^test\//, 'use the Random that is handed in'],
+  [/\bMath\.random\b/, /^examples\/|^test\/helpers\/(seeded-random|ports)\.ts$/, 'use the Random that is handed in; tests use seededRandom'],
+  [
+    // Turns of the loop and time limits besides the clock. Ours for workers runs in the users' processes, which have no seams; a test may let a turn pass.
+    /\b(setImmediate|queueMicrotask)\b|\bprocess\.nextTick\b|\bAbortSignal\.timeout\b|\btimers\/promises\b/,
+    /^core\/runtime\/clock\.ts$|^gpu-agent\/handler\/|^deploy\/local\/bootstrap\.mjs$|^facades\/cli\/slipway\.mjs$|^examples\/|^test\//,
+    'use Clock.soon, Clock.after, within or delay',
+  ],
+  [
+    // Chance besides Random. Nonces of seals and secrets of an installation must never be predictable, whatever Random somebody hands in.
+    /\b(randomBytes|randomUUID|randomInt|getRandomValues|randomFill(Sync)?)\b/,
+    /^core\/runtime\/(clock|seal)\.ts$|^deploy\/local\/(secrets|postgres-program)\.ts$|^gpu-agent\/handler\/|^examples\/|^test\//,
+    'use the Random that is handed in',
+  ],
   [/\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\//, 'use the logger that is handed in'],
   [
     /\bsql`|\bSql\b|\.(sql|hot|urgent)\b|'postgres'|drizzle-orm|\bstore\/database\.ts/,

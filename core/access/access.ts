@@ -55,8 +55,8 @@ export class Access {
   constructor({ keys, endpoints, events, rootKey, clock }: AccessOptions) {
     this.#rootHash = rootKey === '' ? undefined : hashKey(rootKey);
     this.#clock = clock;
-    const keyLookups = lookups<Caller>('key lookups', async (hashes) => keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))));
-    const endpointLookups = lookups<Endpoint>('endpoint lookups', async (ids) => {
+    const keyLookups = lookups<Caller>('key lookups', clock, async (hashes) => keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))));
+    const endpointLookups = lookups<Endpoint>('endpoint lookups', clock, async (ids) => {
       const found = await endpoints.byIds(ids);
       return new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     });
@@ -126,9 +126,10 @@ function decide(request: AccessRequest, caller: Cached<Caller>, endpoint: Cached
   };
 }
 
-function lookups<Value>(name: string, load: (keys: string[]) => Promise<Map<string, Value>>): Batcher<string, Value | undefined> {
+function lookups<Value>(name: string, clock: Clock, load: (keys: string[]) => Promise<Map<string, Value>>): Batcher<string, Value | undefined> {
   return new Batcher({
     name,
+    clock,
     itemsMax: LOOKUPS_MAX,
     waitingMax: LOOKUPS_WAITING_MAX,
     flushesMax: 2,

@@ -5,6 +5,7 @@ import { DomainError } from '../domain/errors.ts';
 import { checkName, invalid } from '../domain/fields.ts';
 import { checkQuota } from '../domain/quota.ts';
 import type { Quota } from '../domain/quota.ts';
+import type { Random } from '../runtime/clock.ts';
 import type { Account } from '../store/account-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { base62 } from './key-text.ts';
@@ -15,10 +16,10 @@ const PUBLIC_KEY_LENGTH_MAX = 16_384;
  * Creates an account. Answers its id, `user_` and 27 letters and digits; the same name again answers the first account. UNAUTHORIZED: only the
  * operator makes accounts. INVALID_REQUEST: bad name.
  */
-export async function createAccount(accounts: Stores['accounts'], caller: Caller, name: string): Promise<string> {
+export async function createAccount(accounts: Stores['accounts'], random: Random, caller: Caller, name: string): Promise<string> {
   if (caller.scope !== 'ROOT') throw unauthorized();
   checkName('name', name);
-  return accounts.create(`user_${base62(27)}`, caller.keyId, name);
+  return accounts.create(`user_${base62(random, 27)}`, caller.keyId, name);
 }
 
 /** Any key of the account may read it, and the operator any account. */

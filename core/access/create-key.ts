@@ -3,6 +3,7 @@ import { NO_PERMISSIONS, endpointNotFound, isUnlimited, unauthorized } from '../
 import type { Caller, Scope } from '../domain/permission.ts';
 import { DomainError } from '../domain/errors.ts';
 import { checkName, checkTexts, invalid } from '../domain/fields.ts';
+import type { Random } from '../runtime/clock.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { base62, hashKey, newKeyText } from './key-text.ts';
@@ -22,7 +23,7 @@ export interface KeyRequest {
 }
 
 /** What it works with. */
-export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'>;
+export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'> & { random: Random };
 
 /**
  * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for machines, and only a key
@@ -30,8 +31,9 @@ export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'>;
  * NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
  */
 export async function createKey(
-  { keys, accounts, endpoints }: KeyContext, caller: Caller, request: KeyRequest,
+  context: KeyContext, caller: Caller, request: KeyRequest,
 ): Promise<{ key: ApiKey; secret: string }> {
+  const { keys, random } = context;
   const root = caller.scope === 'ROOT';
   if (!isUnlimited(caller)) throw unauthorized();
   if (!root && (request.scope === 'AGENT' || (request.accountId !== '' && request.accountId !== caller.accountId))) throw unauthorized();
@@ -40,10 +42,10 @@ export async function createKey(
   if ((request.scope === 'RESTRICTED') !== (request.permissions !== undefined)) {
     throw invalid('permissions belong to keys of scope RESTRICTED, and only to them');
   }
-  const secret = newKeyText(request.scope);
+  const secret = newKeyText(random, request.scope);
   const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = request;
-  const accountId = await ownerOf({ keys, accounts, endpoints }, caller, request);
-  const key = await keys.create({ id: base62(ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret), caller.keyId);
+  const accountId = await ownerOf(context, caller, request);
+  const key = await keys.create({ id: base62(random, ID_LENGTH), accountId, name, scope, endpointIds, permissions }, hashKey(secret), caller.keyId);
   return { key, secret };
 }
 

@@ -1,6 +1,7 @@
 /** The text of keys: how they are made and how they are looked up. Only hashes are ever stored. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Scope } from '../domain/permission.ts';
+import type { Random } from '../runtime/clock.ts';
 
 /** 40 characters of 62 carry 238 bits of chance. */
 const KEY_CHARACTERS = 40;
@@ -9,15 +10,15 @@ const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 export const KEY_LENGTH_MAX = 256;
 
 /** A new key: `rpa_` for callers, `rpm_` for machines, then 40 letters and digits. */
-export function newKeyText(scope: Exclude<Scope, 'ROOT'>): string {
-  return `${scope === 'AGENT' ? 'rpm' : 'rpa'}_${base62(KEY_CHARACTERS)}`;
+export function newKeyText(random: Random, scope: Exclude<Scope, 'ROOT'>): string {
+  return `${scope === 'AGENT' ? 'rpm' : 'rpa'}_${base62(random, KEY_CHARACTERS)}`;
 }
 
 /** `length` letters and digits that nobody can guess, each equally likely. */
-export function base62(length: number): string {
+export function base62(random: Random, length: number): string {
   let text = '';
   while (text.length < length) {
-    for (const byte of randomBytes(length)) {
+    for (const byte of random.bytes(length)) {
       // 248 = 4 × 62: bytes above would make the first letters likelier.
       if (byte < 248 && text.length < length) text += BASE62[byte % 62];
     }

@@ -81,7 +81,7 @@ export class DispatchLoop extends BaseService {
     if (this.#scheduled) return;
     this.#scheduled = true;
     // After the current turn, so that all slots freed by one message are claimed for together.
-    setImmediate(() => {
+    this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#pump();
     });

@@ -8,6 +8,7 @@ import type { Assignment, AttemptRef, DesiredPod, DesiredWorker } from '../../pr
 import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 import { attemptId } from './slot-pool.ts';
+import type { Clock } from '../runtime/clock.ts';
 
 /** Bytes of a message that are not the input. A guess is enough: the limit is soft. */
 const ASSIGNMENT_BYTES = 300;
@@ -23,6 +24,7 @@ export interface OutgoingStream {
 
 export class SessionOutbox {
   readonly #stream: OutgoingStream;
+  readonly #clock: Clock;
   #first: Partial<SessionResponse> = {};
   #assignments: Assignment[] = [];
   #stops: SessionResponse['stops'] = [];
@@ -33,7 +35,8 @@ export class SessionOutbox {
   #blocked = false;
   #closed = false;
 
-  constructor(stream: OutgoingStream) {
+  constructor(stream: OutgoingStream, clock: Clock) {
+    this.#clock = clock;
     this.#stream = stream;
   }
 
@@ -101,7 +104,7 @@ export class SessionOutbox {
   #schedule(): void {
     if (this.#scheduled || this.#blocked || this.#closed) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    this.#clock.soon(() => {
       this.#scheduled = false;
       while (!this.#closed && !this.#blocked && !this.#isEmpty()) this.#write();
     });

@@ -85,7 +85,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#stream = stream;
     this.#key = key;
     this.#heardAtMs = context.clock.monotonicMs();
-    this.#outbox = new SessionOutbox(stream);
+    this.#outbox = new SessionOutbox(stream, context.clock);
     this.#inbox = new SessionInbox({
       ...context, outbox: this.#outbox, machineId: () => this.#machineId,
       onProven: (workerId) => this.proven(workerId),

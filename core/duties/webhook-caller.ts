@@ -3,6 +3,7 @@ import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { Agent, request } from 'undici';
 import { isPrivateAddress, isPrivateHost } from '../domain/webhook-url.ts';
+import { within } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SlicedWork } from '../runtime/sliced-work.ts';
 import { signWebhook } from './sign-webhook.ts';
@@ -35,9 +36,11 @@ export class WebhookCaller {
   #anywhere: Agent | undefined;
   /** Connections of its own: one that was opened for somebody who may call private addresses must not carry another's call. */
   #publicOnly: Agent | undefined;
+  readonly #clock: Clock;
   readonly #signing: SlicedWork;
 
   constructor(clock: Clock) {
+    this.#clock = clock;
     // What waits is bounded by the calls and bytes at once.
     this.#signing = new SlicedWork({ name: 'webhooks', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
   }
@@ -47,18 +50,22 @@ export class WebhookCaller {
     if (!call.allowPrivate && isPrivateHost(new URL(call.url).hostname)) return 'the address is private';
     try {
       const headers = await this.#signed(call);
-      const answer = await request(call.url, {
-        method: 'POST',
-        dispatcher: this.#connections(call.allowPrivate),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TRY_MS_MAX)]),
-        headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...headers },
-        body: call.body,
-      });
-      await answer.body.dump({ limit: ANSWER_BYTES_MAX });
-      return answer.statusCode >= 200 && answer.statusCode < 300 ? undefined : `the receiver answered ${answer.statusCode}`;
+      return await within(this.#clock, TRY_MS_MAX, signal, (ending) => this.#post(call, headers, ending));
     } catch (error) {
       return error instanceof Error ? error.message.slice(0, 500) || error.name : 'the call failed';
     }
+  }
+
+  async #post({ url, body, allowPrivate }: WebhookCall, headers: Record<string, string>, signal: AbortSignal): Promise<string | undefined> {
+    const answer = await request(url, {
+      method: 'POST',
+      dispatcher: this.#connections(allowPrivate),
+      signal,
+      headers: { 'content-type': 'application/json', 'user-agent': USER_AGENT, ...headers },
+      body,
+    });
+    await answer.body.dump({ limit: ANSWER_BYTES_MAX });
+    return answer.statusCode >= 200 && answer.statusCode < 300 ? undefined : `the receiver answered ${answer.statusCode}`;
   }
 
   async #signed({ id, body, secret, nowMs, owner }: WebhookCall): Promise<Record<string, string>> {

@@ -104,7 +104,7 @@ export class Notifier extends BaseService {
   async #send(): Promise<void> {
     try {
       // After the current turn, so that what belongs together leaves together.
-      await new Promise(setImmediate);
+      await new Promise<void>((resolve) => this.#options.clock.soon(resolve));
       while (this.#waiting.size > 0) await this.#channel.send(this.#takeNotices());
     } finally {
       this.#sending = false;

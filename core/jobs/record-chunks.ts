@@ -41,6 +41,7 @@ export class RecordChunks {
     this.#options = options;
     this.#batcher = new Batcher<AttemptChunk, void>({
       name: 'chunks',
+      clock: options.clock,
       flush: (chunks) => this.#flush(chunks),
       itemsMax: BATCH_ITEMS_MAX,
       bytesMax: BATCH_BYTES_MAX,

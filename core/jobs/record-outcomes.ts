@@ -61,6 +61,7 @@ export class RecordOutcomes {
     this.#options = options;
     this.#batcher = new Batcher<OutcomeEntry, RecordResult>({
       name: 'outcomes',
+      clock: options.clock,
       flush: (entries) => this.#flush(entries),
       itemsMax: BATCH_ITEMS_MAX,
       bytesMax: BATCH_BYTES_MAX,

@@ -6,7 +6,7 @@ import type { Access } from '../access/access.ts';
 import { createAccount, getAccount, listAccounts, setQuota, updateAccount } from '../access/accounts.ts';
 import type { StartedWorkers } from '../access/started-workers.ts';
 import type { Quota } from '../domain/quota.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Account } from '../store/account-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -20,14 +20,15 @@ export interface AccessHandlersOptions {
   accounts: Stores['accounts'];
   startedWorkers: StartedWorkers;
   clock: Clock;
+  random: Random;
   logger: Logger;
 }
 
 /** Handlers of the service. */
-export function accessHandlers({ access, accounts, startedWorkers, clock, logger }: AccessHandlersOptions): AccessServiceServer {
+export function accessHandlers({ access, accounts, startedWorkers, clock, random, logger }: AccessHandlersOptions): AccessServiceServer {
   return {
     createAccount: unary(logger, async ({ name }, apiKey) => {
-      return { accountId: await createAccount(accounts, await access.caller(apiKey), name) };
+      return { accountId: await createAccount(accounts, random, await access.caller(apiKey), name) };
     }),
     listAccounts: unary(logger, async (_request, apiKey) => (
       { accounts: (await listAccounts(accounts, await access.caller(apiKey))).map(accountToMessage) }

@@ -3,6 +3,7 @@ import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { JobServiceServer } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Access } from '../access/access.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
@@ -15,6 +16,7 @@ import { keyOf, statusOf, unary } from './unary.ts';
 export interface JobHandlersOptions {
   calls: JobCalls;
   access: Access;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -47,13 +49,13 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({ calls, access, logger }: JobHandlersOptions): JobHandlers {
+export function createJobHandlers({ calls, access, clock, logger }: JobHandlersOptions): JobHandlers {
   const rpc = new JobRpc(calls, access);
   const open = new OpenCalls();
   return {
     service: open,
     handlers: {
-      pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, rpc, logger, onEnd)),
+      pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, clock, logger, onEnd })),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
       waitJob: waiting(logger, open, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),

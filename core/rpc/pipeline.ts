@@ -8,6 +8,7 @@ import type { PipelineCall, PipelineRequest, PipelineResponse } from '../../prot
 import { BATCH_MESSAGE_BYTES, PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import { REASONS } from '../../proto/wire/reason.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { JobRpc } from './job-rpc.ts';
 import { refusalOf } from './unary.ts';
@@ -33,6 +34,7 @@ const REPLIES_MAX = 1_000;
 export class Pipeline {
   readonly #stream: Stream;
   readonly #rpc: JobRpc;
+  readonly #clock: Clock;
   readonly #logger: Logger;
   /** Ends the wait of each unanswered call that may wait. */
   readonly #waits = new Map<number, AbortController>();
@@ -50,7 +52,8 @@ export class Pipeline {
   #finished = false;
   readonly #onEnd: () => void;
 
-  constructor(stream: Stream, rpc: JobRpc, logger: Logger, onEnd: () => void) {
+  constructor(stream: Stream, { rpc, clock, logger, onEnd }: { rpc: JobRpc; clock: Clock; logger: Logger; onEnd: () => void }) {
+    this.#clock = clock;
     this.#stream = stream;
     this.#rpc = rpc;
     this.#logger = logger;
@@ -147,7 +150,7 @@ export class Pipeline {
   #schedule(): void {
     if (this.#scheduled || this.#full) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    this.#clock.soon(() => {
       this.#scheduled = false;
       this.#flush();
     });

@@ -1,7 +1,7 @@
 /**
- * Time and chance, handed in so that a loop can run in a simulated world. The only place that reads the machine's clock.
+ * Time, turns and chance, handed in so that a loop can run in a simulated world. The only place that asks the machine for them.
  */
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 
 /** A running timer. */
 export interface Timer {
@@ -9,7 +9,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Wall clock, steady clock and timers. */
+/** Wall clock, steady clock, timers and turns of the loop. */
 export interface Clock {
   /** Milliseconds since 1970. For people and for signatures; deadlines of jobs go by the database clock. */
   nowMs(): number;
@@ -17,6 +17,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Calls `fn` once, `ms` from now. */
   after(ms: number, fn: () => void): Timer;
+  /** Calls `fn` once, after what else is ready in this turn of the loop: what arrived together is then handled together. */
+  soon(fn: () => void): void;
 }
 
 /** Chance. */
@@ -27,6 +29,8 @@ export interface Random {
   uuid(): string;
   /** `length` lowercase letters and digits that nobody can guess. */
   id(length: number): string;
+  /** Bytes that nobody can guess. */
+  bytes(length: number): Buffer;
 }
 
 /** The machine's own clock. */
@@ -37,6 +41,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(fn, ms);
     return { cancel: () => clearTimeout(timer) };
   },
+  soon: (fn) => { setImmediate(fn); },
 };
 
 const ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -46,6 +51,7 @@ export const systemRandom: Random = {
   fraction: () => randomInt(2 ** 32) / 2 ** 32,
   uuid: () => randomUUID(),
   id: (length) => Array.from({ length }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join(''),
+  bytes: (length) => randomBytes(length),
 };
 
 /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
@@ -60,4 +66,15 @@ export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     const timer = clock.after(ms, done);
     signal?.addEventListener('abort', done, { once: true });
   });
+}
+
+/** Runs `work` with a signal that aborts after `ms`, or when the other one does. The work must heed it; nothing is left behind when it ends. */
+export async function within<Result>(clock: Clock, ms: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const over = new AbortController();
+  const timer = clock.after(ms, () => over.abort(new Error(`not done after ${ms / 1_000} s`)));
+  try {
+    return await work(AbortSignal.any([signal, over.signal]));
+  } finally {
+    timer.cancel();
+  }
 }

@@ -77,7 +77,7 @@ export class SlicedWork {
     if (this.#scheduled || this.#waiting.size === 0) return;
     this.#scheduled = true;
     // Whatever else is ready in this turn of the loop comes first.
-    setImmediate(() => {
+    this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#slice();
       this.#schedule();

@@ -115,7 +115,7 @@ export class PipelineLink implements Service {
     if (this.#scheduled || this.#writing) return;
     this.#scheduled = true;
     // After the current turn, so that all requests of one network read leave in one message.
-    setImmediate(() => {
+    this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#flush();
     });

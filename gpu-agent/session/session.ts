@@ -123,7 +123,7 @@ export class Session {
     if (this.#scheduled || this.#writing || this.#ended) return;
     this.#scheduled = true;
     // After the current turn, so that all that one network read brings leaves in one message.
-    setImmediate(() => {
+    this.#options.clock.soon(() => {
       this.#scheduled = false;
       this.#pump();
     });

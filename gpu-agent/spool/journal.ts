@@ -2,10 +2,11 @@
  * Append-only files with records, one fsync for all records that arrive while the one before runs. A file is a segment: when it is
  * long enough the next one begins, and a segment that holds nothing of use any more is deleted by its owner.
  */
-import { mkdir, open, readFile, readdir, rm } from 'node:fs/promises';
+import files from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Batcher } from '../../core/runtime/batcher.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { PAYLOAD_OFFSET, RecordKind, decodeRecords, encodeRecord } from './record.ts';
 import type { SpoolRecord } from './record.ts';
@@ -16,6 +17,9 @@ export interface Place {
   offset: number;
   bytes: number;
 }
+
+/** The disk, as far as a journal needs it; by default the machine's own. */
+export type Disk = Pick<typeof files, 'mkdir' | 'open' | 'readFile' | 'readdir' | 'rm'>;
 
 interface Write {
   record: Buffer;
@@ -31,17 +35,20 @@ export class Journal {
   readonly #folder: string;
   readonly #segmentBytesMax: number;
   readonly #logger: Logger;
+  readonly #disk: Disk;
   readonly #batcher: Batcher<Write, Place>;
   #handle: FileHandle | undefined;
   #segment = 0;
   #bytes = 0;
 
-  constructor(options: { folder: string; segmentBytesMax: number; logger: Logger }) {
+  constructor(options: { folder: string; segmentBytesMax: number; logger: Logger; clock?: Clock | undefined; disk?: Disk | undefined }) {
     this.#folder = options.folder;
     this.#segmentBytesMax = options.segmentBytesMax;
     this.#logger = options.logger;
+    this.#disk = options.disk ?? files;
     this.#batcher = new Batcher({
       name: 'spool',
+      ...(options.clock && { clock: options.clock }),
       flush: (writes) => this.#flush(writes),
       itemsMax: BATCH_RECORDS_MAX,
       bytesMax: BATCH_BYTES_MAX,
@@ -57,10 +64,10 @@ export class Journal {
 
   /** Reads what earlier runs left, oldest first, and begins a new segment. A torn end is dropped: its writer was never answered. */
   async open(onRecord: (record: SpoolRecord, place: Place) => void): Promise<number[]> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const segments = (await readdir(this.#folder)).map(segmentOf).filter((id) => id !== undefined).sort((a, b) => a - b);
+    await this.#disk.mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const segments = (await this.#disk.readdir(this.#folder)).map(segmentOf).filter((id) => id !== undefined).sort((a, b) => a - b);
     for (const segment of segments) {
-      const { records, torn } = decodeRecords(await readFile(this.#path(segment)));
+      const { records, torn } = decodeRecords(await this.#disk.readFile(this.#path(segment)));
       for (const record of records) onRecord(record, { segment, offset: record.offset, bytes: record.payload.length });
       if (torn > 0) this.#logger.warn({ segment, torn }, 'end of a spool segment was torn');
     }
@@ -75,7 +82,7 @@ export class Journal {
 
   /** The payload at a place. */
   async read(place: Place): Promise<Buffer> {
-    const file = await open(this.#path(place.segment));
+    const file = await this.#disk.open(this.#path(place.segment));
     try {
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(place.bytes), 0, place.bytes, place.offset);
       if (bytesRead !== place.bytes) throw new Error('a spool record is shorter than it was');
@@ -87,7 +94,7 @@ export class Journal {
 
   /** Deletes a segment that is not written to. */
   async drop(segment: number): Promise<void> {
-    await rm(this.#path(segment), { force: true });
+    await this.#disk.rm(this.#path(segment), { force: true });
   }
 
   /** Waits for the appends under way, then closes the file. */
@@ -121,12 +128,12 @@ export class Journal {
   }
 
   async #begin(segment: number): Promise<void> {
-    const handle = await open(this.#path(segment), 'w', 0o600);
+    const handle = await this.#disk.open(this.#path(segment), 'w', 0o600);
     await this.#handle?.close();
     this.#handle = handle;
     this.#segment = segment;
     this.#bytes = 0;
-    await syncFolder(this.#folder);
+    await syncFolder(this.#disk, this.#folder);
   }
 
   #path(segment: number): string {
@@ -147,8 +154,8 @@ async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Pr
 }
 
 // A new file survives a crash of the machine only when its folder was synced too.
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
+async function syncFolder(disk: Disk, folder: string): Promise<void> {
+  const handle = await disk.open(folder, 'r');
   try {
     await handle.sync();
   } finally {

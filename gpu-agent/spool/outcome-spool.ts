@@ -4,10 +4,11 @@
  */
 import type { AttemptChunk, AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { attemptKey } from '../attempts/attempt.ts';
 import { Journal } from './journal.ts';
-import type { Place } from './journal.ts';
+import type { Disk, Place } from './journal.ts';
 import { RecordKind } from './record.ts';
 import type { SpoolRecord } from './record.ts';
 
@@ -15,6 +16,15 @@ import type { SpoolRecord } from './record.ts';
 export interface SpoolEntry {
   outcome: AttemptOutcome;
   chunks: AttemptChunk[];
+}
+
+/** What a spool works with. */
+export interface OutcomeSpoolOptions {
+  folder: string;
+  logger: Logger;
+  clock?: Clock;
+  disk?: Disk | undefined;
+  segmentBytesMax?: number;
 }
 
 /** A segment longer than this many bytes is followed by the next. */
@@ -38,9 +48,9 @@ export class OutcomeSpool {
   /** While an earlier run's files are read: keys by the names that acknowledgements had before they named the endpoint. */
   readonly #formerNames = new Map<string, string>();
 
-  constructor({ folder, logger, segmentBytesMax = SEGMENT_BYTES_MAX }: { folder: string; logger: Logger; segmentBytesMax?: number }) {
+  constructor({ folder, logger, clock, disk, segmentBytesMax = SEGMENT_BYTES_MAX }: OutcomeSpoolOptions) {
     this.#logger = logger;
-    this.#journal = new Journal({ folder, segmentBytesMax, logger });
+    this.#journal = new Journal({ folder, segmentBytesMax, logger, clock, disk });
   }
 
   /** Outcomes on disk. */

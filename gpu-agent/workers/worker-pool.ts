@@ -2,11 +2,10 @@
  * Makes the workers of this machine what core wants them to be. Level-triggered: every list of desired workers is compared with what
  * runs, whatever came before. A worker's id names one process for its whole life; an ended worker is never started again.
  */
-import { randomBytes } from 'node:crypto';
 import { DesiredState } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredWorker, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { REASON_LOG_BYTES, describeExit, endReason, withLog } from './end-reason.ts';
@@ -19,6 +18,8 @@ import type { EndStatus } from './worker.ts';
 const INIT_TIMEOUT_SECONDS = 420;
 /** Ended workers whose report is remembered, at most. */
 const ENDED_MAX = 200;
+/** Chance in the token by which a worker is known to the bridge. */
+const TOKEN_BYTES = 18;
 
 /** What the pool tells the rest of the agent. */
 export interface PoolListener {
@@ -34,6 +35,7 @@ export class WorkerPool {
   readonly #workers = new Map<string, Worker>();
   readonly #starter: WorkerStarter;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #logger: Logger;
   readonly #terminateGraceMs: number;
   /** Lives of workers under way. */
@@ -41,9 +43,10 @@ export class WorkerPool {
   /** Set before the first worker starts. */
   listener!: PoolListener;
 
-  constructor(options: { starter: WorkerStarter; clock: Clock; logger: Logger; terminateGraceMs: number }) {
+  constructor(options: { starter: WorkerStarter; clock: Clock; random: Random; logger: Logger; terminateGraceMs: number }) {
     this.#starter = options.starter;
     this.#clock = options.clock;
+    this.#random = options.random;
     this.#logger = options.logger;
     this.#terminateGraceMs = options.terminateGraceMs;
   }
@@ -154,7 +157,7 @@ export class WorkerPool {
       id: request.workerId,
       endpointId: request.endpointId,
       spec: request.spec!,
-      token: randomBytes(18).toString('base64url'),
+      token: this.#random.bytes(TOKEN_BYTES).toString('base64url'),
       nowMs: this.#clock.monotonicMs(),
     });
     this.#workers.set(worker.id, worker);

@@ -19,6 +19,11 @@ export class ManualClock implements Clock {
     return { cancel: () => { this.#timers = this.#timers.filter((other) => other !== timer); } };
   }
 
+  /** In the next turn, whatever the time: what waits for a turn waits for nobody's clock. */
+  soon(fn: () => void): void {
+    setImmediate(fn);
+  }
+
   /** Moves time and fires what is due, in order. */
   pass(ms: number): void {
     this.#nowMs += ms;

@@ -33,6 +33,7 @@ export function seededRandom(seed = SEED): SeededRandom {
     below,
     one: (items) => items[below(items.length)]!,
     uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
+    bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
     id: (length) => Array.from({ length }, () => below(36).toString(36)).join(''),
   };
 }

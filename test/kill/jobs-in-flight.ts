@@ -8,6 +8,7 @@ import { jsHandler } from '../helpers/handlers.ts';
 import type { Processes } from '../helpers/processes.ts';
 import { processTable } from '../helpers/process-table.ts';
 import type { PublicJson } from '../helpers/public-api.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
@@ -39,15 +40,16 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
   const [gate, notes] = [join(slipway.folder, 'gate'), join(slipway.folder, 'notes')];
   const receiver = await webhookReceiver(t);
   const id = await slipway.createEndpoint({
-    command: jsHandler('in-inFlight.js'), fields: { workersMin: workers }, workersMax: workers,
+    command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers,
     ...(retryLimit === undefined ? {} : { retryLimit }),
   });
   const jobs = endpointJobs(slipway, id);
   const acknowledged = new Map<number, string>();
+  const random = seededRandom();
 
   /** Submits as a careful client does: again with the same Idempotency-Key until it is acknowledged. Only then the job counts. */
   const submitOne = async (number: number): Promise<void> => {
-    const ms = WORK_MS_MIN + Math.floor(Math.random() * (WORK_MS_MAX - WORK_MS_MIN));
+    const ms = WORK_MS_MIN + random.below(WORK_MS_MAX - WORK_MS_MIN);
     const body = { input: { number, ms, gate, notes }, webhook: receiver.url(`job-${number}`) };
     acknowledged.set(number, await waitFor(`job ${number} to be accepted`, async () => {
       const answer = await slipway.request('POST', `/v2/${id}/run`, body, { 'idempotency-key': `job-${number}` });
@@ -122,7 +124,7 @@ async function checkWebhooks(t: Test, inFlight: JobsInFlight, records: Map<numbe
 /** Workers whose agent or machine was lost must not go on in the background. */
 function checkLeftovers(t: Test, notes: Note[]): void {
   const pids = new Set(notes.map((note) => note.pid));
-  const alive = processTable().filter((entry) => pids.has(entry.pid) && entry.command.includes('in-inFlight.js'));
+  const alive = processTable().filter((entry) => pids.has(entry.pid) && entry.command.includes('in-flight.js'));
   const last = new Set(notes.slice(-CONNECTIONS).map((note) => note.pid));
   t.same(alive.filter((entry) => !last.has(entry.pid)), [], 'no former worker still runs');
 }

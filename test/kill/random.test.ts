@@ -1,7 +1,8 @@
-/** Any process, in any order, at any time: random kills, some of them while others have not come back yet. */
+/** Any process, in any order, at any time: random kills, some of them while others have not come back yet. The printed seed repeats their order. */
 import t from 'tap';
 import type { Child } from '../helpers/child.ts';
 import { startProcesses } from '../helpers/processes.ts';
+import { seededRandom } from '../helpers/seeded-random.ts';
 import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
 const KILLS = 10;
@@ -16,9 +17,10 @@ t.test('random kills', async (t) => {
   const inFlight = await startJobs(t, slipway, { workers: 2, retryLimit: 10 });
   const children: Child<unknown>[] = [...slipway.agents, ...slipway.cores, slipway.facade, slipway.database];
   const order: string[] = [];
+  const random = seededRandom();
   const back = new Map<Child<unknown>, Promise<unknown>>();
   for (let i = 0; i < KILLS; i += 1) {
-    const victim = children[Math.floor(Math.random() * children.length)]!;
+    const victim = random.one(children);
     await back.get(victim);
     order.push(victim.name);
     await victim.kill();
