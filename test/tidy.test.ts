@@ -51,7 +51,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['core/', ['core/', 'proto/', 'drizzle/']],
   ['facades/config.ts', ['core/runtime/']],
   ['facades/core-client/', ['proto/', 'core/runtime/']],
-  ['facades/plugins/', ['proto/', 'core/runtime/']],
+  ['facades/plugins/', ['facades/resources/', 'proto/', 'core/runtime/']],
   ['facades/resources/', ['proto/']],
   ['facades/jobs/', FACADE_SHARED],
   ['facades/queue/', ['facades/jobs/', ...FACADE_SHARED]],

@@ -1,56 +1,42 @@
 /** Core's error texts name fields of the contract; a client must read the names that it sent. */
+import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
+import { publicNames } from '../resources/field.ts';
 
 /** Contract name to public name. */
 export type FieldNames = Readonly<Record<string, string>>;
 
 /** Names that are the same on all public surfaces. */
 const COMMON: FieldNames = {
-  allowed_cuda_versions: 'allowedCudaVersions',
-  compute_type: 'computeType',
   container_disk_gb: 'containerDiskInGb',
-  instance_ids: 'instanceIds',
   is_serverless: 'isServerless',
   data_center_id: 'dataCenterId',
-  execution_timeout_ms: 'executionTimeoutMs',
-  gpu_count: 'gpuCount',
-  idle_timeout_seconds: 'idleTimeout',
   image_name: 'imageName',
   network_volume_id: 'networkVolumeId',
   public_key: 'pubKey',
   registry_auth_id: 'containerRegistryAuthId',
-  scaler_type: 'scalerType',
-  scaler_value: 'scalerValue',
   serverless: 'isServerless',
   size_gb: 'size',
-  template_id: 'templateId',
   volume_gb: 'volumeInGb',
   volume_mount_path: 'volumeMountPath',
-  worker_concurrency: 'workerConcurrency',
-  workers_max: 'workersMax',
-  workers_min: 'workersMin',
   working_directory: 'workingDirectory',
 };
 
 /** Names of the REST surface. */
 export const REST_NAMES: FieldNames = {
   ...COMMON,
+  ...publicNames(ENDPOINT, 'rest'),
   create_template: 'POST /v1/templates',
   data_center_ids: 'dataCenterId',
   end_time: 'endTime',
   entrypoint: 'dockerEntrypoint',
-  flash_boot_type: 'flashboot',
-  gpu_ids: 'gpuTypeIds',
   gpu_type_ids: 'gpuTypeId',
-  locations: 'dataCenterIds',
-  network_volume_ids: 'networkVolumeIds',
   start_command: 'dockerStartCmd',
   start_time: 'startTime',
 };
 
 /** Names of the GraphQL surface, for everything but pods. */
 export const GRAPHQL_NAMES: FieldNames = {
-  ...COMMON, create_template: 'saveTemplate', flash_boot_type: 'flashBootType', gpu_ids: 'gpuIds', network_volume_ids: 'networkVolumeId',
-  start_command: 'dockerArgs',
+  ...COMMON, ...publicNames(ENDPOINT, 'graphql'), create_template: 'saveTemplate', network_volume_ids: 'networkVolumeId', start_command: 'dockerArgs',
 };
 
 /** Names of the pod mutations, which call some things otherwise. */

@@ -7,12 +7,20 @@ import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
+import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
+import { optionChanges, tableOptions } from '../table-options.ts';
+import type { OptionValues } from '../table-options.ts';
 import { templateIdOf } from '../templates/find-template.ts';
-import { endpointChanges, endpointOptions, fixedEndpointOptions } from './endpoint-options.ts';
-import type { EndpointOptions } from './endpoint-options.ts';
 import { endpointIdOf } from './find-endpoint.ts';
 import { endpointColumns, endpointFields, presentEndpoint } from './present-endpoint.ts';
 import { restartEndpoint } from './restart-endpoint.ts';
+
+/** Options that something here looks at; the others go through the table. */
+interface EndpointOptions extends OptionValues {
+  template?: string;
+  workersMax?: number;
+  retryLimit?: number;
+}
 
 /** Adds the commands. An endpoint is named by its id or its name. */
 export function addEndpoints(program: Command, cli: Cli): void {
@@ -30,18 +38,18 @@ export function addEndpoints(program: Command, cli: Cli): void {
     usage: 'health [endpoint]', description: 'Count the jobs and workers of an endpoint.',
     examples: ['endpoints health', 'endpoints health ocr --json'],
   }).action((named: string | undefined) => showHealth(cli, named));
-  fixedEndpointOptions(endpointOptions(addCommand(endpoints, {
+  tableOptions(tableOptions(addCommand(endpoints, {
     usage: 'create', description: 'Create an endpoint from a template.',
     examples: [
       'endpoints create --template ocr --name ocr-2',
       'endpoints create --template llm --name chat --gpu "NVIDIA L4" --gpu AMPERE_24 --workers-min 1 --env MODEL=small',
     ],
-  }).requiredOption('--template <template>', 'template that its workers run, by id or name')))
+  }).requiredOption('--template <template>', 'template that its workers run, by id or name'), ENDPOINT), ENDPOINT, { fixed: true })
     .action((options: EndpointOptions) => createEndpoint(cli, options));
-  endpointOptions(addCommand(endpoints, {
+  tableOptions(addCommand(endpoints, {
     usage: 'update <endpoint>', description: 'Change what is named and nothing else. New workers replace the old ones when they must.',
     examples: ['endpoints update ocr --workers-min 0 --workers-max 0', 'endpoints update ocr --env MODE=fast --execution-timeout 2m'],
-  }).option('--template <template>', 'template that its workers run, by id or name'))
+  }).option('--template <template>', 'template that its workers run, by id or name'), ENDPOINT)
     .action((named: string, options: EndpointOptions) => updateEndpoint(cli, named, options));
   addCommand(endpoints, {
     usage: 'restart [endpoint]', description: 'Replace all workers: idle ones at once, busy ones after their jobs.',
@@ -88,7 +96,7 @@ async function showHealth(cli: Cli, named: string | undefined): Promise<void> {
 }
 
 async function createEndpoint(cli: Cli, options: EndpointOptions): Promise<void> {
-  const { fields } = endpointChanges(options, await templateIdOf(cli, options.template!));
+  const { fields } = optionChanges<Endpoint>(ENDPOINT, options, { templateId: await templateIdOf(cli, options.template!) });
   const { workersMax, retryLimit } = options;
   // The request id makes a repeated call of the transport harmless.
   const request = { endpoint: Endpoint.fromPartial(fields), requestId: cli.random.uuid(), workersMax, retryLimit };
@@ -98,7 +106,7 @@ async function createEndpoint(cli: Cli, options: EndpointOptions): Promise<void>
 
 async function updateEndpoint(cli: Cli, named: string, options: EndpointOptions): Promise<void> {
   const templateId = options.template === undefined ? undefined : await templateIdOf(cli, options.template);
-  const { fields, mask } = endpointChanges(options, templateId);
+  const { fields, mask } = optionChanges<Endpoint>(ENDPOINT, options, { templateId });
   if (mask.length === 0) throw new UsageError('Name what shall change, for instance --workers-max 5.');
   const id = await endpointIdOf(cli, named);
   const request = { endpoint: Endpoint.fromPartial({ ...fields, id }), updateMask: mask };

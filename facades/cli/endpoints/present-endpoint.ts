@@ -2,8 +2,10 @@
 import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { presentEndpoint as presentRecord } from '../../resources/endpoints/present-endpoint.ts';
+import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
+import { tableRows } from '../table-options.ts';
 import type { Column, Field } from '../output/table.ts';
-import { ago, count, moment, nameOf, roughly, variables } from '../output/words.ts';
+import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
 
 /** The record for programs: the REST API's, and settings that it does not show. */
 export function presentEndpoint(endpoint: Endpoint) {
@@ -44,7 +46,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['flashboot', endpoint.flashBootType === FlashBootType.FLASHBOOT ? 'on' : ''],
     ['jobs', `at most ${roughly(endpoint.executionTimeoutMs)} each, ${endpoint.workerConcurrency} at once on a worker`],
     ['retries', `${count(retryLimit, 'time')} after a lost worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`],
-    ['env', variables(endpoint.env)],
+    ...tableRows(ENDPOINT, endpoint),
     ['version', endpoint.version],
     ['created', moment(endpoint.createTime, nowMs)],
   ];

@@ -1,12 +1,13 @@
 /** Contract endpoint to public record. */
-import { EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { EndedWorkers } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { lowestVersion } from '../cuda-versions.ts';
 import { presentPod } from '../pods/present-pod.ts';
+import { restRecord } from '../rest-shapes.ts';
 import { presentTemplate } from '../templates/present-template.ts';
+import { ENDPOINT } from './endpoint-table.ts';
 import { presentEndedWorkers } from './present-ended-workers.ts';
 import type { EndpointRecord } from './endpoint-schemas.ts';
 
@@ -26,31 +27,13 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
   const { workers, ended = [] } = relations;
   return {
     id: endpoint.id,
-    name: endpoint.name,
-    templateId: endpoint.templateId,
+    ...restRecord(ENDPOINT, endpoint),
     ...(template === undefined ? {} : { template: presentTemplate(template) }),
     userId: accountId,
     version: endpoint.version,
     ...(endpoint.createTime === undefined ? {} : { createdAt: endpoint.createTime.toISOString() }),
-    type: endpoint.type === EndpointType.LB ? 'LB' : 'QB',
-    computeType: endpoint.computeType === 'CPU' ? 'CPU' : 'GPU',
-    gpuTypeIds: endpoint.gpuIds,
-    gpuCount: endpoint.gpuCount,
-    instanceIds: endpoint.instanceIds,
-    allowedCudaVersions: endpoint.allowedCudaVersions,
     ...(minCudaVersion === null ? {} : { minCudaVersion }),
-    dataCenterIds: endpoint.locations,
-    env: endpoint.env,
-    executionTimeoutMs: endpoint.executionTimeoutMs,
-    flashboot: endpoint.flashBootType === FlashBootType.FLASHBOOT,
-    idleTimeout: endpoint.idleTimeoutSeconds,
     ...(networkVolumeId === undefined ? {} : { networkVolumeId }),
-    networkVolumeIds: endpoint.networkVolumeIds,
-    scalerType: endpoint.scalerType === ScalerType.REQUEST_COUNT ? 'REQUEST_COUNT' : 'QUEUE_DELAY',
-    scalerValue: endpoint.scalerValue,
-    workerConcurrency: endpoint.workerConcurrency,
-    workersMin: endpoint.workersMin,
-    workersMax: endpoint.workersMax,
     workersStandby: endpoint.workersMin,
     ...(endpoint.throttledReason === '' ? {} : { throttledReason: endpoint.throttledReason }),
     ...(workers === undefined ? {} : { workers: workers.map((worker) => presentPod(worker, accountId)), endedWorkers: ended.map(presentEndedWorkers) }),

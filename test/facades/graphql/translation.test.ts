@@ -51,7 +51,7 @@ t.test('fields of an endpoint: only what the input names', async (t) => {
   t.same(endpointFields({ networkVolumeId: 'a', networkVolumeIds: [{ networkVolumeId: 'b' }] }).changes, { networkVolumeIds: ['b'] });
   t.same(endpointFields({ networkVolumeIds: [] }).mask, ['network_volume_ids']);
   t.same(endpointFields({ name: 'x-fb' }).mask, ['name', 'flash_boot_type']);
-  t.same(endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] }).mask, ['name', 'compute_type', 'instance_ids', 'type']);
+  t.same(endpointFields({ name: 'x', type: 'LB', instanceIds: ['cpu3c-2-4'] }).mask, ['name', 'instance_ids', 'type', 'compute_type']);
 });
 
 t.test('pods', async (t) => {
