@@ -49,7 +49,8 @@ t.test('GraphQL: all fields of Query and Mutation', async (t) => {
 
 t.test('command line: all commands, all exit codes', async (t) => {
   const help = execFileSync(process.execPath, [join(root, 'facades/cli/slipway.mjs'), '--help'], { encoding: 'utf8' });
-  const commands = [...help.split('Commands:\n')[1]!.split('\n\n')[0]!.matchAll(/^ {2}([a-z-]+)/gm)].map((match) => match[1]!).filter((name) => name !== 'help');
+  const listed = [...help.split('Commands:\n')[1]!.split('\n\n')[0]!.matchAll(/^ {2}([a-z-]+)/gm)].map((match) => match[1]!);
+  const commands = listed.filter((name) => name !== 'help');
   const section = page.split('\n## Command line\n')[1]!.split('\n| Exit code')[0]!.split('Commands:')[1]!;
   t.same([...section.matchAll(/`([a-z-]+)`/g)].map((match) => match[1]), commands);
   t.same(tableOf(page, 'Command line', 'Exit code').map(([code]) => Number(code)), Object.values(EXIT));
