@@ -30,6 +30,7 @@ import { createJobHandlers } from './rpc/job-handlers.ts';
 import { keyHandlers } from './rpc/key-handlers.ts';
 import { ListRoom } from './rpc/list-room.ts';
 import { machineHandlers } from './rpc/machine-handlers.ts';
+import { ManagementRate } from './rpc/management-rate.ts';
 import { podHandlers } from './rpc/pod-handlers.ts';
 import { addReflection } from './rpc/reflection.ts';
 import { registryAuthHandlers } from './rpc/registry-auth-handlers.ts';
@@ -99,6 +100,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new ListRoom(), logger };
+  const rate = new ManagementRate({ access, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
     clock,
@@ -106,19 +108,19 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
       [JobServiceService, jobs.handlers],
-      [EndpointServiceService, endpointHandlers(access, context, lists)],
-      [TemplateServiceService, templateHandlers(access, context, lists)],
+      [EndpointServiceService, rate.limit(endpointHandlers(access, context, lists))],
+      [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
       [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock, random, logger })],
-      [KeyServiceService, keyHandlers(access, { ...stores, random }, onKeyChanged, lists)],
-      [VolumeServiceService, volumeHandlers(access, { volumes: stores.volumes, random }, lists)],
-      [RegistryAuthServiceService, registryAuthHandlers(access, {
+      [KeyServiceService, rate.limit(keyHandlers(access, { ...stores, random }, onKeyChanged, lists))],
+      [VolumeServiceService, rate.limit(volumeHandlers(access, { volumes: stores.volumes, random }, lists))],
+      [RegistryAuthServiceService, rate.limit(registryAuthHandlers(access, {
         registryAuths: stores.registryAuths, random, seal: (id, credentials) => sealRegistryCredentials(sealer, id, credentials),
-      }, lists)],
-      [AuditServiceService, auditHandlers(access, stores.audit, logger)],
-      [MachineServiceService, machineHandlers({ access, context, logs: dispatch.logs, clock, ...lists })],
-      [CatalogServiceService, catalogHandlers(access, stores, logger)],
-      [UsageServiceService, usageHandlers(access, { ...stores, clock }, logger)],
-      [PodServiceService, podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock }, lists)],
+      }, lists))],
+      [AuditServiceService, rate.limit(auditHandlers(access, stores.audit, logger))],
+      [MachineServiceService, rate.limit(machineHandlers({ access, context, logs: dispatch.logs, clock, ...lists }))],
+      [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
+      [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, clock }, logger))],
+      [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock }, lists))],
       [AgentServiceService, agentHandlers({ access, keys: stores.keys, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });

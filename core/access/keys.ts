@@ -8,9 +8,11 @@ import type { Stores } from '../store/storage.ts';
 
 /**
  * Lists API keys. Oldest first, revoked ones included. `only`: the endpoints that a restricted key may see; it sees the keys for these and for
- * nothing else, because the others name more. Empty = all.
+ * nothing else, because the others name more. Empty = all. `accountId`: empty = those of machines, undefined = those of everybody.
  */
-export async function listKeys(keys: Stores['keys'], accountId: string, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
+export async function listKeys(
+  keys: Stores['keys'], accountId: string | undefined, only: readonly string[], page: PageRequest,
+): Promise<Page<ApiKey>> {
   return keys.list(accountId, only, page);
 }
 

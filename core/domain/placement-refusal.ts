@@ -18,6 +18,11 @@ export interface PlacementRefusal {
   refusalByMachine: string;
 }
 
+/** Jobs wait at an endpoint that may have no worker. */
+export const NO_WORKERS_REFUSAL: PlacementRefusal = {
+  refusal: 'jobs wait, but workersMax is 0: raise it, and they run', refusalByMachine: 'jobs wait, but workersMax is 0: raise it, and they run',
+};
+
 /** What was asked for, as far as the texts speak of it. */
 export interface RefusedRequest {
   gpuIds: readonly string[];

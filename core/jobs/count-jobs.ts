@@ -1,6 +1,8 @@
 /** Counts the jobs and workers of endpoints, at most a few times a second however often it is asked. */
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
+import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
+import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { HealthRow } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -44,15 +46,21 @@ export class CountJobs {
   async #read(endpointId: string): Promise<EndpointHealth> {
     const row = await this.#counts.health(endpointId);
     if (!row) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
-    const { refusal, refusal_by_machine: refusalByMachine } = row;
+    const refusal = refusalOf(row);
     return {
-      ...(row.decided_throttled > 0 ? { refusal: { refusal, refusalByMachine } } : {}),
+      ...(refusal ? { refusal } : {}),
       jobs: { completed: row.completed, failed: row.failed, inProgress: row.in_progress, inQueue: row.in_queue, retried: row.retried },
       workers: {
         idle: row.idle, running: row.running, initializing: row.initializing, ready: row.ready, throttled: throttled(row), unhealthy: row.unhealthy,
       },
     };
   }
+}
+
+/** Why jobs wait for workers that there cannot be. */
+function refusalOf({ decided_throttled: throttledWorkers, refusal, refusal_by_machine: refusalByMachine, ...row }: HealthRow): PlacementRefusal | undefined {
+  if (row.workers_max === 0 && row.in_queue > 0) return NO_WORKERS_REFUSAL;
+  return throttledWorkers > 0 ? { refusal, refusalByMachine } : undefined;
 }
 
 /** Workers that found no place at the last decision, or that there should be at the least and are not, because it has not passed yet. */

@@ -5,6 +5,7 @@ import type { Access } from '../access/access.ts';
 import { createKey } from '../access/create-key.ts';
 import type { KeyContext, KeyRequest } from '../access/create-key.ts';
 import { listKeys, revokeKey } from '../access/keys.ts';
+import { unauthorized } from '../domain/permission.ts';
 import type { Caller, Permission } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import type { ApiKey } from '../store/api-key-store.ts';
@@ -31,9 +32,12 @@ export function keyHandlers(access: Access, context: KeyContext, onRevoked: (key
     }),
     listKeys: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await namedAccount(access, apiKey, request.accountId);
+      const { all: everybody = false } = request;
+      if (everybody && caller.scope !== 'ROOT') throw unauthorized();
+      if (everybody && accountId !== '') throw invalid('give account_id or all, not both');
       const page = pageRequestOf(request);
       await enter(accountId);
-      const { entries, next } = await listKeys(context.keys, accountId, caller.endpointIds, page);
+      const { entries, next } = await listKeys(context.keys, everybody ? undefined : accountId, caller.endpointIds, page);
       return { keys: entries.map(keyToMessage), nextPageToken: tokenOf(next) };
     }),
     revokeKey: unary(logger, async ({ id }, apiKey) => {

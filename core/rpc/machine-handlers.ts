@@ -12,6 +12,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { ListRoom } from './list-room.ts';
 import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
+import { machinePageOf, machineTokenOf } from './machine-pages.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
@@ -30,11 +31,14 @@ export interface MachineHandlersOptions {
 export function machineHandlers(options: MachineHandlersOptions): MachineServiceServer {
   const { access, context, logger } = options;
   return {
-    listMachines: unary(logger, async (_request, apiKey) => {
-      const { scope } = await access.caller(apiKey);
+    listMachines: listing(options, async (request, apiKey, enter) => {
+      const { scope, accountId } = await access.caller(apiKey);
       // Machines are shared by all accounts: they are the operator's business.
       if (scope !== 'ROOT') throw unauthorized();
-      return { machines: (await context.machines.list()).map(machineToMessage) };
+      const page = machinePageOf(request);
+      await enter(accountId);
+      const { machines, next } = await context.machines.page(page);
+      return { machines: machines.map(machineToMessage), nextPageToken: machineTokenOf(next) };
     }),
     forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
     listWorkers: listing(options, async (request, apiKey, enter) => {

@@ -1,5 +1,6 @@
 /** Pages between the contract and the stores, and the handler of calls that answer one. */
 import type { handleUnaryCall } from '@grpc/grpc-js';
+import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { PageKey, PageRequest } from '../store/page.ts';
@@ -22,9 +23,20 @@ export interface PagedMessage {
 }
 
 /** Which page is meant. INVALID_REQUEST: a bad size, or a token that no page gave. */
-export function pageRequestOf({ pageSize = 0, pageToken = '' }: PagedMessage): PageRequest {
+export function pageRequestOf(message: PagedMessage): PageRequest {
+  const { pageToken = '' } = message;
+  return { size: pageSizeOf(message), after: pageToken === '' ? undefined : keyFromToken(pageToken) };
+}
+
+/** Most entries of the page. INVALID_REQUEST: out of range. */
+export function pageSizeOf({ pageSize = 0 }: PagedMessage): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
-  return { size: pageSize || PAGE_SIZE_MAX, after: pageToken === '' ? undefined : keyFromToken(pageToken) };
+  return pageSize || PAGE_SIZE_MAX;
+}
+
+/** A page token that no page of the list gave. */
+export function badToken(): DomainError {
+  return invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
 }
 
 /** Names the page after an entry; empty: there is none. */
@@ -36,7 +48,7 @@ function keyFromToken(token: string): PageKey {
   const text = /^[\w-]{1,256}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
   const [, at, id] = /^(\d{1,16}) ([\w-]{1,128})$/.exec(text) ?? [];
   if (at === undefined || id === undefined || !Number.isSafeInteger(Number(at))) {
-    throw invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
+    throw badToken();
   }
   return { at: Number(at), id };
 }

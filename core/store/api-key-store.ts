@@ -77,11 +77,11 @@ export class ApiKeyStore {
   }
 
   /**
-   * A page of the keys of an account, or of machines when it is empty; revoked ones included, oldest first. `only`: those that are for some of
-   * these endpoints; empty = all.
+   * A page of the keys of an account, of machines when it is empty, or of everybody when it is undefined; revoked ones included, oldest first.
+   * `only`: those that are for some of these endpoints; empty = all.
    */
-  async list(accountId: string, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
-    const whose = accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId);
+  async list(accountId: string | undefined, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
+    const whose = accountId === undefined ? undefined : accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId);
     const some = only.length > 0 ? [sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only])] : [];
     const where = and(whose, ...some);
     const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;

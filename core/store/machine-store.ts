@@ -14,6 +14,9 @@ import type { Database, Statement } from './database.ts';
 /** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
 const PLACEMENT_LOCK = 5_947_213_006;
 
+/** More machines than one installation has. */
+const MACHINES_MAX = 100_000;
+
 /** What an agent says about its machine. */
 export interface MachineFacts {
   id: string;
@@ -33,6 +36,19 @@ export interface MachineFacts {
 export interface MachineStatus extends MachineFacts {
   connected: boolean;
   seenAtMs: number;
+}
+
+/** The place of a machine in the list, which is by name. */
+export interface MachineKey {
+  name: string;
+  id: string;
+}
+
+/** Which page of the machines. */
+export interface MachinePageRequest {
+  size: number;
+  /** The last of the page before. Undefined: the first page. */
+  after: MachineKey | undefined;
 }
 
 /** A session that wants to speak for its machine. */
@@ -151,16 +167,24 @@ export class MachineStore {
   /** GPU types that machines have, of all that ever joined. Read only where `gpuIds` names one that the public API does not know. */
   async reportedTypes(gpuIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (unlistedTypes(gpuIds).length === 0) return new Set();
-    const machines = await this.list();
-    return new Set(machines.flatMap((machine) => machine.gpus).map(gpuTypeOf));
+    const rows = await this.#database.sql<Pick<MachineFacts, 'gpus'>[]>`SELECT gpus FROM machine`;
+    return new Set(rows.flatMap(({ gpus }) => gpus).map(gpuTypeOf));
   }
 
   /** All machines that ever joined, by name. */
   async list(): Promise<MachineStatus[]> {
+    return (await this.page({ size: MACHINES_MAX, after: undefined })).machines;
+  }
+
+  /** A page of the machines that ever joined, by name. `after`: the last of the page before. */
+  async page({ size, after }: MachinePageRequest): Promise<{ machines: MachineStatus[]; next: MachineKey | undefined }> {
+    const later = after ? this.#database.sql`WHERE (name, id) > (${after.name}, ${after.id})` : this.#database.sql``;
     const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number })[]>`
       SELECT *, session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
-      FROM machine ORDER BY name, id`;
-    return rows.map((row) => ({ ...factsOf(row), connected: row.connected, seenAtMs: row.seen_at_ms }));
+      FROM machine ${later} ORDER BY name, id LIMIT ${size + 1}`;
+    const machines = rows.slice(0, size).map((row) => ({ ...factsOf(row), connected: row.connected, seenAtMs: row.seen_at_ms }));
+    const last = machines.at(-1);
+    return { machines, next: rows.length > size && last ? { name: last.name, id: last.id } : undefined };
   }
 
   /**

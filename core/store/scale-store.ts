@@ -1,5 +1,6 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, and the workers that are desired. */
 import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
+import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
@@ -81,12 +82,15 @@ export class ScaleStore {
     return rows.map((row) => row.id);
   }
 
-  /** Why workers of these endpoints find no place; those without throttled workers are left out. */
+  /** Why workers of these endpoints find no place, or jobs wait for workers that may not be; others are left out. */
   async refusals(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
     const rows = await this.#database.sql<(PlacementRefusal & { id: string })[]>`
       SELECT endpoint_id AS id, refusal, refusal_by_machine AS "refusalByMachine" FROM scale_decision
       WHERE endpoint_id = ANY(${[...endpointIds]}) AND throttled > 0`;
-    return new Map(rows.map(({ id, ...refusal }) => [id, refusal]));
+    const waiting = await this.#database.hot<{ id: string }[]>`
+      SELECT e.id FROM endpoint e WHERE e.id = ANY(${[...endpointIds]}) AND e.workers_max = 0 AND (SELECT j.position FROM job j
+        WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' ORDER BY j.low_priority, j.position LIMIT 1) IS NOT NULL`;
+    return new Map([...rows.map(({ id, ...refusal }) => [id, refusal] as const), ...waiting.map(({ id }) => [id, NO_WORKERS_REFUSAL] as const)]);
   }
 
   /** Ends the workers of machines whose lease has run out. Answers their endpoints. */

@@ -73,7 +73,7 @@ async function keyWorks(core: CoreServices, key: string): Promise<boolean> {
 
 /** Names of the GPUs of the machines that are connected. `key`: the operator's. */
 export async function gpuNames(core: CoreServices, key: string): Promise<string[]> {
-  const { machines } = await core.machines.call((client) => client.listMachines, {}, by(key));
+  const machines = await allPages((page) => core.machines.call((client) => client.listMachines, page, by(key)), (response) => response.machines);
   const gpus = machines.filter((machine) => machine.connected).flatMap((machine) => machine.machine?.gpus ?? []);
   return [...new Set(gpus.map((gpu) => gpu.name))];
 }

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';
+import { commandLine } from '../facades/cli/command-line.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs, HealthRecord } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
@@ -16,6 +17,32 @@ const rows = jobRows(t, system.database.url);
 const command = jsHandler('all.js');
 const NO_JOBS = { completed: 0, failed: 0, inProgress: 0, inQueue: 0, retried: 0 };
 const NO_WORKERS = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
+
+const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
+
+/** What management surfaces say of the workers. */
+interface Told {
+  throttledReason?: string | null;
+  endedWorkers?: { count: number }[];
+}
+
+async function inRest({ id }: EndpointJobs): Promise<Told> {
+  return (await system.request('GET', `/v1/endpoints/${id}?includeWorkers=true`)).json as Told;
+}
+
+async function inGraphql({ id }: EndpointJobs): Promise<Told> {
+  const query = `{ endpoint(id: "${id}") { throttledReason endedWorkers { count exitCode lastLine lastEndedAt lastWorkerId } } }`;
+  const { json } = await system.request('POST', '/graphql', { query });
+  return (json as unknown as { data: { endpoint: Told } }).data.endpoint;
+}
+
+async function toldEverywhere(t: Test, jobs: EndpointJobs, throttledReason: string): Promise<void> {
+  t.match(await inRest(jobs), { throttledReason }, 'REST says why');
+  t.match(await inGraphql(jobs), { throttledReason }, 'so does GraphQL');
+  for (const words of [['endpoints', 'get'], ['workers']]) {
+    t.ok((await cli.run(...words, jobs.id)).stdout.includes(throttledReason), `slipway ${words.join(' ')}`);
+  }
+}
 
 /** Counts are shown for a moment before they are made again, so that a test has to wait for its own. */
 async function counts(t: Test, jobs: EndpointJobs, wanted: Partial<HealthRecord>, text: string): Promise<void> {
@@ -68,6 +95,11 @@ t.test('jobs.failed counts a job whose attempts were lost too often; its error n
   const record = await jobs.reached(await jobs.run({ mode: 'exit', code: 9 }), 'FAILED', 20_000);
   t.match(record, { retries: 1, error: /9/ });
   await counts(t, jobs, { jobs: { ...NO_JOBS, retried: 1, failed: 1 } }, 'one attempt put back, one failed job');
+  const ended = { count: 2, exitCode: 9, lastLine: 'The worker ended with exit code 9.', lastEndedAt: /^2/, lastWorkerId: /^\w{14}$/ };
+  await waitFor('both workers to be replaced', async () => (await inRest(jobs)).endedWorkers?.[0]?.count === 2);
+  t.match((await inRest(jobs)).endedWorkers, [ended], 'REST says why its workers ended');
+  t.match((await inGraphql(jobs)).endedWorkers, [ended], 'so does GraphQL');
+  t.match((await cli.run('workers', jobs.id)).stdout, /Ended:\n.*: 2 × exited with code 9: The worker ended with exit code 9\. \(last \w{14}, /);
 });
 
 t.test('workers.unhealthy counts workers that crash, jobs stay queued', async (t) => {
@@ -91,7 +123,21 @@ t.test('workers.initializing counts workers that have not asked for work yet', a
 t.test('workers.throttled counts workers that no machine has room for', async (t) => {
   const fields = { workersMin: 1, gpuIds: ['AMPERE_80'] };
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields, workersMax: 1, ready: 0 }));
-  await counts(t, jobs, { workers: { ...NO_WORKERS, throttled: 1 } }, 'a throttled worker');
+  const throttledReason = 'no machine has a free GPU of AMPERE_80: 1 machine has no GPU';
+  await counts(t, jobs, { workers: { ...NO_WORKERS, throttled: 1, throttledReason } }, 'a throttled worker');
+  await toldEverywhere(t, jobs, throttledReason);
+});
+
+t.test('jobs that wait while workersMax is 0 are told of, though no worker is throttled', async (t) => {
+  const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
+  t.notOk('throttledReason' in await inRest(jobs), 'nothing waits yet');
+  await jobs.run({});
+  const throttledReason = 'jobs wait, but workersMax is 0: raise it, and they run';
+  await counts(t, jobs, { workers: { ...NO_WORKERS, throttledReason } }, 'no worker is wanted');
+  await toldEverywhere(t, jobs, throttledReason);
+  t.equal((await system.request('PATCH', `/v1/endpoints/${jobs.id}`, { workersMax: 1 })).status, 200);
+  await counts(t, jobs, { jobs: { ...NO_JOBS, completed: 1 } }, 'they run when it is raised');
+  t.notOk('throttledReason' in await inRest(jobs));
 });
 
 t.test('unknown endpoint | 404', async (t) => {

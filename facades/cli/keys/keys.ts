@@ -22,6 +22,7 @@ interface CreateOptions {
 }
 
 interface ListOptions {
+  all?: boolean;
   account?: string;
   scope?: KeyScope;
 }
@@ -53,7 +54,10 @@ export function addKeys(program: Command, cli: Cli): void {
     .option('--account <id>', 'whose key it is; for the operator')
     .option('--save <file>', 'write the key into a new file that only you can read, and do not show it')
     .action((name: string, options: CreateOptions) => createKey(cli, name, options));
-  addCommand(keys, { usage: 'list', description: 'List the keys, revoked ones included.', examples: ['keys list', 'keys list --scope agent'] })
+  addCommand(keys, {
+    usage: 'list', description: 'List the keys, revoked ones included.', examples: ['keys list', 'keys list --scope agent', 'keys list --all'],
+  })
+    .option('--all', 'those of all accounts and of machines; for the operator')
     .option('--account <id>', 'whose keys; for the operator')
     .option('--scope <scope>', 'only those of this scope; agent: those of machines, for the operator', oneOf(SCOPES))
     .action((options: ListOptions) => listKeys(cli, options));
@@ -96,14 +100,16 @@ function callerOf(cli: Cli, { account, scope }: ListOptions): KeyedCore {
 }
 
 async function listKeys(cli: Cli, options: ListOptions): Promise<void> {
-  const { account: accountId = '', scope } = options;
-  const core = callerOf(cli, options);
-  const all = await allPages((page) => core.keys.call((client) => client.listKeys, { accountId, ...page }), (response) => response.keys);
-  const keys = all.filter((key) => scope === undefined || key.scope === scope);
+  const { account: accountId = '', scope, all = false } = options;
+  if (all && accountId !== '') throw new UsageError('Give --all or --account, not both.');
+  const core = all ? cli.operator : callerOf(cli, options);
+  const listed = await allPages((page) => core.keys.call((client) => client.listKeys, { accountId, all, ...page }), (response) => response.keys);
+  const keys = listed.filter((key) => scope === undefined || key.scope === scope);
   const { output } = cli;
   output.result(keys.map(presentKey), () => output.table<Key>([
     { title: 'ID', text: (key) => key.id },
     { title: 'NAME', text: (key) => key.name },
+    ...(all ? [{ title: 'ACCOUNT', text: (key: Key) => key.accountId }] : []),
     { title: 'MAY', text: allowed },
     { title: 'ENDPOINTS', text: (key) => key.endpointIds.join(', ') || (key.scope === KeyScope.AGENT ? '' : 'all') },
     ...(keys.some(({ scope }) => scope === KeyScope.AGENT) ? [{ title: 'MACHINE', text: ({ machineId }: Key) => machineId || 'not used yet' }] : []),
@@ -129,6 +135,7 @@ function presentKey(key: Key) {
   return {
     id: key.id,
     name: key.name,
+    ...(key.accountId && { accountId: key.accountId }),
     scope: nameOf(KeyScope, key.scope),
     endpointIds: key.endpointIds,
     ...(key.scope === KeyScope.AGENT && { machineId: key.machineId }),

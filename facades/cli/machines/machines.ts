@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Gpu } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { ago, count, memory } from '../output/words.ts';
@@ -25,7 +26,7 @@ async function forgetMachine(cli: Cli, id: string): Promise<void> {
 }
 
 async function listMachines(cli: Cli): Promise<void> {
-  const { machines } = await cli.operator.machines.call((client) => client.listMachines, {});
+  const machines = await allPages((page) => cli.operator.machines.call((client) => client.listMachines, page), (response) => response.machines);
   const { output } = cli;
   output.result(machines.map(presentMachine), () => output.table<MachineStatus>([
     { title: 'NAME', text: ({ machine }) => machine!.name },

@@ -60,7 +60,9 @@ const more = Type.Object({
   minCudaVersion: Type.Optional(Type.String({ description: 'Lowest of allowedCudaVersions. Missing: any will do.' })),
   networkVolumeId: Type.Optional(Type.String()),
   workersStandby: Type.Integer({ description: 'The same as workersMin.' }),
-  throttledReason: Type.Optional(Type.String({ description: 'Why workers that it should have find no place. Missing: none is throttled. An extension.' })),
+  throttledReason: Type.Optional(Type.String({
+    description: 'Why workers that it should have find no place, or that jobs wait while workersMax is 0. Missing otherwise. An extension.',
+  })),
   workers: Type.Optional(Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), { description: 'Without their environment.' })),
   endedWorkers: Type.Optional(Type.Array(EndedWorkersRecord, {
     description: 'With includeWorkers: workers that crashed or were lost within a day, grouped, the latest first. An extension.',

@@ -1,6 +1,7 @@
 /** The catalogue over gRPC: known types and those of machines, what is free of them, pools, places. */
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import type { ListMachinesResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
@@ -36,6 +37,23 @@ t.test('GPU types', async (t) => {
   away.drop();
   await core.sql`UPDATE machine SET lease_expires_at = now() - interval '1 s' WHERE id = ${away.machineId}`;
   t.match((await typesOf(core)).find((type) => type.id === 'NVIDIA L4'), { total: 2 }, 'a machine that is gone has nothing');
+});
+
+t.test('machines come in pages, by name', async (t) => {
+  const core = await startReplicas(t);
+  for (let index = 0; index < 5; index += 1) await core.joinAgent({});
+  const all = (await call(core.clients.machines, 'listMachines', {}, core.rootKey)).machines.map(({ machine }) => machine!.id);
+  const pages: string[][] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined;) {
+    const page: ListMachinesResponse = await call(core.clients.machines, 'listMachines', { pageSize: 2, pageToken }, core.rootKey);
+    pages.push(page.machines.map(({ machine }) => machine!.id));
+    pageToken = page.nextPageToken || undefined;
+  }
+  t.same([all.length, pages.map(({ length }) => length)], [5, [2, 2, 1]]);
+  t.same(pages.flat(), all);
+  const ask = (request: { pageSize?: number; pageToken?: string }) => reasonOf(call(core.clients.machines, 'listMachines', request, core.rootKey));
+  t.match(await ask({ pageToken: 'bm9uc2Vuc2U' }), /^INVALID_REQUEST: page_token is none/);
+  t.match(await ask({ pageSize: 1_001 }), /^INVALID_REQUEST: page_size is 1001/);
 });
 
 t.test('pools', async (t) => {

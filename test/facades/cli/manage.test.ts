@@ -46,6 +46,9 @@ t.test('management', async (t) => {
     t.match(await root.run('keys', 'list', '--scope', 'agent'), { code: 0, stdout: /rack +agent .*not used yet/ });
     t.match(await root.run('keys', 'list', '--account', system.accountId), { code: 0, stdout: /reader +read-only/ });
     t.notMatch((await root.run('keys', 'list', '--account', system.accountId)).stdout, 'rack');
+    const everybody = (await root.run('keys', 'list', '--all')).stdout;
+    t.match(everybody, new RegExp(`^ID +NAME +ACCOUNT +MAY[^]*reader +${system.accountId} +read-only[^]*rack +agent `), 'those of all and of machines');
+    t.match(await cli.run('keys', 'list', '--all'), { code: 2, stderr: /^error: This command is for the operator/ });
     t.match(await root.run('keys', 'create', 'a', '--scope', 'agent', '--account', system.accountId), { code: 1, stderr: /INVALID_REQUEST: account_id/ });
     t.match(await cli.json('accounts', 'show'), { id: system.accountId, name: 'test' });
     t.match(await root.run('accounts', 'create', 'second'), { code: 0, stdout: /^user_\w{27}\n$/ });

@@ -281,7 +281,11 @@ export interface ListKeysRequest {
     | number
     | undefined;
   /** `next_page_token` of the page before. Empty: the first page. */
-  pageToken?: string | undefined;
+  pageToken?:
+    | string
+    | undefined;
+  /** Keys of all accounts and of machines. Only with the root key and without account_id. */
+  all?: boolean | undefined;
 }
 
 /** All of the account. */
@@ -1649,7 +1653,7 @@ export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
 };
 
 function createBaseListKeysRequest(): ListKeysRequest {
-  return { accountId: "", pageSize: undefined, pageToken: undefined };
+  return { accountId: "", pageSize: undefined, pageToken: undefined, all: undefined };
 }
 
 export const ListKeysRequest: MessageFns<ListKeysRequest> = {
@@ -1662,6 +1666,9 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
     }
     if (message.pageToken !== undefined) {
       writer.uint32(26).string(message.pageToken);
+    }
+    if (message.all !== undefined) {
+      writer.uint32(32).bool(message.all);
     }
     return writer;
   },
@@ -1703,6 +1710,14 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.all = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1723,6 +1738,7 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
     message.accountId = object.accountId ?? "";
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
+    message.all = object.all ?? undefined;
     return message;
   },
 };
@@ -2115,7 +2131,7 @@ export const KeyServiceService = {
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
   /**
-   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, or of machines. A key for
+   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, of machines, or all. A key for
    * some endpoints sees those that are for no others.
    */
   listKeys: {
@@ -2143,7 +2159,7 @@ export interface KeyServiceServer extends UntypedServiceImplementation {
   /** Creates a key. Only with the operator's root key another account or the AGENT scope can be named. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
   /**
-   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, or of machines. A key for
+   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, of machines, or all. A key for
    * some endpoints sees those that are for no others.
    */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
@@ -2169,7 +2185,7 @@ export interface KeyServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, or of machines. A key for
+   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, of machines, or all. A key for
    * some endpoints sees those that are for no others.
    */
   listKeys(

@@ -131,8 +131,8 @@ export interface Endpoint {
     | Template
     | undefined;
   /**
-   * Why workers that it should have find no place, for people; it names no machine unless the operator asks. Empty when none is throttled, and
-   * in answers to changes. Output only.
+   * Why workers that it should have find no place, or that jobs wait while workers_max is 0, for people; it names no machine unless the operator
+   * asks. Empty otherwise, and in answers to changes. Output only.
    */
   throttledReason: string;
 }

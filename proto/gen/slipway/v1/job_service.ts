@@ -330,7 +330,10 @@ export interface WorkerCounts {
   throttled: number;
   /** Crashed and waiting for its back-off to end. Those that have ended are not counted. */
   unhealthy: number;
-  /** Why `throttled` workers find no place, for people; it names no machine unless the operator asks. Empty when none is throttled. */
+  /**
+   * Why `throttled` workers find no place, or that jobs wait while workers_max is 0, for people; it names no machine unless the operator asks.
+   * Empty otherwise.
+   */
   throttledReason: string;
 }
 

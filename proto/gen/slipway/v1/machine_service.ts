@@ -21,8 +21,14 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { EndedWorkers, Machine, Worker } from "./machine.ts";
 
-/** All machines. */
+/** Which page of the machines. */
 export interface ListMachinesRequest {
+  /** Most entries of a page, 1 to 1,000. Default 1,000. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?: string | undefined;
 }
 
 /** A machine and whether it is here. */
@@ -37,10 +43,12 @@ export interface MachineStatus {
   seenTime: Date | undefined;
 }
 
-/** All machines. */
+/** A page of the machines. */
 export interface ListMachinesResponse {
   /** By name. */
   machines: MachineStatus[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** Which machine. */
@@ -98,11 +106,17 @@ export interface GetWorkerLogResponse {
 }
 
 function createBaseListMachinesRequest(): ListMachinesRequest {
-  return {};
+  return { pageSize: undefined, pageToken: undefined };
 }
 
 export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
-  encode(_: ListMachinesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListMachinesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== undefined) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(18).string(message.pageToken);
+    }
     return writer;
   },
 
@@ -119,6 +133,22 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -134,8 +164,10 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
   create(base?: DeepPartial<ListMachinesRequest>): ListMachinesRequest {
     return ListMachinesRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ListMachinesRequest>): ListMachinesRequest {
+  fromPartial(object: DeepPartial<ListMachinesRequest>): ListMachinesRequest {
     const message = createBaseListMachinesRequest();
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
     return message;
   },
 };
@@ -222,13 +254,16 @@ export const MachineStatus: MessageFns<MachineStatus> = {
 };
 
 function createBaseListMachinesResponse(): ListMachinesResponse {
-  return { machines: [] };
+  return { machines: [], nextPageToken: "" };
 }
 
 export const ListMachinesResponse: MessageFns<ListMachinesResponse> = {
   encode(message: ListMachinesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.machines) {
       MachineStatus.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -254,6 +289,14 @@ export const ListMachinesResponse: MessageFns<ListMachinesResponse> = {
             message.machines.push(MachineStatus.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -272,6 +315,7 @@ export const ListMachinesResponse: MessageFns<ListMachinesResponse> = {
   fromPartial(object: DeepPartial<ListMachinesResponse>): ListMachinesResponse {
     const message = createBaseListMachinesResponse();
     message.machines = object.machines?.map((e) => MachineStatus.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };

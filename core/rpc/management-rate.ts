@@ -1,0 +1,66 @@
+/**
+ * The rate of an account's calls to the management services, whether a facade makes them or the account itself: else one who calls core directly
+ * could keep it from the others.
+ */
+import type { UntypedHandleCall, UntypedServiceImplementation, handleUnaryCall } from '@grpc/grpc-js';
+import type { Access } from '../access/access.ts';
+import { DomainError } from '../domain/errors.ts';
+import { MANAGEMENT_CALLS_MAX, MANAGEMENT_WINDOW_MS } from '../domain/management-limits.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { keyOf, statusOf } from './unary.ts';
+
+/** What it needs. */
+export interface ManagementRateOptions {
+  access: Access;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** One for all services: they share the count. */
+export class ManagementRate {
+  readonly #options: ManagementRateOptions;
+  /** Calls of the accounts that made any in the present window. */
+  readonly #counts = new Map<string, number>();
+  #endsAtMs = 0;
+
+  constructor(options: ManagementRateOptions) {
+    this.#options = options;
+  }
+
+  /** The same handlers, which only run while the caller's account is within the rate. All must be unary. */
+  limit<Handlers extends UntypedServiceImplementation>(handlers: Handlers): Handlers {
+    const limited = Object.entries(handlers).map(([name, handle]) => [name, this.#limited(handle as handleUnaryCall<unknown, unknown>)] as const);
+    return Object.fromEntries<UntypedHandleCall>(limited) as Handlers;
+  }
+
+  /** Counts a call. RATE_LIMITED: it is one too many; it counts all the same. */
+  admit(accountId: string): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs >= this.#endsAtMs) {
+      this.#counts.clear();
+      this.#endsAtMs = nowMs + MANAGEMENT_WINDOW_MS;
+    }
+    const count = (this.#counts.get(accountId) ?? 0) + 1;
+    this.#counts.set(accountId, count);
+    if (count <= MANAGEMENT_CALLS_MAX) return;
+    const seconds = Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000));
+    const text = `More than ${MANAGEMENT_CALLS_MAX} calls of an account in ${MANAGEMENT_WINDOW_MS / 1_000} s; try again in ${seconds} s.`;
+    throw new DomainError('RATE_LIMITED', text);
+  }
+
+  #limited(handle: handleUnaryCall<unknown, unknown>): handleUnaryCall<unknown, unknown> {
+    const { logger } = this.#options;
+    return (call, done) => {
+      this.#admitHolder(keyOf(call.metadata)).then(
+        () => handle(call, done), (error: unknown) => done(statusOf(error, call.getPath(), logger)),
+      );
+    };
+  }
+
+  async #admitHolder(apiKey: string): Promise<void> {
+    const caller = await this.#options.access.caller(apiKey).catch(() => undefined);
+    // The handler refuses unknown keys itself. The operator's own calls are not limited.
+    if (caller && caller.accountId !== '') this.admit(caller.accountId);
+  }
+}
