@@ -28,7 +28,7 @@ import { Health } from './rpc/health.ts';
 import { requestInterceptor } from './rpc/interceptors.ts';
 import { createJobHandlers } from './rpc/job-handlers.ts';
 import { keyHandlers } from './rpc/key-handlers.ts';
-import { ListRoom } from './rpc/list-room.ts';
+import { PageBudget } from './rpc/page-budget.ts';
 import { machineHandlers } from './rpc/machine-handlers.ts';
 import { ManagementRate } from './rpc/management-rate.ts';
 import { podHandlers } from './rpc/pod-handlers.ts';
@@ -99,7 +99,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const jobs = createJobHandlers({ calls: engine.calls, access, clock, logger });
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
-  const lists = { room: new ListRoom(), logger };
+  const lists = { room: new PageBudget(), logger };
   const rate = new ManagementRate({ access, clock, logger });
   const server = new RpcServer({
     listen: config.listen,

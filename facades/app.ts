@@ -14,7 +14,7 @@ import { graphqlRoutes } from './graphql/routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import { AccessCache } from './plugins/access-cache.ts';
 import type { CheckAccess } from './plugins/access-cache.ts';
-import { AnswerRoom } from './plugins/answer-room.ts';
+import { AnswerBudget } from './plugins/answer-budget.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { BodyWork } from './plugins/body-work.ts';
 import { HEADER_BYTES_MAX, refuseBrokenRequest } from './plugins/broken-request.ts';
@@ -73,7 +73,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   addHttpRules(app);
   logRequests(app, clock, logger);
   readRawBodies(app, { timeouts: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgetOf(config.bodiesMib), clock });
-  const answers = new AnswerRoom({ budget: budgetOf(config.answersMib), idleMs: config.answerIdleMs, clock });
+  const answers = new AnswerBudget({ budget: budgetOf(config.answersMib), idleMs: config.answerIdleMs, clock });
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);
   handleUnknownRoutes(app);

@@ -10,7 +10,7 @@ import { SlicedWork } from '../core/runtime/sliced-work.ts';
 import type { Hello } from '../proto/gen/slipway/v1/agent_service.ts';
 import { buildAttempts } from './build-attempts.ts';
 import type { AttemptParts } from './build-attempts.ts';
-import { bodyRoom } from './bridge/raw-body.ts';
+import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { takeDataFolder } from './data-folder.ts';
@@ -91,7 +91,7 @@ class BuiltAgent implements Agent {
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
-    const bridgeParts = { ...this.#parts, bodies: bodyRoom(), work, clock, random, logger, stopping: this.#stopping.signal };
+    const bridgeParts = { ...this.#parts, bodies: bodyBudget(), work, clock, random, logger, stopping: this.#stopping.signal };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#archive, logger });
     this.#services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];

@@ -14,7 +14,7 @@ import type { CoreEventMap, CoreEvents } from './core-events.ts';
 /** Positions of queued jobs, which travel beside their event so that the others look at no more of a queue than they must. */
 export interface QueuedPositions {
   /** The lowest position queued here that the others have not been told of; 0 = look from the start. */
-  takeUntold(endpointId: string): number;
+  takeUnreported(endpointId: string): number;
   /** Another replica queued jobs, the first of them at `position`. */
   heard(endpointId: string, position: number): void;
 }
@@ -128,7 +128,7 @@ export class Notifier extends BaseService {
       const part = parts.get(name);
       if (part) part.push(json);
       else parts.set(name, [json]);
-      if (name === 'queued') positions.push(this.#options.cursors.takeUntold(JSON.parse(json) as string));
+      if (name === 'queued') positions.push(this.#options.cursors.takeUnreported(JSON.parse(json) as string));
     }
     const events = [...parts].map(([name, items]) => `"${name}":[${items.join(',')}]`).join(',');
     return `{"from":"${this.#id}","events":{${events}},"positions":[${positions.join(',')}]}`;

@@ -35,7 +35,7 @@ interface Cursor {
   raised: number;
   fullDueAtMs: number;
   /** Lowest position queued here that other replicas have not been told of. */
-  untold: number | undefined;
+  unreported: number | undefined;
   /** When dispatch last asked for jobs. */
   wantedAtMs: number;
 }
@@ -59,7 +59,7 @@ export class QueueCursors {
   queued(endpointId: string, position: number, count: number): void {
     const cursor = this.#raise(endpointId, position);
     cursor.count += count;
-    cursor.untold = Math.min(cursor.untold ?? position, position);
+    cursor.unreported = Math.min(cursor.unreported ?? position, position);
   }
 
   /** Another replica says that jobs were queued, the first of them at `position`. */
@@ -69,10 +69,10 @@ export class QueueCursors {
   }
 
   /** The lowest position queued here since this was asked last; 0 = look from the start. */
-  takeUntold(endpointId: string): number {
+  takeUnreported(endpointId: string): number {
     const cursor = this.#cursors.get(endpointId);
-    const position = cursor?.untold ?? 0;
-    if (cursor) cursor.untold = undefined;
+    const position = cursor?.unreported ?? 0;
+    if (cursor) cursor.unreported = undefined;
     return position;
   }
 
@@ -142,7 +142,7 @@ export class QueueCursors {
     if (!cursor) {
       // A new replica must look once: jobs may wait since before it started.
       cursor = {
-        normal: 0, low: 0, maybeQueued: true, version: 0, count: 1, claiming: 0, raised: Infinity, fullDueAtMs: 0, untold: undefined,
+        normal: 0, low: 0, maybeQueued: true, version: 0, count: 1, claiming: 0, raised: Infinity, fullDueAtMs: 0, unreported: undefined,
         wantedAtMs: this.#clock.monotonicMs(),
       };
       this.#cursors.set(endpointId, cursor);

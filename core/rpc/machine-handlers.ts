@@ -10,7 +10,7 @@ import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { forgetMachine } from '../endpoints/forget-machine.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { ListRoom } from './list-room.ts';
+import type { PageBudget } from './page-budget.ts';
 import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
 import { machinePageOf, machineTokenOf } from './machine-pages.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
@@ -23,7 +23,7 @@ export interface MachineHandlersOptions {
   context: EndpointContext;
   logs: WorkerLogs;
   clock: Clock;
-  room: ListRoom;
+  room: PageBudget;
   logger: Logger;
 }
 

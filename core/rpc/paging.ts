@@ -4,7 +4,7 @@ import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { PageKey, PageRequest } from '../store/page.ts';
-import type { ListRoom } from './list-room.ts';
+import type { PageBudget } from './page-budget.ts';
 import { keyOf, statusOf } from './unary.ts';
 
 /** Most entries of a page, and how many it has unless it says so. */
@@ -12,7 +12,7 @@ export const PAGE_SIZE_MAX = 1_000;
 
 /** What handlers of lists need. */
 export interface ListParts {
-  room: ListRoom;
+  room: PageBudget;
   logger: Logger;
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
-import type { AnswerRoom } from '../plugins/answer-room.ts';
+import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import { graphqlGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
@@ -33,7 +33,7 @@ interface Answer {
 /** What the route needs. */
 export interface GraphqlParts {
   executor: GraphqlExecutor;
-  answers: AnswerRoom;
+  answers: AnswerBudget;
   bodies: BodyWork;
   gate: GateParts;
   logger: Logger;

@@ -6,14 +6,14 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
-import type { AnswerRoom } from '../plugins/answer-room.ts';
+import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
 import { isId } from '../plugins/authenticate.ts';
 
 /** Parts handed to every queue route. */
 export interface JobParts {
   jobs: PipelinedJobs;
-  answers: AnswerRoom;
+  answers: AnswerBudget;
   bodies: BodyWork;
   config: FacadeConfig;
   clock: Clock;

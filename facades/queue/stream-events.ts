@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
-import type { Held } from '../plugins/answer-room.ts';
+import type { Held } from '../plugins/answer-budget.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { chunkId, parseChunkId } from '../jobs/chunk-id.ts';
 import { LiveResponse } from '../jobs/live-response.ts';

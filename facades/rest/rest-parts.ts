@@ -11,7 +11,7 @@ import { CoreError } from '../../proto/wire/reason.ts';
 import type { Reason } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
-import type { AnswerRoom } from '../plugins/answer-room.ts';
+import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import { isId } from '../plugins/authenticate.ts';
 import { ignoredHeader } from './name-ignored.ts';
 
@@ -24,7 +24,7 @@ export type RestApp = FastifyInstance<
 export interface RestParts {
   core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog'>;
   /** For answers that come in pages. */
-  room: AnswerRoom;
+  room: AnswerBudget;
   config: FacadeConfig;
   logger: Logger;
   /** 401 before the body is read. */

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
-import type { AnswerRoom } from '../plugins/answer-room.ts';
+import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import { restGate } from '../plugins/authenticate.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
@@ -54,7 +54,7 @@ import { NetworkVolumeCreateInput, NetworkVolumeRecord, NetworkVolumeUpdateInput
 /** What the surface needs. */
 export interface RestSurface {
   core: CoreClient;
-  answers: AnswerRoom;
+  answers: AnswerBudget;
   bodies: BodyWork;
   config: FacadeConfig;
   logger: Logger;

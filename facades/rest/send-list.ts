@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { eachPage } from '../../proto/wire/pages.ts';
 import type { PageAsked } from '../../proto/wire/pages.ts';
-import type { AnswerRoom } from '../plugins/answer-room.ts';
+import type { AnswerBudget } from '../plugins/answer-budget.ts';
 
 /** What a page takes up as a message, as records and as text, in bytes: several times what core puts into one. */
 const HELD_BYTES = 8 * 1024 * 1024;
@@ -20,7 +20,7 @@ export interface ListSource<Response, Entry> {
 
 /** What a list answers: its records, or where they are written. */
 export async function sendList<Response extends { nextPageToken: string }, Entry>(
-  answers: AnswerRoom, request: FastifyRequest, reply: FastifyReply, { read, present }: ListSource<Response, Entry>,
+  answers: AnswerBudget, request: FastifyRequest, reply: FastifyReply, { read, present }: ListSource<Response, Entry>,
 ): Promise<Entry[]> {
   const bytesOf = ({ nextPageToken }: Response): number => (nextPageToken === '' ? 0 : HELD_BYTES);
   const { answer: first, pause, prolong } = await answers.hold(request, reply, { read: () => read({ pageToken: '' }), bytesOf });

@@ -14,7 +14,7 @@ const WORKER_BYTES_MAX = 64 * 1024 * 1024;
 const BODY_BYTES_MIN = 16 * 1024;
 
 /** Room for the bodies of workers. How many workers there are is core's to decide. */
-export function bodyRoom(): MemoryBudget {
+export function bodyBudget(): MemoryBudget {
   return new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: WORKER_BYTES_MAX });
 }
 

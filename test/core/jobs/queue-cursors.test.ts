@@ -107,7 +107,7 @@ t.test('the lowest untold position is told once', async (t) => {
   cursors.queued('e', 9, 1);
   cursors.queued('e', 5, 1);
   cursors.queued('e', 8, 1);
-  t.equal(cursors.takeUntold('e'), 5);
-  t.equal(cursors.takeUntold('e'), 0, '0 = look from the start');
-  t.equal(cursors.takeUntold('unknown'), 0);
+  t.equal(cursors.takeUnreported('e'), 5);
+  t.equal(cursors.takeUnreported('e'), 0, '0 = look from the start');
+  t.equal(cursors.takeUnreported('unknown'), 0);
 });

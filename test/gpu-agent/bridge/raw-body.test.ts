@@ -4,11 +4,11 @@ import { createServer, request } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { bodyRoom, readBody } from '../../../gpu-agent/bridge/raw-body.ts';
+import { bodyBudget, readBody } from '../../../gpu-agent/bridge/raw-body.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const MIB = 1024 * 1024;
-const room = bodyRoom();
+const room = bodyBudget();
 /** Calls whose body has arrived, by worker. */
 const arrived: { worker: string; bytes: number; reply: ServerResponse }[] = [];
 const broken: string[] = [];

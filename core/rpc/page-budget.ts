@@ -16,7 +16,7 @@ const ACCOUNT_PAGES_MAX = 2;
 const WAITING_MAX = 2_000;
 const ACCOUNT_WAITING_MAX = 200;
 
-export class ListRoom {
+export class PageBudget {
   readonly #budget = new MemoryBudget({ bytesMax: PAGES_MAX * HELD_BYTES, ownerBytesMax: ACCOUNT_PAGES_MAX * HELD_BYTES });
   readonly #waiting = new Map<string, number>();
   #waitingAll = 0;

@@ -9,8 +9,8 @@ import type { MemoryBudget, MemoryPlace } from '../../core/runtime/memory-budget
 import { TooManyRequests } from './public-error.ts';
 import type { Caller } from './request-state.ts';
 
-/** Parts handed to the room. */
-export interface AnswerRoomOptions {
+/** Parts handed to the budget. */
+export interface AnswerBudgetOptions {
   budget: MemoryBudget;
   /** Longest time in which a client takes nothing of its answer, in milliseconds. */
   idleMs: number;
@@ -44,10 +44,10 @@ const READ_BYTES_PER_MS_MIN = 32;
 
 const nothing = (): void => undefined;
 
-export class AnswerRoom {
-  readonly #options: AnswerRoomOptions;
+export class AnswerBudget {
+  readonly #options: AnswerBudgetOptions;
 
-  constructor(options: AnswerRoomOptions) {
+  constructor(options: AnswerBudgetOptions) {
     this.#options = options;
   }
 
@@ -89,7 +89,7 @@ export class AnswerRoom {
 class Hold {
   /** Rejects when the client goes away first. */
   readonly granted: Promise<void>;
-  readonly #options: AnswerRoomOptions;
+  readonly #options: AnswerBudgetOptions;
   readonly #reply: FastifyReply;
   readonly #bytes: number;
   readonly #place: MemoryPlace;
@@ -98,7 +98,7 @@ class Hold {
   #grant = nothing;
   #give = (_error: Error): void => undefined;
 
-  constructor(options: AnswerRoomOptions, accountId: string, reply: FastifyReply, bytes: number) {
+  constructor(options: AnswerBudgetOptions, accountId: string, reply: FastifyReply, bytes: number) {
     this.#options = options;
     this.#reply = reply;
     this.#bytes = bytes;

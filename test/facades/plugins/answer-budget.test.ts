@@ -8,7 +8,7 @@ import { fastify } from 'fastify';
 import t from 'tap';
 import type { Test } from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { AnswerRoom } from '../../../facades/plugins/answer-room.ts';
+import { AnswerBudget } from '../../../facades/plugins/answer-budget.ts';
 import { handleErrors, restErrorShape } from '../../../facades/plugins/error-handler.ts';
 import { MemoryBudget } from '../../../core/runtime/memory-budget.ts';
 import { addRequestState } from '../../../facades/plugins/request-state.ts';
@@ -22,7 +22,7 @@ const LARGE = 'x'.repeat(BYTES);
 
 async function setup(t: Test, idleMs = 60_000) {
   const clock = new ManualClock();
-  const answers = new AnswerRoom({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, ownerBytesMax: BYTES }), idleMs, clock });
+  const answers = new AnswerBudget({ budget: new MemoryBudget({ bytesMax: 2 * BYTES, ownerBytesMax: BYTES }), idleMs, clock });
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));
