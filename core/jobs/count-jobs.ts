@@ -4,7 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { HealthRow } from '../store/count-store.ts';
+import type { EndpointCounts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { EndpointHealth } from './job-engine.ts';
 
@@ -44,27 +44,26 @@ export class CountJobs {
   }
 
   async #read(endpointId: string): Promise<EndpointHealth> {
-    const row = await this.#counts.health(endpointId);
-    if (!row) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
-    const refusal = refusalOf(row);
+    const counted = await this.#counts.health(endpointId);
+    if (!counted) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
+    const { completed, failed, inProgress, inQueue, retried, idle, running, initializing, ready, unhealthy } = counted;
+    const refusal = refusalOf(counted);
     return {
       ...(refusal ? { refusal } : {}),
-      jobs: { completed: row.completed, failed: row.failed, inProgress: row.in_progress, inQueue: row.in_queue, retried: row.retried },
-      workers: {
-        idle: row.idle, running: row.running, initializing: row.initializing, ready: row.ready, throttled: throttled(row), unhealthy: row.unhealthy,
-      },
+      jobs: { completed, failed, inProgress, inQueue, retried },
+      workers: { idle, running, initializing, ready, throttled: throttled(counted), unhealthy },
     };
   }
 }
 
 /** Why jobs wait for workers that there cannot be. */
-function refusalOf({ decided_throttled: throttledWorkers, refusal, refusal_by_machine: refusalByMachine, ...row }: HealthRow): PlacementRefusal | undefined {
-  if (row.workers_max === 0 && row.in_queue > 0) return NO_WORKERS_REFUSAL;
-  return throttledWorkers > 0 ? { refusal, refusalByMachine } : undefined;
+function refusalOf({ workersMax, inQueue, decidedThrottled, refusal, refusalByMachine }: EndpointCounts): PlacementRefusal | undefined {
+  if (workersMax === 0 && inQueue > 0) return NO_WORKERS_REFUSAL;
+  return decidedThrottled > 0 ? { refusal, refusalByMachine } : undefined;
 }
 
 /** Workers that found no place at the last decision, or that there should be at the least and are not, because it has not passed yet. */
-function throttled(row: HealthRow): number {
-  const wanted = Math.min(row.workers_max, Math.max(row.workers_min, row.in_queue > 0 ? 1 : 0));
-  return Math.max(0, wanted - row.present, row.decided_throttled);
+function throttled(counted: EndpointCounts): number {
+  const wanted = Math.min(counted.workersMax, Math.max(counted.workersMin, counted.inQueue > 0 ? 1 : 0));
+  return Math.max(0, wanted - counted.present, counted.decidedThrottled);
 }

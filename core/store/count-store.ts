@@ -28,24 +28,25 @@ interface FactsRow {
 }
 
 /** Numbers of an endpoint. */
-export interface HealthRow {
+export interface EndpointCounts {
   completed: number;
   failed: number;
   retried: number;
-  in_queue: number;
-  in_progress: number;
+  inQueue: number;
+  inProgress: number;
   idle: number;
   running: number;
   initializing: number;
   ready: number;
   unhealthy: number;
+  /** Workers that there shall be and are. */
   present: number;
-  workers_min: number;
-  workers_max: number;
-  /** Of the latest decision of the scaler. */
-  decided_throttled: number;
+  workersMin: number;
+  workersMax: number;
+  /** Of the latest decision of the scaler; 0 and empty when there was none yet. */
+  decidedThrottled: number;
   refusal: string;
-  refusal_by_machine: string;
+  refusalByMachine: string;
 }
 
 export class CountStore {
@@ -94,8 +95,8 @@ export class CountStore {
   }
 
   /** Counts an endpoint's jobs and workers. Undefined: no such endpoint. */
-  async health(endpointId: string): Promise<HealthRow | undefined> {
-    const [row] = await this.#sql<HealthRow[]>`
+  async health(endpointId: string): Promise<EndpointCounts | undefined> {
+    const [row] = await this.#sql<EndpointCounts[]>`
       WITH held AS (
         SELECT worker_id, count(*) AS attempts FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND expires_at > now() GROUP BY worker_id
       ), seen AS (
@@ -111,10 +112,11 @@ export class CountStore {
         FROM seen
       )
       SELECT coalesce(c.completed, 0) AS completed, coalesce(c.failed, 0) AS failed, coalesce(c.retried, 0) AS retried,
-        (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now()) AS in_queue,
-        (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS in_progress,
-        workers.*, e.workers_min, e.workers_max, coalesce(d.throttled, 0) AS decided_throttled, coalesce(d.refusal, '') AS refusal,
-        coalesce(d.refusal_by_machine, '') AS refusal_by_machine
+        (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now()) AS "inQueue",
+        (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS "inProgress",
+        workers.*, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
+        coalesce(d.throttled, 0) AS "decidedThrottled", coalesce(d.refusal, '') AS refusal,
+        coalesce(d.refusal_by_machine, '') AS "refusalByMachine"
       FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
       WHERE e.id = ${endpointId}`;
     return row;
