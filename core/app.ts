@@ -42,7 +42,7 @@ import { systemClock, systemRandom } from './runtime/clock.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { Sealer } from './runtime/seal.ts';
-import { startAll, stopAll } from './runtime/service.ts';
+import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
 import { openStorage } from './store/storage.ts';
 import type { Storage } from './store/storage.ts';
@@ -66,8 +66,10 @@ type Seams = Required<CoreSeams>;
 export interface Core {
   /** Resolves when it serves; the address is where. */
   start(): Promise<{ address: string }>;
-  /** Ends everything in order. May be called more than once. */
+  /** Ends everything in order. May be called at any time and more than once. */
   stop(): Promise<void>;
+  /** Its parts in the order in which they start. */
+  readonly services: readonly Service[];
 }
 
 /** Everything between the database and the handlers. */
@@ -142,23 +144,45 @@ export function buildCore(config: CoreConfig, { logger, clock = systemClock, ran
   const { server, jobCalls } = buildServer(parts, health, config, seams);
   const { table, loop, scaling, reports, pods, desired, audit } = parts.dispatch;
   // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
+  const early = [endEarly(table), endEarly(loop)] as const;
   const services = [
-    ...parts.engine.services, reports, pods, desired, audit, scaling, table, loop, server, endEarly(table), jobCalls, endEarly(loop), health,
+    ...parts.engine.services, reports, pods, desired, audit, scaling, table, loop, server, early[0], jobCalls, early[1], health,
   ];
-  const starting = new AbortController();
-  let stopping: Promise<void> | undefined;
+  const replica = new Replica(storage, services, seams);
   return {
+    services: services.filter((service) => !early.includes(service)),
     start: async () => {
-      const onFailure = (error: unknown): void => logger.warn({ err: error }, 'the database is not there yet');
-      const forMs = (error: unknown): number => (isDiskFull(error) ? Infinity : DATABASE_WAIT_MS);
-      await persist(storage.prepare, { ...seams, forMs, signal: starting.signal, onFailure });
-      await startAll(services, logger);
+      await replica.start();
       return { address: server.address };
     },
-    stop: () => {
-      starting.abort();
-      stopping ??= stopAll(services, logger).then(() => storage.close());
-      return stopping;
-    },
+    stop: () => replica.stop(),
   };
+}
+
+/** The whole of it: its database first, then its services in order. */
+class Replica extends SingleRunService {
+  readonly name = 'core';
+  readonly #storage: Storage;
+  readonly #services: readonly Service[];
+  readonly #seams: Seams;
+
+  constructor(storage: Storage, services: readonly Service[], seams: Seams) {
+    super();
+    this.#storage = storage;
+    this.#services = services;
+    this.#seams = seams;
+  }
+
+  protected override async onStart(): Promise<void> {
+    const { logger } = this.#seams;
+    const onFailure = (error: unknown): void => logger.warn({ err: error }, 'the database is not there yet');
+    const forMs = (error: unknown): number => (isDiskFull(error) ? Infinity : DATABASE_WAIT_MS);
+    await persist(this.#storage.prepare, { ...this.#seams, forMs, signal: this.ending, onFailure });
+    await startAll(this.#services, logger, this.ending);
+  }
+
+  protected override async onStop(): Promise<void> {
+    await stopAll(this.#services, this.#seams.logger);
+    await this.#storage.close();
+  }
 }

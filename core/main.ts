@@ -38,6 +38,8 @@ try {
   logger.info({ address }, 'core is ready');
   process.send?.({ ready: true, address });
 } catch (error) {
+  // Told to stop while it started: the stop ends the process.
+  if (stopping) await new Promise(() => undefined);
   logger.fatal({ err: error }, 'core did not start');
   process.exit(1);
 }

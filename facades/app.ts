@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
+import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
+import type { Service } from '../core/runtime/service.ts';
 import { CoreError } from '../proto/wire/reason.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
@@ -36,6 +38,8 @@ export interface Facade {
   start(): Promise<{ url: string }>;
   /** Ends waits, lets answers out, then closes. */
   stop(): Promise<void>;
+  /** Its parts that run by themselves, in the order in which they start. */
+  readonly services: readonly Service[];
 }
 
 /** Slack over the body's own time before Node closes a connection whose request never ends, in milliseconds. */
@@ -89,24 +93,55 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const executor = new GraphqlExecutor(core, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
+  const http = new HttpProcess({ core, executor, readiness, app, config, clock, logger });
   return {
-    async start() {
-      await core.start();
-      await executor.start();
-      const url = await app.listen({ host: config.httpHost, port: config.httpPort });
-      logger.info({ url }, 'facade listens');
-      return { url };
+    services: [core, executor],
+    start: async () => {
+      await http.start();
+      return { url: http.url };
     },
-    async stop() {
-      core.abandonAll();
-      const cut = clock.after(STOP_GRACE_MS, () => app.server.closeAllConnections());
-      await app.close();
-      cut.cancel();
-      readiness.close();
-      await executor.stop();
-      await core.stop();
-    },
+    stop: () => http.stop(),
   };
+}
+
+interface HttpParts {
+  core: CoreClient;
+  executor: GraphqlExecutor;
+  readiness: Readiness;
+  app: FastifyInstance;
+  config: FacadeConfig;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** The whole of it: what asks core first, then the port. */
+class HttpProcess extends SingleRunService {
+  readonly name = 'facade';
+  readonly #parts: HttpParts;
+  /** Once it listens. */
+  url = '';
+
+  constructor(parts: HttpParts) {
+    super();
+    this.#parts = parts;
+  }
+
+  protected override async onStart(): Promise<void> {
+    const { core, executor, app, config, logger } = this.#parts;
+    await startAll([core, executor], logger, this.ending);
+    this.url = await app.listen({ host: config.httpHost, port: config.httpPort });
+    logger.info({ url: this.url }, 'facade listens');
+  }
+
+  protected override async onStop(): Promise<void> {
+    const { core, executor, readiness, app, clock, logger } = this.#parts;
+    core.abandonAll();
+    const cut = clock.after(STOP_GRACE_MS, () => app.server.closeAllConnections());
+    await app.close();
+    cut.cancel();
+    readiness.close();
+    await stopAll([core, executor], logger);
+  }
 }
 
 function budgetOf(mib: number): MemoryBudget {

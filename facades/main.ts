@@ -26,6 +26,8 @@ try {
   const { url } = await facade.start();
   process.send?.({ ready: true, url });
 } catch (error) {
+  // Told to stop while it started: the stop ends the process.
+  if (stopping) await new Promise(() => undefined);
   logger.fatal({ err: error }, 'facade did not start');
   process.exit(1);
 }

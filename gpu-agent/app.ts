@@ -4,7 +4,7 @@ import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
-import { startAll, stopAll } from '../core/runtime/service.ts';
+import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
 import { SlicedWork } from '../core/runtime/sliced-work.ts';
 import type { Hello } from '../proto/gen/slipway/v1/agent_service.ts';
@@ -41,6 +41,8 @@ export interface Agent {
   start(): Promise<{ address: string; machineId: string }>;
   /** Ends the workers, hands their results over as far as core can be reached, and stops. */
   stop(): Promise<void>;
+  /** Its parts that run by themselves, in the order in which they start. */
+  readonly services: readonly Service[];
 }
 
 /** How often the slow checks run, in milliseconds. */
@@ -58,10 +60,19 @@ export interface AgentSeams {
 
 /** Nothing runs before `start`. */
 export function buildAgent(config: AgentConfig, { logger, clock = systemClock, random = systemRandom, disk }: AgentSeams): Agent {
-  return new BuiltAgent(config, { logger, clock, random, disk });
+  const agent = new AgentProcess(config, { logger, clock, random, disk });
+  return {
+    services: agent.services,
+    start: async () => {
+      await agent.start();
+      return agent.place;
+    },
+    stop: () => agent.stop(),
+  };
 }
 
-class BuiltAgent implements Agent {
+class AgentProcess extends SingleRunService {
+  readonly name = 'agent';
   readonly #config: AgentConfig;
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -74,12 +85,14 @@ class BuiltAgent implements Agent {
   readonly #bridge: Bridge;
   readonly #inbound: Inbound;
   readonly #stopping = new AbortController();
-  readonly #services: Service[];
+  /** In the order in which they start. */
+  readonly services: readonly Service[];
   #unlock: () => void = () => undefined;
   #instance: AgentInstance = { instance: '', replaces: '' };
   #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
 
   constructor(config: AgentConfig, seams: { logger: Logger; clock: Clock; random: Random; disk: Disk | undefined }) {
+    super();
     const { logger, clock, random, disk } = seams;
     this.#config = config;
     this.#logger = logger;
@@ -94,10 +107,15 @@ class BuiltAgent implements Agent {
     const bridgeParts = { ...this.#parts, bodies: bodyBudget(), work, clock, random, logger, stopping: this.#stopping.signal };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#archive, logger });
-    this.#services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
+    this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
   }
 
-  async start(): Promise<{ address: string; machineId: string }> {
+  /** Where workers find it, and as which machine core knows it. Once it has started. */
+  get place(): { address: string; machineId: string } {
+    return { address: this.#bridge.url, machineId: this.#machine.id };
+  }
+
+  protected override async onStart(): Promise<void> {
     const { dataDir, virtualGpus } = this.#config;
     this.#unlock = await takeDataFolder(dataDir, this.#users.differ);
     // Nothing of an earlier run lives any more.
@@ -109,17 +127,16 @@ class BuiltAgent implements Agent {
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
     await this.#archive.open();
     const recovered = await this.#parts.outcomeReporter.recover();
-    await startAll(this.#services, this.#logger);
+    await startAll(this.services, this.#logger, this.ending);
     this.#logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
-    return { address: this.#bridge.url, machineId: id };
   }
 
-  async stop(): Promise<void> {
+  protected override async onStop(): Promise<void> {
     this.#inbound.closed = true;
     this.#stopping.abort();
     await Promise.all([this.#parts.pool.stopAll(), this.#pods.stop()]);
     await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
-    await stopAll(this.#services, this.#logger);
+    await stopAll(this.services, this.#logger);
     this.#parts.lease.close();
     await this.#parts.spool.close();
     this.#unlock();

@@ -34,6 +34,8 @@ try {
   const { address } = await agent.start();
   process.send?.({ ready: true, address });
 } catch (error) {
+  // Told to stop while it started: the stop ends the process.
+  if (stopping) await new Promise(() => undefined);
   if (error instanceof DataFolderError || error instanceof WorkerUserError) process.stderr.write(`${error.message}\n`);
   else logger.fatal({ err: error }, 'agent did not start');
   process.exit(1);

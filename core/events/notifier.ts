@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
+import { BaseService, startAll } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
 import type { NoticeChannel } from '../store/notice-channel.ts';
@@ -76,10 +76,7 @@ export class Notifier extends BaseService {
   }
 
   protected override async onStart(): Promise<void> {
-    await this.#tasks.start();
-    const giveUp = (): void => { void this.#channel.stop(); };
-    this.ending.addEventListener('abort', giveUp, { once: true });
-    await this.#channel.start().finally(() => this.ending.removeEventListener('abort', giveUp));
+    await startAll([this.#tasks, this.#channel], this.#options.logger, this.ending);
     // Others send nothing while they are alone.
     await this.#channel.send([`{"from":"${this.#id}","events":{}}`]).catch(() => {});
   }

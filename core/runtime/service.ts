@@ -116,17 +116,41 @@ export abstract class BaseService implements Service {
   }
 }
 
-/** Starts services in order; when one fails, those already started are stopped in reverse and the failure is thrown. */
-export async function startAll(services: readonly Service[], logger: Logger): Promise<void> {
+/** A service that takes with it what it was built of, for instance connections: it is started once. Another start rejects. */
+export abstract class SingleRunService extends BaseService {
+  #ended = false;
+
+  override start(): Promise<void> {
+    if (this.#ended) return Promise.reject(new Error(`${this.name} was stopped and is not started again; build another`));
+    return super.start();
+  }
+
+  override stop(): Promise<void> {
+    this.#ended = true;
+    return super.stop();
+  }
+}
+
+/**
+ * Starts services in order; when one fails, those already started are stopped in reverse and the failure is thrown. When `signal` aborts, the
+ * one that is starting is stopped and no further one is started.
+ */
+export async function startAll(services: readonly Service[], logger: Logger, signal?: AbortSignal): Promise<void> {
   const started: Service[] = [];
   for (const service of services) {
+    // A failure of this stop is met again by stopAll.
+    const giveUp = (): void => { service.stop().catch(() => {}); };
+    signal?.addEventListener('abort', giveUp, { once: true });
     try {
+      if (signal?.aborted) throw new StoppedError(service.name);
       await service.start();
       started.push(service);
     } catch (error) {
-      if (!(error instanceof StoppedError)) logger.error({ err: error, service: service.name }, 'service did not start');
+      if (!signal?.aborted) logger.error({ err: error, service: service.name }, 'service did not start');
       await stopAll([...started, service], logger);
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
     }
   }
 }

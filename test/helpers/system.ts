@@ -8,6 +8,7 @@ import { readCoreConfig } from '../../core/config.ts';
 import { buildCore } from '../../core/app.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { Service } from '../../core/runtime/service.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
 import { buildFacade } from '../../facades/app.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
@@ -51,11 +52,11 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   };
   const stops: (() => Promise<void>)[] = [];
   t.teardown(async () => { for (const stop of stops.toReversed()) await stop(); });
-  const cores: { address: string; stop(): Promise<void> }[] = [];
+  const cores: { address: string; services: readonly Service[]; stop(): Promise<void> }[] = [];
   /** Starts one more core on the same database; `address` takes the place of one that was stopped. */
-  const startCore = async (address = '127.0.0.1:0') => {
+  const startCore = async (address = coreEnv.SLIPWAY_CORE_LISTEN) => {
     const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), { logger });
-    const started = { address: (await core.start()).address, stop: () => core.stop() };
+    const started = { address: (await core.start()).address, services: core.services, stop: () => core.stop() };
     stops.push(started.stop);
     return started;
   };
