@@ -1,49 +1,38 @@
 /**
- * What waits to be sent on one session. Everything of one turn leaves in one message of about 1 MiB at most; while the stream pushes back
- * nothing is written. Heartbeats go first, so that a slow stream does not cost the lease. What may wait is bounded by what the agent can
- * hold: capacity bounds assignments, its own sending bounds the acknowledgements.
+ * What waits to be sent on one session. Levels (the heartbeat's answer, desired workers and pods) go first and only the latest of them, so that
+ * a slow stream does not cost the lease; acknowledgements, then assignments, and last the stops, which must not overtake the assignments that
+ * they end. What may wait is bounded by what the agent can hold: capacity bounds assignments, its own sending bounds the acknowledgements.
  */
 import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptRef, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
+import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import type { MessageSink } from '../../proto/wire/batching-stream.ts';
 import type { MachineAttempt } from '../domain/job.ts';
 import { attemptId } from './slot-pool.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** Bytes of a message that are not the input. A guess is enough: the limit is soft. */
 const ASSIGNMENT_BYTES = 300;
-const ACK_BYTES = 80;
-
-/** The sending side of a stream. */
-export interface OutgoingStream {
-  /** False: wait for `onDrain` before the next message. */
-  write(message: SessionResponse): boolean;
-  /** Calls once, when messages may be written again. */
-  onDrain(listener: () => void): void;
-}
+const REF_BYTES = 80;
 
 export class SessionOutbox {
-  readonly #stream: OutgoingStream;
-  readonly #clock: Clock;
+  readonly #sending: BatchingStream<SessionResponse>;
   #first: Partial<SessionResponse> = {};
-  #assignments: Assignment[] = [];
-  #stops: SessionResponse['stops'] = [];
-  #outcomeAcks: AttemptRef[] = [];
+  readonly #assignments = new BatchQueue<Assignment>();
+  readonly #stops = new BatchQueue<SessionResponse['stops'][number]>();
+  readonly #outcomeAcks = new BatchQueue<AttemptRef>();
   readonly #chunkAcks = new Map<string, { ref: AttemptRef; number: number }>();
-  #logRequests: SessionResponse['logRequests'] = [];
-  #scheduled = false;
-  #blocked = false;
-  #closed = false;
+  readonly #logRequests = new BatchQueue<SessionResponse['logRequests'][number]>();
 
-  constructor(stream: OutgoingStream, clock: Clock) {
-    this.#clock = clock;
-    this.#stream = stream;
+  constructor(sink: MessageSink<SessionResponse>, clock: Clock) {
+    this.#sending = new BatchingStream({ sink, clock, take: () => this.#take() });
   }
 
   /** The answer to the hello. */
   welcome(welcome: NonNullable<SessionResponse['welcome']>): void {
     this.#first.welcome = welcome;
-    this.#schedule();
+    this.#sending.wake();
   }
 
   /** The last that is said; `close` sends it. */
@@ -54,31 +43,31 @@ export class SessionOutbox {
   /** Answers a heartbeat; of several only the latest leaves. */
   heartbeat(sequence: number): void {
     this.#first.heartbeat = { sequence };
-    this.#schedule();
+    this.#sending.wake();
   }
 
   /** The full set of workers and pods; of several only the latest leaves. */
   desired(workers: DesiredWorker[], pods: DesiredPod[]): void {
     this.#first.desired = { workers, pods };
-    this.#schedule();
+    this.#sending.wake();
   }
 
   /** Attempts to run. */
   assign(assignments: readonly Assignment[]): void {
-    for (const assignment of assignments) this.#assignments.push(assignment);
-    this.#schedule();
+    for (const assignment of assignments) this.#assignments.add(assignment, ASSIGNMENT_BYTES + (assignment.input?.length ?? 0));
+    this.#sending.wake();
   }
 
   /** An attempt to end. */
   stop(ref: AttemptRef, reason: string): void {
-    this.#stops.push({ ref, reason });
-    this.#schedule();
+    this.#stops.add({ ref, reason }, REF_BYTES + reason.length);
+    this.#sending.wake();
   }
 
   /** An outcome that is committed or no longer matters. */
   ackOutcome(ref: AttemptRef): void {
-    this.#outcomeAcks.push(ref);
-    this.#schedule();
+    this.#outcomeAcks.add(ref, REF_BYTES);
+    this.#sending.wake();
   }
 
   /** Chunks up to this number are committed. */
@@ -86,28 +75,23 @@ export class SessionOutbox {
     const id = attemptId(key);
     const before = this.#chunkAcks.get(id);
     if (!before || before.number < number) this.#chunkAcks.set(id, { ref, number });
-    this.#schedule();
+    this.#sending.wake();
   }
 
   /** A log to read. */
   requestLog(request: SessionResponse['logRequests'][number]): void {
-    this.#logRequests.push(request);
-    this.#schedule();
+    this.#logRequests.add(request, REF_BYTES);
+    this.#sending.wake();
   }
 
   /** Sends what waits, now, and nothing after it. */
   close(): void {
-    while (!this.#closed && !this.#blocked && !this.#isEmpty()) this.#write();
-    this.#closed = true;
+    this.#sending.close();
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#blocked || this.#closed) return;
-    this.#scheduled = true;
-    this.#clock.soon(() => {
-      this.#scheduled = false;
-      while (!this.#closed && !this.#blocked && !this.#isEmpty()) this.#write();
-    });
+  /** The stream has gone: nothing is sent any more. */
+  drop(): void {
+    this.#sending.stop();
   }
 
   #isEmpty(): boolean {
@@ -115,33 +99,20 @@ export class SessionOutbox {
       && Object.keys(this.#first).length === 0;
   }
 
-  #write(): void {
-    const room = Math.floor(BATCH_MESSAGE_BYTES / ACK_BYTES);
+  #take(): SessionResponse | undefined {
+    if (this.#isEmpty()) return undefined;
+    const room = new MessageRoom();
     const message: SessionResponse = {
       welcome: undefined, heartbeat: undefined, desired: undefined, end: undefined, ...this.#first,
-      assignments: this.#takeAssignments(),
-      stops: this.#stops.splice(0, room),
-      outcomeAcks: this.#outcomeAcks.splice(0, room),
       chunkAcks: [...this.#chunkAcks.values()],
-      logRequests: this.#logRequests.splice(0, room),
+      outcomeAcks: this.#outcomeAcks.take(room),
+      logRequests: this.#logRequests.take(room),
+      assignments: this.#assignments.take(room),
+      stops: [],
     };
+    if (this.#assignments.length === 0) message.stops = this.#stops.take(room);
     this.#first = {};
     this.#chunkAcks.clear();
-    if (this.#stream.write(message)) return;
-    this.#blocked = true;
-    this.#stream.onDrain(() => {
-      this.#blocked = false;
-      this.#schedule();
-    });
-  }
-
-  #takeAssignments(): Assignment[] {
-    let bytes = 0;
-    let count = 0;
-    for (; count < this.#assignments.length; count += 1) {
-      bytes += ASSIGNMENT_BYTES + (this.#assignments[count]!.input?.length ?? 0);
-      if (bytes > BATCH_MESSAGE_BYTES && count > 0) break;
-    }
-    return this.#assignments.splice(0, count);
+    return message;
   }
 }

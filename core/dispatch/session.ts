@@ -3,7 +3,10 @@
  * session and the full picture. What an agent sends is handled in the order in which it arrived.
  */
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { DesiredPod, DesiredWorker, Hello, SessionRequest, WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type {
+  DesiredPod, DesiredWorker, Hello, SessionRequest, SessionResponse, WorkerLogReply,
+} from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { MessageSink } from '../../proto/wire/batching-stream.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
@@ -21,7 +24,6 @@ import type { LiveSession, SessionKey } from './live-session.ts';
 import type { PodReports } from './pod-reports.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
-import type { OutgoingStream } from './session-outbox.ts';
 import type { SessionTable } from './session-table.ts';
 import { SessionWorkers } from './session-workers.ts';
 import { attemptId } from './slot-pool.ts';
@@ -31,7 +33,7 @@ import type { WorkerReports } from './worker-reports.ts';
 const OTHER_SESSION = 'another session speaks for the machine';
 
 /** The stream as a session needs it. */
-export interface SessionStream extends OutgoingStream {
+export interface SessionStream extends MessageSink<SessionResponse> {
   /** Messages stop coming, and come again. */
   pause(): void;
   resume(): void;
@@ -285,6 +287,7 @@ export class Session implements AssignmentSink, LiveSession {
   #end(): void {
     const opened = this.#machineId !== '';
     this.#state = 'closed';
+    this.#outbox.drop();
     this.#inbox.close();
     this.#workers?.end();
     const { table, machines, logger } = this.#context;

@@ -79,8 +79,7 @@ function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, sessi
 
 function sessionStream(call: ServerDuplexStream<SessionRequest, SessionResponse>, logger: Logger): SessionStream {
   return {
-    write: (message) => call.cancelled || call.write(message),
-    onDrain: (listener) => { call.once('drain', listener); },
+    write: (message, left) => { if (!call.cancelled) call.write(message, left); },
     pause: () => { call.pause(); },
     resume: () => { call.resume(); },
     end: (error) => {

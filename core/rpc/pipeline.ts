@@ -1,11 +1,13 @@
 /**
- * The pipeline: many calls on one stream, answered in batches as soon as they are ready. What is answered within one turn leaves in one
- * message; a stream whose peer does not read is not read either.
+ * The pipeline: many calls on one stream, answered in batches as soon as they are ready; a stream whose peer does not read is not read
+ * either.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineCall, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
-import { BATCH_MESSAGE_BYTES, PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
+import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import { REASONS } from '../../proto/wire/reason.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -22,9 +24,8 @@ const UNANSWERED_LOW = 15_000;
 /** Waiting calls on one stream, the same. */
 const WAITS_MAX = 100_000;
 const WAITS_LOW = 75_000;
-/** Bytes of answers that wait to be written, beyond which and below which the same. */
+/** Bytes of answers that wait to be written, beyond which the same. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-const WAITING_BYTES_LOW = 32 * 1024 * 1024;
 /** Large outputs that were read from the database and are not written yet. */
 const LARGE_MAX = 4;
 /** Answers in one message. */
@@ -34,32 +35,27 @@ const REPLIES_MAX = 1_000;
 export class Pipeline {
   readonly #stream: Stream;
   readonly #rpc: JobRpc;
-  readonly #clock: Clock;
   readonly #logger: Logger;
   /** Ends the wait of each unanswered call that may wait. */
   readonly #waits = new Map<number, AbortController>();
   /** Calls that read a large output, and those that wait until they may: else all of them would be in memory before the first is written. */
   readonly #large = new Set<number>();
   readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
-  #replies: PipelineReply[] = [];
-  #replyBytes = 0;
+  readonly #replies = new BatchQueue<PipelineReply>({ bytes: WAITING_BYTES_MAX });
+  readonly #sending: BatchingStream<PipelineResponse>;
   #unanswered = 0;
-  #scheduled = false;
-  /** The peer must read before more is written. */
-  #full = false;
   #ended = false;
   /** The peer sends no more. */
   #finished = false;
   readonly #onEnd: () => void;
 
   constructor(stream: Stream, { rpc, clock, logger, onEnd }: { rpc: JobRpc; clock: Clock; logger: Logger; onEnd: () => void }) {
-    this.#clock = clock;
     this.#stream = stream;
     this.#rpc = rpc;
     this.#logger = logger;
     this.#onEnd = onEnd;
+    this.#sending = new BatchingStream({ sink: stream, clock, take: () => this.#take(), onLeft: ({ replies }) => this.#left(replies) });
     stream.on('data', (request: PipelineRequest) => this.#receive(request));
-    stream.on('drain', () => this.#drained());
     stream.on('end', () => {
       this.#finished = true;
       this.#endWhenAnswered();
@@ -142,48 +138,19 @@ export class Pipeline {
     this.#waits.delete(callId);
     this.#unanswered -= 1;
     if (this.#ended) return;
-    this.#replies.push({ callId, reply });
-    this.#replyBytes += sizeOf({ callId, reply });
-    this.#schedule();
+    this.#replies.add({ callId, reply }, sizeOf(reply));
+    this.#sending.wake();
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#full) return;
-    this.#scheduled = true;
-    this.#clock.soon(() => {
-      this.#scheduled = false;
-      this.#flush();
-    });
+  #take(): PipelineResponse | undefined {
+    const replies = this.#replies.take(new MessageRoom({ items: REPLIES_MAX }));
+    return replies.length > 0 ? { replies } : undefined;
   }
 
-  #flush(): void {
-    while (this.#replies.length > 0 && !this.#full && !this.#ended) {
-      const replies = this.#take();
-      // The stream itself counts messages, whatever their size.
-      this.#full = !this.#stream.write({ replies }, () => this.#written(replies));
-    }
+  #left(replies: readonly PipelineReply[]): void {
+    this.#written(replies);
     this.#throttle();
     this.#endWhenAnswered();
-  }
-
-  /** As many answers as fit into one message, at least one. */
-  #take(): PipelineReply[] {
-    let count = 0;
-    let bytes = 0;
-    while (count < this.#replies.length && count < REPLIES_MAX) {
-      const size = sizeOf(this.#replies[count]!);
-      if (count > 0 && bytes + size > BATCH_MESSAGE_BYTES) break;
-      bytes += size;
-      count += 1;
-    }
-    this.#replyBytes -= bytes;
-    return this.#replies.splice(0, count);
-  }
-
-  #drained(): void {
-    this.#full = false;
-    if (this.#replies.length > 0) this.#schedule();
-    this.#throttle();
   }
 
   /** Waiting calls cost nothing and do not count as long as the answers are read. */
@@ -191,8 +158,8 @@ export class Pipeline {
     if (this.#ended) return;
     const busy = this.#unanswered - this.#waits.size + this.#replies.length;
     const waits = this.#waits.size;
-    if (busy > UNANSWERED_MAX || waits > WAITS_MAX || this.#replyBytes > WAITING_BYTES_MAX) this.#stream.pause();
-    else if (this.#stream.isPaused() && busy < UNANSWERED_LOW && waits < WAITS_LOW && this.#replyBytes < WAITING_BYTES_LOW) this.#stream.resume();
+    if (busy > UNANSWERED_MAX || waits > WAITS_MAX || this.#replies.isFull) this.#stream.pause();
+    else if (this.#stream.isPaused() && busy < UNANSWERED_LOW && waits < WAITS_LOW) this.#stream.resume();
   }
 
   #endWhenAnswered(): void {
@@ -204,7 +171,8 @@ export class Pipeline {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#replies = [];
+    this.#sending.stop();
+    this.#replies.clear();
     for (const wait of this.#waits.values()) wait.abort();
     for (const { give } of this.#largeWaiting.values()) give(new DomainError('UNAVAILABLE', 'The caller has gone.'));
     this.#largeWaiting.clear();
@@ -217,8 +185,8 @@ function error(reason: keyof typeof REASONS, message: string): Reply {
 }
 
 /** Roughly the bytes of an answer; only outputs and chunks matter. */
-function sizeOf({ reply }: PipelineReply): number {
-  switch (reply?.$case) {
+function sizeOf(reply: Reply): number {
+  switch (reply.$case) {
     case 'get':
     case 'wait': return 256 + (reply.value.job?.output?.length ?? 0);
     case 'chunks': return reply.value.chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64, 256);

@@ -135,12 +135,12 @@ export class PipelineClient implements Service, LinkOwner {
     this.#unsentBytes += ticket.bytes;
   }
 
-  /** The next link that is up, in turn. */
+  /** The next link that can take calls, in turn. */
   #pick(): PipelineLink | undefined {
     for (let i = 0; i < this.#links.length; i += 1) {
       this.#turn = (this.#turn + 1) % this.#links.length;
       const link = this.#links[this.#turn];
-      if (link?.up) return link;
+      if (link?.isReady) return link;
     }
     return undefined;
   }

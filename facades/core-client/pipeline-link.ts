@@ -1,6 +1,6 @@
 /**
- * One long-lived JobService.Pipeline stream to one core replica. What arrives while the previous write is in flight leaves with the
- * next one. It never resets the stream for a single caller: a caller that goes away becomes an AbandonCall message.
+ * One long-lived JobService.Pipeline stream to one core replica. It never resets the stream for a single caller: a caller that goes away
+ * becomes an AbandonCall message.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
@@ -11,7 +11,9 @@ import type { Service } from '../../core/runtime/service.ts';
 import type {
   JobServiceClient, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse,
 } from '../../proto/gen/slipway/v1/job_service.ts';
-import { BATCH_MESSAGE_BYTES, PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
+import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
 
 type Stream = ClientDuplexStream<PipelineRequest, PipelineResponse>;
@@ -38,6 +40,8 @@ export interface LinkOptions {
 
 /** How long one try to reach core may take, in milliseconds. */
 const READY_TRY_MS = 2_000;
+/** Bytes of calls that wait for a core that does not read; beyond it the link takes no more until it has caught up. */
+const OUTBOX_BYTES_MAX = 64 * 1024 * 1024;
 /** Pause between tries. */
 const RECONNECT = { firstMs: 50, maxMs: 1_000 };
 
@@ -46,11 +50,9 @@ export class PipelineLink implements Service {
   readonly #options: LinkOptions;
   readonly #inFlight = new Map<number, PipelineTicket>();
   readonly #stopping = new AbortController();
-  #outbox: PipelineCall[] = [];
-  #outboxSizes: number[] = [];
+  readonly #outbox = new BatchQueue<PipelineCall>({ bytes: OUTBOX_BYTES_MAX });
   #stream: Stream | undefined;
-  #writing = false;
-  #scheduled = false;
+  #sending: BatchingStream<PipelineRequest> | undefined;
   #lastCallId = 0;
   #running: Promise<void> | undefined;
 
@@ -59,9 +61,9 @@ export class PipelineLink implements Service {
     this.#options = options;
   }
 
-  /** It has a stream. */
-  get up(): boolean {
-    return this.#stream !== undefined;
+  /** It can take calls: it has a stream, and core reads what was sent. */
+  get isReady(): boolean {
+    return this.#stream !== undefined && !this.#outbox.isFull;
   }
 
   /** Calls without an answer. */
@@ -80,7 +82,7 @@ export class PipelineLink implements Service {
     await this.#running;
   }
 
-  /** Puts a call on the stream. Only while `up`. */
+  /** Puts a call on the stream. Only while `isReady`. */
   send(ticket: PipelineTicket): void {
     this.#lastCallId += 1;
     ticket.callId = this.#lastCallId;
@@ -110,38 +112,8 @@ export class PipelineLink implements Service {
   }
 
   #post(call: PipelineCall, bytes: number): void {
-    this.#outbox.push(call);
-    this.#outboxSizes.push(bytes);
-    if (this.#scheduled || this.#writing) return;
-    this.#scheduled = true;
-    // After the current turn, so that all requests of one network read leave in one message.
-    this.#options.clock.soon(() => {
-      this.#scheduled = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    const stream = this.#stream;
-    if (this.#writing || stream === undefined || this.#outbox.length === 0) return;
-    this.#writing = true;
-    stream.write({ calls: this.#take() }, () => {
-      if (this.#stream !== stream) return;
-      this.#writing = false;
-      this.#flush();
-    });
-  }
-
-  #take(): PipelineCall[] {
-    let bytes = this.#outboxSizes[0] ?? 0;
-    let count = 1;
-    while (count < this.#outbox.length && count < PIPELINE_CALLS_MAX) {
-      bytes += this.#outboxSizes[count] ?? 0;
-      if (bytes > BATCH_MESSAGE_BYTES) break;
-      count += 1;
-    }
-    this.#outboxSizes.splice(0, count);
-    return this.#outbox.splice(0, count);
+    this.#outbox.add(call, bytes);
+    this.#sending?.wake();
   }
 
   async #run(): Promise<void> {
@@ -167,7 +139,7 @@ export class PipelineLink implements Service {
   /** Uses one stream until it ends. */
   #serve(): Promise<void> {
     return new Promise((resolve) => {
-      const { owner, client, logger } = this.#options;
+      const { owner, client, clock, logger } = this.#options;
       const stream = client.pipeline();
       let cause = 'ended by core';
       let ended = false;
@@ -189,6 +161,11 @@ export class PipelineLink implements Service {
       });
       stream.on('close', end);
       this.#stream = stream;
+      const take = (): PipelineRequest | undefined => {
+        const calls = this.#outbox.take(new MessageRoom({ items: PIPELINE_CALLS_MAX }));
+        return calls.length > 0 ? { calls } : undefined;
+      };
+      this.#sending = new BatchingStream({ sink: stream, clock, take });
       owner.linkUp(this);
     });
   }
@@ -205,10 +182,10 @@ export class PipelineLink implements Service {
   #drop(): PipelineTicket[] {
     const lost = [...this.#inFlight.values()];
     this.#inFlight.clear();
-    this.#outbox = [];
-    this.#outboxSizes = [];
+    this.#outbox.clear();
     this.#stream = undefined;
-    this.#writing = false;
+    this.#sending?.stop();
+    this.#sending = undefined;
     return lost;
   }
 }

@@ -63,9 +63,10 @@ export class ServiceCalls<Service extends Client> {
     return retry(() => this.#once(method, request, options), plan).catch((error: unknown) => { throw fromGrpcError(error); });
   }
 
-  /** Closes the channels; calls in flight end. */
+  /** Closes the channels; calls in flight end. A later call opens new ones. */
   close(): void {
     for (const client of this.#clients) client.close();
+    this.#clients = [];
   }
 
   #once<Request, Response>(

@@ -7,7 +7,7 @@ import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
   AttemptChunk, AttemptOutcome, AttemptProgress, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { BATCH_MESSAGE_BYTES } from '../../proto/wire/limits.ts';
+import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { attemptKey } from '../attempts/attempt.ts';
 
 /** Rough size of the fixed part of an entry in bytes, for the message limit. */
@@ -20,9 +20,9 @@ export class Outbox {
   readonly #workers = new Set<string>();
   readonly #pods = new Set<string>();
   readonly #progress = new Map<string, AttemptProgress>();
-  #chunks: AttemptChunk[] = [];
-  #outcomes: AttemptOutcome[] = [];
-  #logReplies: WorkerLogReply[] = [];
+  readonly #chunks = new BatchQueue<AttemptChunk>();
+  readonly #outcomes = new BatchQueue<AttemptOutcome>();
+  readonly #logReplies = new BatchQueue<WorkerLogReply>();
   /** A message was taken and has not left yet. */
   #leaving = false;
   #waitingForIdle: (() => void)[] = [];
@@ -63,19 +63,19 @@ export class Outbox {
   }
 
   addChunk(chunk: AttemptChunk): void {
-    this.#chunks.push(chunk);
+    this.#chunks.add(chunk, ENTRY_BYTES + chunk.output.length + (chunk.metrics?.length ?? 0));
     this.onWaiting?.();
   }
 
   addOutcome(outcome: AttemptOutcome): void {
-    this.#outcomes.push(outcome);
+    this.#outcomes.add(outcome, ENTRY_BYTES + (outcome.output?.length ?? 0) + outcome.error.length);
     // A progress value that leaves after the outcome would only be ignored.
     this.#progress.delete(attemptKey(outcome.ref!));
     this.onWaiting?.();
   }
 
   addLogReply(reply: WorkerLogReply): void {
-    this.#logReplies.push(reply);
+    this.#logReplies.add(reply, ENTRY_BYTES + reply.log.length);
     this.onWaiting?.();
   }
 
@@ -85,13 +85,13 @@ export class Outbox {
     this.#heartbeat = undefined;
     this.#workers.clear();
     this.#pods.clear();
-    this.#logReplies = [];
+    this.#logReplies.clear();
   }
 
   /** Drops chunks and outcomes: their owners send all of them again, in order. */
   beginResend(): void {
-    this.#chunks = [];
-    this.#outcomes = [];
+    this.#chunks.clear();
+    this.#outcomes.clear();
   }
 
   /** The next message, of about 1 MiB at most, or undefined when nothing waits. */
@@ -99,23 +99,23 @@ export class Outbox {
     if (this.isEmpty) return undefined;
     this.#leaving = true;
     const message = SessionRequest.create();
-    const budget = { bytes: BATCH_MESSAGE_BYTES };
+    const room = new MessageRoom();
     if (this.#heartbeat !== undefined) message.heartbeat = { sequence: this.#heartbeat };
     this.#heartbeat = undefined;
     message.workers = [...this.#workers].flatMap((id) => this.#reportOf(id) ?? []);
     this.#workers.clear();
     message.pods = [...this.#pods].flatMap((id) => this.podReportOf(id) ?? []);
     this.#pods.clear();
-    message.chunks = takeWithin(this.#chunks, budget, (chunk) => chunk.output.length + (chunk.metrics?.length ?? 0));
+    message.chunks = this.#chunks.take(room);
     for (const [key, progress] of this.#progress) {
-      if (!isWithin(budget, progress.output.length)) break;
+      if (!room.take(ENTRY_BYTES + progress.output.length)) break;
       message.progress.push(progress);
       this.#progress.delete(key);
     }
     // An outcome must not overtake its chunks.
     if (this.#chunks.length === 0) {
-      message.outcomes = takeWithin(this.#outcomes, budget, (outcome) => (outcome.output?.length ?? 0) + outcome.error.length);
-      message.logReplies = takeWithin(this.#logReplies, budget, (reply) => reply.log.length);
+      message.outcomes = this.#outcomes.take(room);
+      message.logReplies = this.#logReplies.take(room);
     }
     return message;
   }
@@ -131,17 +131,4 @@ export class Outbox {
     if (this.isEmpty && !this.#leaving) return Promise.resolve();
     return new Promise((resolve) => this.#waitingForIdle.push(resolve));
   }
-}
-
-function isWithin(budget: { bytes: number }, bytes: number): boolean {
-  if (budget.bytes <= 0) return false;
-  budget.bytes -= bytes + ENTRY_BYTES;
-  return true;
-}
-
-/** Takes from the front of a queue until the budget is used up; the last one may go over it. */
-function takeWithin<Item>(queue: Item[], budget: { bytes: number }, bytesOf: (item: Item) => number): Item[] {
-  let count = 0;
-  while (count < queue.length && isWithin(budget, bytesOf(queue[count]!))) count += 1;
-  return count === 0 ? [] : queue.splice(0, count);
 }

@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js';
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox } from './outbox.ts';
@@ -39,8 +40,8 @@ export class Session {
   readonly #options: SessionOptions;
   #sequence = 0;
   #welcomed = false;
-  #writing = false;
-  #scheduled = false;
+  readonly #sending: BatchingStream<SessionRequest>;
+  #first: SessionRequest | undefined;
   #ended: SessionEnd | undefined;
   /** What core said last. */
   #farewell = 'core ended the session';
@@ -51,6 +52,8 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    const onLeft = (): void => { if (!this.#ended) options.outbox.left(); };
+    this.#sending = new BatchingStream({ sink: options.stream, clock: options.clock, take: () => this.#take(), onLeft });
   }
 
   /** Runs it to its end. Never rejects. */
@@ -64,8 +67,9 @@ export class Session {
       this.#timer = clock.after(WELCOME_MS_MAX, () => this.end('core did not welcome the agent in time'));
       lease.beginSession();
       outbox.beginSession();
-      outbox.onWaiting = () => this.#schedule();
-      this.#write(SessionRequest.create({ hello, heartbeat: { sequence: this.#beat() } }));
+      outbox.onWaiting = () => this.#sending.wake();
+      this.#first = SessionRequest.create({ hello, heartbeat: { sequence: this.#beat() } });
+      this.#sending.wake();
     });
   }
 
@@ -75,6 +79,7 @@ export class Session {
     this.#ended = { reason, code, welcomed: this.#welcomed };
     this.#timer?.cancel();
     this.#options.outbox.onWaiting = undefined;
+    this.#sending.stop();
     this.#options.stream.cancel();
     this.#settle?.(this.#ended);
   }
@@ -119,30 +124,10 @@ export class Session {
     this.#timer = clock.after(this.#periodMs, () => this.#tick());
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#writing || this.#ended) return;
-    this.#scheduled = true;
-    // After the current turn, so that all that one network read brings leaves in one message.
-    this.#options.clock.soon(() => {
-      this.#scheduled = false;
-      this.#pump();
-    });
-  }
-
-  #pump(): void {
-    if (this.#writing || this.#ended || !this.#welcomed) return;
-    const message = this.#options.outbox.take();
-    if (message) this.#write(message);
-  }
-
-  /** One message at a time: what gathers until the transport has taken it leaves in the next. */
-  #write(message: SessionRequest): void {
-    this.#writing = true;
-    this.#options.stream.write(message, () => {
-      this.#writing = false;
-      if (this.#ended) return;
-      this.#options.outbox.left();
-      if (!this.#options.outbox.isEmpty) this.#schedule();
-    });
+  /** The hello, and after the welcome all that waits. */
+  #take(): SessionRequest | undefined {
+    const first = this.#first;
+    this.#first = undefined;
+    return first ?? (this.#welcomed ? this.#options.outbox.take() : undefined);
   }
 }

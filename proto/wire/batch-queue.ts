@@ -1,0 +1,94 @@
+/**
+ * What waits for a stream, in its order, and how much of it one message takes. A queue knows when it is full: whoever feeds it refuses more, or
+ * stops reading what brings more, until it no longer is.
+ */
+import { BATCH_MESSAGE_BYTES } from './limits.ts';
+
+/** What still fits into one message. The first thing always does, however large it is. */
+export class MessageRoom {
+  #bytesLeft: number;
+  #itemsLeft: number;
+  #taken = false;
+
+  constructor({ bytes = BATCH_MESSAGE_BYTES, items = Infinity }: { bytes?: number; items?: number } = {}) {
+    this.#bytesLeft = bytes;
+    this.#itemsLeft = items;
+  }
+
+  /** Takes room for an item; false: it waits for the next message. */
+  take(bytes: number): boolean {
+    if (this.#taken && (bytes > this.#bytesLeft || this.#itemsLeft < 1)) return false;
+    this.#taken = true;
+    this.#bytesLeft -= bytes;
+    this.#itemsLeft -= 1;
+    return true;
+  }
+}
+
+/** When a queue is full. Default: never, for what is bounded by who feeds it; the owner says how. */
+export interface QueueBound {
+  items?: number;
+  bytes?: number;
+}
+
+/** A full queue has room again once it has drained to this part of its bound, so that its feeder is not stopped for every single item. */
+const LOW_SHARE = 0.75;
+
+/** Items of known size. */
+export class BatchQueue<Item> {
+  readonly #itemsMax: number;
+  readonly #bytesMax: number;
+  #items: Item[] = [];
+  #sizes: number[] = [];
+  #bytes = 0;
+  #isFull = false;
+
+  constructor({ items = Infinity, bytes = Infinity }: QueueBound = {}) {
+    this.#itemsMax = items;
+    this.#bytesMax = bytes;
+  }
+
+  /** Items that wait. */
+  get length(): number {
+    return this.#items.length;
+  }
+
+  /** Bytes that wait, as they were given. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** It has reached its bound, and has not drained far enough since. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Adds an item at the end; also to a full queue, for what cannot be refused any more. */
+  add(item: Item, bytes: number): void {
+    this.#items.push(item);
+    this.#sizes.push(bytes);
+    this.#bytes += bytes;
+    if (this.#items.length >= this.#itemsMax || this.#bytes >= this.#bytesMax) this.#isFull = true;
+  }
+
+  /** Takes what fits from the front. */
+  take(room: MessageRoom): Item[] {
+    let count = 0;
+    while (count < this.#items.length && room.take(this.#sizes[count]!)) {
+      this.#bytes -= this.#sizes[count]!;
+      count += 1;
+    }
+    if (count === 0) return [];
+    if (this.#items.length - count <= this.#itemsMax * LOW_SHARE && this.#bytes <= this.#bytesMax * LOW_SHARE) this.#isFull = false;
+    this.#sizes.splice(0, count);
+    return this.#items.splice(0, count);
+  }
+
+  /** Drops what waits. */
+  clear(): void {
+    this.#items = [];
+    this.#sizes = [];
+    this.#bytes = 0;
+    this.#isFull = false;
+  }
+}
