@@ -65,7 +65,7 @@ export class SessionInbox {
       const before = this.#chunkTails.get(id);
       const chunk = { ...key, number, output, metrics };
       const write = this.#write(output.length + (metrics?.length ?? 0), async () => {
-        if (await this.#options.attempts.appendChunk(chunk) === 'refused') this.#options.outbox.stop(ref!, 'it streamed a value that is not JSON');
+        if (await this.#options.attempts.appendChunk(chunk) === 'refused') this.#options.outbox.stop(ref!, 'it streamed a value that is too large or not JSON');
       });
       const tail = Promise.all([before, write]).then(() => {
         if (this.#chunkTails.get(id) === tail) this.#chunkTails.delete(id);

@@ -13,6 +13,9 @@ export const S3_CONFIG_BYTES_MAX = 64 * 1024;
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 /** Longest wait of a caller in milliseconds. */
 export const WAIT_MS_MAX = 300_000;
+/** Largest output in bytes, and largest streamed or progress value. */
+export const OUTPUT_BYTES_MAX = 20 * MIB;
+export const CHUNK_BYTES_MAX = 1_000_000;
 /** Longest error text of a job that is stored, in characters. */
 export const ERROR_LENGTH_MAX = 262_144;
 /** Inputs up to this many bytes travel with their assignment. */

@@ -12,6 +12,7 @@ import type { SessionContext } from '../dispatch/session.ts';
 import { attemptId } from '../dispatch/slot-pool.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
+import { outputTooLarge } from '../jobs/check-json.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
 
 /** Bytes of outcomes that may be in memory at once; agents try again. */
@@ -37,8 +38,7 @@ export async function receiveOutcome(call: IncomingStream, machineId: string, co
 
 function withOutput(outcome: AttemptOutcome, pieces: readonly Buffer[], bytes: number): AttemptOutcome {
   if (bytes <= OUTPUT_BYTES_MAX) return { ...outcome, output: Buffer.concat(pieces) };
-  const error = `the output has ${bytes} bytes, but may have ${OUTPUT_BYTES_MAX}; store it elsewhere and return a link`;
-  return { ...outcome, kind: 'FAILED', output: undefined, error };
+  return { ...outcome, kind: 'FAILED', output: undefined, error: outputTooLarge(bytes) };
 }
 
 interface Received {

@@ -11,7 +11,7 @@ import { reasonOf } from '../../helpers/reason-of.ts';
 import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
-import { OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
+import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX, SIDE_STREAM_PIECE_BYTES } from '../../../proto/wire/limits.ts';
 
 t.setTimeout(60_000);
 
@@ -79,6 +79,36 @@ t.test('storage settings reach the worker and nobody else', async (t) => {
   t.same(assignment.s3Config, s3Config);
   const [row] = await core.sql`SELECT s3_config_sealed AS sealed FROM job_input`;
   t.notMatch((row!.sealed as Buffer).toString('latin1'), 'hush hush');
+});
+
+t.test('what is too large on the session makes its job FAILED, and the session goes on', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(silent);
+  const endpointId = await core.createEndpoint();
+  await core.ready(endpointId);
+  const run = async (index: number) => {
+    const { id } = await core.submit(endpointId);
+    const { ref } = await waitFor('it to run', () => agent.assignments[index]);
+    return { id, ref };
+  };
+  const text = (bytes: number): Buffer => Buffer.from(`"${'x'.repeat(bytes - 2)}"`);
+  const first = await run(0);
+  agent.send({ outcomes: [{ ref: first.ref, kind: OutcomeKind.COMPLETED, output: text(OUTPUT_BYTES_MAX + 1), error: '' }] });
+  const error = 'the output has 20971521 bytes, but may have 20971520; store it elsewhere and return a link';
+  t.match(await core.wait(endpointId, first.id), { state: JobState.FAILED, error });
+  const second = await run(1);
+  const chunkOf = (number: number, bytes: number) => ({ ref: second.ref, number, output: text(bytes) });
+  agent.send({ chunks: [chunkOf(1, CHUNK_BYTES_MAX), chunkOf(2, CHUNK_BYTES_MAX + 1)] });
+  t.match(await core.wait(endpointId, second.id), {
+    state: JobState.FAILED, error: 'the agent sent a streamed value of 1000001 bytes, but it may have 1000000',
+  });
+  const request = { endpointId, jobId: second.id, cursor: undefined, waitMs: 0, limit: 10 };
+  t.equal((await call(core.clients.jobs, 'readChunks', request, core.key)).chunks[0]?.output.length, CHUNK_BYTES_MAX, 'what came before is shown');
+  await waitFor('the stop', () => agent.stops.length > 0);
+  agent.finish(second.ref!, { kind: OutcomeKind.STOPPED });
+  const third = await run(2);
+  agent.send({ outcomes: [{ ref: third.ref, kind: OutcomeKind.COMPLETED, output: text(OUTPUT_BYTES_MAX), error: '' }] });
+  t.match(await core.wait(endpointId, third.id), { state: JobState.COMPLETED });
 });
 
 t.test('chunks are stored before the end is, and acknowledged in order; progress shows while it runs', async (t) => {

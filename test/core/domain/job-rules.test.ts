@@ -81,6 +81,7 @@ t.test('queue length: more than 50 and more than 500 for each worker', async (t)
 
 t.test('the engine and the wire have the same limits', async (t) => {
   t.same(limits.PAYLOAD_BYTES_MAX, { ASYNC: wire.RUN_PAYLOAD_BYTES_MAX, SYNC: wire.RUNSYNC_PAYLOAD_BYTES_MAX });
+  t.same([limits.OUTPUT_BYTES_MAX, limits.CHUNK_BYTES_MAX], [wire.OUTPUT_BYTES_MAX, wire.CHUNK_BYTES_MAX]);
   t.equal(limits.INPUT_DEPTH_MAX, wire.INPUT_DEPTH_MAX);
   t.equal(limits.IDEMPOTENCY_KEY_LENGTH_MAX, wire.IDEMPOTENCY_KEY_LENGTH_MAX);
   t.equal(limits.WAIT_MS_MAX, wire.WAIT_MS_MAX);
