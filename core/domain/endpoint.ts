@@ -1,7 +1,8 @@
 /** An endpoint: its settings, their defaults and bounds, and which changes replace its workers. */
 import { checkInstanceIds } from './cpu-size.ts';
 import { DomainError } from './errors.ts';
-import { checkCudaVersions, checkEnv, checkName, checkProgramBytes, checkTexts, invalid, snake } from './fields.ts';
+import { checkBounds, checkCudaVersions, checkEnv, checkName, checkProgramBytes, checkTexts, invalid } from './fields.ts';
+import type { SettingRule } from './fields.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 
 /** How requests reach the workers. */
@@ -44,17 +45,6 @@ export interface Endpoint extends EndpointSettings {
   createdAt: Date;
 }
 
-/** What holds for one setting. */
-export interface SettingRule<Value> {
-  /** Its value when it was not given. Absent: the name is the template's, the template must be given. */
-  default?: Value;
-  /** Bounds of a number, both allowed. */
-  min?: number;
-  max?: number;
-  /** It can change without replacing workers (docs/management.md#endpoints); a change of any other raises the version. */
-  inPlace?: true;
-}
-
 /** The settings with their rules (docs/management.md#endpoints). The public documents get defaults and bounds from here, see core/publish-settings.ts. */
 export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: SettingRule<EndpointSettings[Field]> } = {
   name: { inPlace: true },
@@ -87,13 +77,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
  */
 export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', settings.name);
-  for (const [field, { min, max }] of Object.entries(ENDPOINT_SETTINGS)) {
-    if (min === undefined || max === undefined) continue;
-    const value = settings[field as keyof EndpointSettings] as number;
-    if (!Number.isInteger(value) || value < min || value > max) {
-      throw invalid(`${snake(field)} is ${value}, but must be a whole number from ${min} to ${max}`);
-    }
-  }
+  checkBounds(settings, ENDPOINT_SETTINGS);
   if (settings.workersMin > settings.workersMax) {
     throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
   }

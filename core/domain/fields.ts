@@ -76,3 +76,25 @@ export function filledFields(settings: object): string[] {
   const isEmpty = (value: unknown): boolean => !value || (typeof value === 'object' && Object.keys(value).length === 0);
   return Object.entries(settings).filter(([, value]) => !isEmpty(value)).map(([field]) => snake(field));
 }
+
+/** What holds for one setting of a resource. */
+export interface SettingRule<Value> {
+  /** Its value when it was not given. Absent: it must be given, or comes from elsewhere as an endpoint's name from its template. */
+  default?: Value;
+  /** Bounds of a number, both allowed. */
+  min?: number;
+  max?: number;
+  /** It can change without replacing workers (docs/management.md#endpoints); a change of any other raises the version. */
+  inPlace?: true;
+}
+
+/** The numbers of some settings that have bounds. Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. */
+export function checkBounds<Settings extends object>(settings: Settings, rules: { readonly [Name in keyof Settings]: SettingRule<Settings[Name]> }): void {
+  for (const [field, { min, max }] of Object.entries<SettingRule<unknown>>(rules)) {
+    if (min === undefined || max === undefined) continue;
+    const value = settings[field as keyof Settings] as number;
+    if (!Number.isInteger(value) || value < min || value > max) {
+      throw invalid(`${snake(field)} is ${value}, but must be a whole number from ${min} to ${max}`);
+    }
+  }
+}

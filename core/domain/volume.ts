@@ -1,5 +1,6 @@
 /** A network volume: its fields and bounds, and which ones an endpoint may have together. */
-import { checkName, checkText, invalid } from './fields.ts';
+import { checkBounds, checkName, checkText, invalid } from './fields.ts';
+import type { SettingRule } from './fields.ts';
 import { DomainError } from './errors.ts';
 
 /** What its owner chooses. */
@@ -17,16 +18,19 @@ export interface NetworkVolume extends VolumeSettings {
   createdAt: Date;
 }
 
-/** Largest volume in GB (docs/management.md#network-volumes). */
-export const VOLUME_GB_MAX = 4_000;
+/** The settings with their rules (docs/management.md#network-volumes). */
+export const VOLUME_SETTINGS: { readonly [Field in keyof VolumeSettings]: SettingRule<VolumeSettings[Field]> } = {
+  name: {},
+  sizeGb: { min: 0, max: 4_000 },
+  dataCenterId: {},
+};
 const DATA_CENTER_ID_LENGTH_MAX = 64;
 
 /** Fails with INVALID_REQUEST, naming the field, at the first fault. */
-export function checkVolume({ name, sizeGb, dataCenterId }: VolumeSettings): void {
+export function checkVolume(settings: VolumeSettings): void {
+  const { name, dataCenterId } = settings;
   checkName('name', name);
-  if (!Number.isInteger(sizeGb) || sizeGb < 0 || sizeGb > VOLUME_GB_MAX) {
-    throw invalid(`size_gb is ${sizeGb}, but must be a whole number from 0 to ${VOLUME_GB_MAX}`);
-  }
+  checkBounds(settings, VOLUME_SETTINGS);
   if (dataCenterId.length === 0 || dataCenterId.length > DATA_CENTER_ID_LENGTH_MAX) {
     throw invalid(`data_center_id has ${dataCenterId.length} characters, but must have 1 to ${DATA_CENTER_ID_LENGTH_MAX}`);
   }

@@ -1,28 +1,28 @@
 /** Network volumes between the contract and the domain. */
 import type { NetworkVolume as VolumeMessage } from '../../proto/gen/slipway/v1/volume_service.ts';
-import { invalid } from '../domain/fields.ts';
+import { invalid, snake } from '../domain/fields.ts';
+import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import type { VolumeChange } from '../volumes/volumes.ts';
 import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 
 /** A volume for its owner. */
-export function volumeToMessage({ id, name, sizeGb, dataCenterId, createdAt }: NetworkVolume): VolumeMessage {
-  return { id, name, sizeGb, dataCenterId, createTime: createdAt };
+export function volumeToMessage({ accountId: _accountId, createdAt, ...shown }: NetworkVolume): VolumeMessage {
+  return { ...shown, createTime: createdAt };
 }
 
 /** A creation. INVALID_REQUEST: there is nothing to create. */
 export function volumeFromMessage(volume: VolumeMessage | undefined): VolumeSettings {
   if (!volume) throw invalid('network_volume is required');
-  return { name: volume.name, sizeGb: volume.sizeGb, dataCenterId: volume.dataCenterId };
+  const { id: _id, createTime: _createTime, ...settings } = volume;
+  return settings;
 }
 
 /** How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value that they have. */
-const CHANGES: FieldReaders<VolumeMessage, VolumeChange> = {
-  name: ({ name }) => ({ name }),
-  size_gb: ({ sizeGb }) => ({ sizeGb }),
-  data_center_id: ({ dataCenterId }) => ({ dataCenterId }),
-};
+const CHANGES: FieldReaders<VolumeMessage, VolumeChange> = Object.fromEntries(
+  (Object.keys(VOLUME_SETTINGS) as (keyof VolumeSettings)[]).map((field) => [snake(field), (volume: VolumeMessage) => ({ [field]: volume[field] })]),
+);
 
 /** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
 export function volumeChangeFromMessage(volume: VolumeMessage, mask: readonly string[]): VolumeChange {

@@ -4,6 +4,7 @@ import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { networkVolume } from '../../drizzle/schema/network-volume.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/permission.ts';
+import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database, Transaction } from './database.ts';
@@ -20,6 +21,7 @@ export interface VolumeUsers {
 export type VolumeRemoval = { removed: true } | { removed: false; usedBy: VolumeUsers };
 
 const USERS_NAMED_MAX = 10;
+const FIELDS = Object.keys(VOLUME_SETTINGS) as (keyof VolumeSettings)[];
 
 /**
  * Those of these volumes that the account has, locked against deletion until the transaction ends: who stores a reference to a volume
@@ -77,9 +79,10 @@ export class VolumeStore {
     return this.#database.db.transaction(async (tx) => {
       const current = await locked(tx, id, actor.accountId);
       if (!current) return undefined;
-      const { name, sizeGb } = change(current);
+      const settings = change(current);
       // Usage is metered by a trigger that fires when the size is set: a size that stays is not set.
-      const set = sizeGb === current.sizeGb ? { name } : { name, sizeGb };
+      const named = FIELDS.filter((field) => field !== 'sizeGb' || settings.sizeGb !== current.sizeGb);
+      const set = Object.fromEntries(named.map((field) => [field, settings[field]]));
       const [row] = await tx.update(networkVolume).set(set).where(eq(networkVolume.id, id)).returning();
       await recordChange(tx, { ...actor, action: 'UpdateNetworkVolume', subjectId: id, fields });
       return row;

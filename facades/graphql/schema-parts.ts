@@ -1,30 +1,42 @@
 /** Fields of the public schema that are made from the descriptions of resources. `*.graphql` files say where: `# settings of ENDPOINT`. */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import type { Kind, Table } from '../resources/field.ts';
+import { VOLUME } from '../resources/volumes/volume-table.ts';
 
-const TABLES: Readonly<Record<string, Table>> = { ENDPOINT };
-const PLACE = /^ *# settings of (\w+)$/;
+const TABLES: Readonly<Record<string, Table>> = { ENDPOINT, VOLUME };
+/** An input for both creating and changing says neither. */
+const PLACE = /^ *# settings of (\w+)(?: to (create|change))?$/;
 
 /** The text of a schema file with the fields in their places: those of an input inside of one, else those of a type. */
 export function withSettings(schema: string): string {
   let isInput = false;
   const lines = schema.split('\n').map((line) => {
     if (/^(input|type) /.test(line)) isInput = line.startsWith('input');
-    const [, name] = PLACE.exec(line) ?? [];
+    const [, name, purpose] = PLACE.exec(line) ?? [];
     if (name === undefined) return line;
     const table = TABLES[name];
     if (!table) throw new Error(`there is no description of ${name}`);
-    return fieldsOf(table, isInput).join('\n');
+    return (isInput ? inputFields(table, purpose) : typeFields(table)).join('\n');
   });
   return lines.join('\n');
 }
 
-function fieldsOf(table: Table, isInput: boolean): string[] {
-  const shown = Object.values(table).filter(({ graphql }) => graphql !== undefined && (!isInput || graphql.in !== undefined));
-  return shown.flatMap(({ kind, graphql }) => {
-    const about = isInput ? graphql!.in : graphql!.out;
-    return [...(about ? [`  """${about}"""`] : []), `  ${graphql!.name}: ${typeOf(kind, isInput)}${!isInput && graphql!.must ? '!' : ''}`];
+function typeFields(table: Table): string[] {
+  return Object.values(table).flatMap(({ kind, graphql }) => (
+    graphql ? line(graphql.out, `${graphql.name}: ${typeOf(kind, false)}${graphql.must ? '!' : ''}`) : []
+  ));
+}
+
+function inputFields(table: Table, purpose: string | undefined): string[] {
+  return Object.values(table).flatMap(({ kind, fixed, required, graphql }) => {
+    if (graphql?.in === undefined || (fixed && purpose === 'change')) return [];
+    const about = purpose === 'change' ? graphql.change ?? graphql.in : graphql.in;
+    return line(about, `${graphql.name}: ${typeOf(kind, true)}${required && purpose === 'create' ? '!' : ''}`);
   });
+}
+
+function line(about: string | undefined, field: string): string[] {
+  return [...(about ? [`  """${about}"""`] : []), `  ${field}`];
 }
 
 function typeOf(kind: Kind, isInput: boolean): string {

@@ -21,7 +21,7 @@ export type MeshMessage<Message> = {
  * not given. Throws GraphQLError: a word is unknown, or a variable has a name that would be lost.
  */
 export function inputChanges<Message extends object>(
-  table: Table, input: object, own: { [Name in keyof Message]?: Message[Name] | undefined },
+  table: Table, input: object, own: { [Name in keyof Message]?: Message[Name] | undefined } = {},
 ): FieldChanges<Message> {
   const changes = noChanges<Message>();
   for (const [name, { kind, graphql }] of Object.entries(table)) {

@@ -1,6 +1,7 @@
 /** Core's error texts name fields of the contract; a client must read the names that it sent. */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import { publicNames } from '../resources/field.ts';
+import { VOLUME } from '../resources/volumes/volume-table.ts';
 
 /** Contract name to public name. */
 export type FieldNames = Readonly<Record<string, string>>;
@@ -15,7 +16,6 @@ const COMMON: FieldNames = {
   public_key: 'pubKey',
   registry_auth_id: 'containerRegistryAuthId',
   serverless: 'isServerless',
-  size_gb: 'size',
   volume_gb: 'volumeInGb',
   volume_mount_path: 'volumeMountPath',
   working_directory: 'workingDirectory',
@@ -25,6 +25,7 @@ const COMMON: FieldNames = {
 export const REST_NAMES: FieldNames = {
   ...COMMON,
   ...publicNames(ENDPOINT, 'rest'),
+  ...publicNames(VOLUME, 'rest'),
   create_template: 'POST /v1/templates',
   data_center_ids: 'dataCenterId',
   end_time: 'endTime',
@@ -36,7 +37,8 @@ export const REST_NAMES: FieldNames = {
 
 /** Names of the GraphQL surface, for everything but pods. */
 export const GRAPHQL_NAMES: FieldNames = {
-  ...COMMON, ...publicNames(ENDPOINT, 'graphql'), create_template: 'saveTemplate', network_volume_ids: 'networkVolumeId', start_command: 'dockerArgs',
+  ...COMMON, ...publicNames(ENDPOINT, 'graphql'), ...publicNames(VOLUME, 'graphql'), create_template: 'saveTemplate',
+  network_volume_ids: 'networkVolumeId', start_command: 'dockerArgs',
 };
 
 /** Names of the pod mutations, which call some things otherwise. */

@@ -6,8 +6,8 @@
 
 /** What a setting holds, and how each surface writes that. */
 export type Kind =
-  /** A text of at most `max` characters. */
-  | { is: 'text'; max: number }
+  /** A text of `min` (0) to `max` characters. */
+  | { is: 'text'; min?: number; max: number }
   /** A whole number; its bounds are core's. `span`: milliseconds, which the command line takes with a unit. */
   | { is: 'whole'; span?: true }
   | { is: 'flag' }
@@ -25,10 +25,15 @@ export interface Field {
   kind: Kind;
   /** Only a new one takes it. */
   fixed?: true;
+  /** A new one must say it. */
+  required?: true;
   /** Absent: REST does not have it. `in`: what a body says about it; absent: bodies have no member of this kind. `out`: what a record says. */
   rest?: { name: string; in?: string; out?: string; min?: number };
-  /** `must`: never null in answers. `in` absent: inputs do not have it, or have it in a way of their own. */
-  graphql?: { name: string; in?: string; out?: string; must?: true };
+  /**
+   * `must`: never null in answers. `in` absent: inputs do not have it, or have it in a way of their own. `change`: what an input that only
+   * changes says instead.
+   */
+  graphql?: { name: string; in?: string; change?: string; out?: string; must?: true };
   /** Options as commander writes them. `off`: about the same option with "no-". `row`: title of a row for people. */
   cli?: { option: string; about: string; off?: string; row?: string };
 }

@@ -33,20 +33,21 @@ export type RestBody<Fields> = Partial<RestRecord<{
   [Name in keyof Fields as Fields[Name] extends { rest: { in: string } } ? Name : never]: Fields[Name]
 }>>;
 
-/** Members of a body, none of them required. `withThem`: those that create something also tell the defaults. */
-export function bodyMembers(table: Table, { withThem = false } = {}): Record<string, TSchema> {
+/** Members of a body. Those of a body that creates something are required where they must be, and tell the defaults. */
+export function bodyMembers(table: Table, { creates = false } = {}): Record<string, TSchema> {
   const shown = Object.values(table).flatMap((field) => (field.rest?.in === undefined ? [] : [{ ...field, rest: field.rest, about: field.rest.in }]));
-  const members = Object.fromEntries(shown.map(({ kind, rule, rest, about }) => (
-    [rest.name, optional(member(kind, about, { ...rule, min: rest.min ?? rule.min! }))]
-  )));
+  const members = Object.fromEntries(shown.map(({ kind, rule, rest, about, required }) => {
+    const schema = member(kind, about, { ...rule, min: rest.min ?? rule.min! });
+    return [rest.name, creates && required ? schema : optional(schema)];
+  }));
   const known = shown.filter(({ rule }) => rule.default !== undefined);
-  return withThem ? withDefaults(members, Object.fromEntries(known.map(({ kind, rule, rest }) => [rest.name, asJson(kind, rule.default)]))) : members;
+  return creates ? withDefaults(members, Object.fromEntries(known.map(({ kind, rule, rest }) => [rest.name, asJson(kind, rule.default)]))) : members;
 }
 
 /** One member of a body. */
 export function member(kind: Kind, description: string, { min, max }: Rule): TSchema {
   switch (kind.is) {
-    case 'text': return Type.String({ maxLength: kind.max, description });
+    case 'text': return Type.String({ ...(kind.min === undefined ? {} : { minLength: kind.min }), maxLength: kind.max, description });
     case 'whole': return Type.Integer({ minimum: min!, maximum: max!, description });
     case 'flag': case 'switch': return Type.Boolean({ description });
     case 'texts': return Type.Array(Type.String({ maxLength: LISTED_LENGTH_MAX }), { maxItems: LIST_LENGTH_MAX, description });
@@ -81,7 +82,7 @@ export function restRecord<Fields extends Table>(table: Fields, message: { reado
 
 /** The settings that a body names. `own`: what the surface makes of them itself, by the contract's names; undefined: not given. */
 export function restChanges<Message extends object>(
-  table: Table, body: object, own: { [Name in keyof Message]?: Message[Name] | undefined },
+  table: Table, body: object, own: { [Name in keyof Message]?: Message[Name] | undefined } = {},
 ): FieldChanges<Message> {
   const changes = noChanges<Message>();
   for (const [name, { kind, rest }] of Object.entries(table)) {

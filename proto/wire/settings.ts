@@ -23,3 +23,9 @@ export const ENDPOINT_SETTINGS = {
   workerConcurrency: { default: 1, min: 1, max: 100 },
   allowedCudaVersions: { default: [] },
 } as const;
+
+export const VOLUME_SETTINGS = {
+  name: {},
+  sizeGb: { min: 0, max: 4000 },
+  dataCenterId: {},
+} as const;

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
+import { presentVolume } from '../../resources/volumes/present-volume.ts';
 import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -70,9 +71,4 @@ function show({ output }: Cli, volumes: readonly NetworkVolume[], document: unkn
     { title: 'DATA CENTRE', text: ({ dataCenterId }) => dataCenterId },
     { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
   ], volumes, 'There are no network volumes.'));
-}
-
-/** Field names of GET /v1/networkvolumes. */
-function presentVolume({ id, name, sizeGb, dataCenterId }: NetworkVolume) {
-  return { id, name, size: sizeGb, dataCenterId };
 }

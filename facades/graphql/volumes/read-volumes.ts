@@ -1,22 +1,18 @@
 /** Calls of VolumeService that several fields share, and the public shape of a volume. */
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import type { NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';
+import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import { listCore, once } from '../core-calls.ts';
 import type { GraphqlContext } from '../core-calls.ts';
-import { numberOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
+import { shownFields } from '../table-fields.ts';
 
 /** NetworkVolume of the public schema. */
-export interface VolumeRecord {
-  id: string;
-  name: string;
-  /** GB. */
-  size: number;
-  dataCenterId: string;
-}
+export type VolumeRecord = NetworkVolumeRecord;
 
 /** A volume of the contract in its public shape. */
 export function presentVolume(volume: CoreMessage<NetworkVolume>): VolumeRecord {
-  return { id: volume.id ?? '', name: volume.name ?? '', size: numberOf(volume.sizeGb), dataCenterId: volume.dataCenterId ?? '' };
+  return { id: volume.id ?? '', ...shownFields(VOLUME, volume) } as VolumeRecord;
 }
 
 /** All of the account, oldest first, read once for an operation. */

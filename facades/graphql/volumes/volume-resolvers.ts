@@ -1,16 +1,15 @@
 /** Fields of network volumes over VolumeService. */
 import type { CreateNetworkVolumeResponse, NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { change, noChanges } from '../../resources/mask-fields.ts';
+import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import { callCore, updateCore } from '../core-calls.ts';
 import type { Resolver } from '../core-calls.ts';
+import { inputChanges } from '../table-fields.ts';
 import { listVolumes, presentVolume } from './read-volumes.ts';
 
 const SERVICE = 'VolumeService';
 
 interface UpdateInput {
   id: string;
-  name?: string | null;
-  size?: number | null;
 }
 
 /** Part of Mesh's `additionalResolvers`. */
@@ -19,15 +18,13 @@ export const volumeResolvers = {
     networkVolumes: ((_root, _args, context) => listVolumes(context)) satisfies Resolver,
   },
   Mutation: {
-    createNetworkVolume: (async (_root, { input: { name, size, dataCenterId } }, context) => {
-      const request = { networkVolume: { name, sizeGb: size, dataCenterId } };
+    createNetworkVolume: (async (_root, { input }, context) => {
+      const request = { networkVolume: inputChanges<NetworkVolume>(VOLUME, input).changes };
       const { networkVolume } = await callCore<CreateNetworkVolumeResponse>(context, SERVICE, 'CreateNetworkVolume', request);
       return presentVolume(networkVolume!);
-    }) satisfies Resolver<{ input: { name: string; size: number; dataCenterId: string } }>,
+    }) satisfies Resolver<{ input: object }>,
     updateNetworkVolume: (async (_root, { input }, context) => {
-      const fields = noChanges<NetworkVolume>();
-      change(fields, 'name', input.name ?? undefined);
-      change(fields, 'sizeGb', input.size ?? undefined);
+      const fields = inputChanges<NetworkVolume>(VOLUME, input);
       const { networkVolume } = await updateCore<CreateNetworkVolumeResponse>(context, [SERVICE, 'NetworkVolume', 'networkVolume'], input.id, fields);
       return presentVolume(networkVolume!);
     }) satisfies Resolver<{ input: UpdateInput }>,

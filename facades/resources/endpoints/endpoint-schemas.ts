@@ -22,13 +22,12 @@ const besides = {
 const EXAMPLE = {
   name: 'ocr', templateId: 'x8f3k2m9q1', gpuTypeIds: ['NVIDIA L4', 'NVIDIA A40'], workersMin: 0, workersMax: 3, idleTimeout: 5,
 };
-const { gpuCount, templateId } = ENDPOINT;
+const { gpuCount } = ENDPOINT;
 
 /** Body of POST /endpoints. */
 export const EndpointCreateInput = Type.Object({
-  ...bodyMembers(ENDPOINT, { withThem: true }),
+  ...bodyMembers(ENDPOINT, { creates: true }),
   ...besides,
-  templateId: member(templateId.kind, templateId.rest.in, templateId.rule),
 }, { $id: 'EndpointCreateInput', examples: [EXAMPLE] });
 export type EndpointCreateInput = EndpointUpdateInput & { templateId: string };
 

@@ -24,6 +24,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   templateId: {
     kind: { is: 'text', max: 191 },
+    required: true,
     rest: { name: 'templateId', in: 'The template that its workers run: one that was made with isServerless true.' },
     graphql: { name: 'templateId', in: '', must: true },
   },

@@ -1,10 +1,12 @@
 /** Contract network volume to public record. */
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
+import { restRecord } from '../rest-shapes.ts';
+import { VOLUME } from './volume-table.ts';
 import type { NetworkVolumeRecord } from './volume-schemas.ts';
 
 /** The public record. */
 export function presentVolume(volume: NetworkVolume | undefined): NetworkVolumeRecord {
   if (volume === undefined) throw new CoreError('INTERNAL', 'core answered without a network volume');
-  return { id: volume.id, name: volume.name, size: volume.sizeGb, dataCenterId: volume.dataCenterId };
+  return { id: volume.id, ...restRecord(VOLUME, volume) };
 }

@@ -1,6 +1,7 @@
 /** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/management.md#network-volumes): what is left out stays; the size only grows. */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { change, noChanges } from '../../resources/mask-fields.ts';
+import { restChanges } from '../../resources/rest-shapes.ts';
+import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { presentVolume } from '../../resources/volumes/present-volume.ts';
@@ -17,11 +18,7 @@ export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts):
     };
     app.route({ method, url, schema, onRequest: gate, preValidation: readJson, handler: async (request) => {
       const id = idOf(request.params.networkVolumeId, 'network volume');
-      const fields = noChanges<NetworkVolume>();
-      change(fields, 'name', request.body.name);
-      change(fields, 'sizeGb', request.body.size);
-      change(fields, 'dataCenterId', request.body.dataCenterId);
-      const { changes, mask } = fields;
+      const { changes, mask } = restChanges<NetworkVolume>(VOLUME, request.body);
       const options = { apiKey: request.caller.apiKey, repeatable: true };
       // Nothing to change is not a fault here: the volume is answered as it is.
       const update = { networkVolume: NetworkVolume.fromPartial({ ...changes, id }), updateMask: mask };

@@ -1,0 +1,27 @@
+/** Network volumes: each setting, and how the public surfaces show it (docs/management.md#network-volumes). What a setting means, the contract says. */
+import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
+import { VOLUME_SETTINGS } from '../../../proto/wire/settings.ts';
+import { describe } from '../field.ts';
+
+/** In the order of documents. Options of the command line stand in its volumes.ts: the name is an argument there. */
+export const VOLUME = describe<Omit<NetworkVolume, 'id' | 'createTime'>>()(VOLUME_SETTINGS, {
+  name: {
+    kind: { is: 'text', min: 1, max: 191 },
+    required: true,
+    rest: { name: 'name', in: 'For people.' },
+    graphql: { name: 'name', in: '' },
+  },
+  sizeGb: {
+    kind: { is: 'whole' },
+    required: true,
+    rest: { name: 'size', in: 'Size in GB. It only ever grows.', out: 'GB.' },
+    graphql: { name: 'size', in: 'GB.', change: 'GB; never less than before.', out: 'GB.' },
+  },
+  dataCenterId: {
+    kind: { is: 'text', min: 1, max: 64 },
+    required: true,
+    fixed: true,
+    rest: { name: 'dataCenterId', in: 'Data centre whose machines see it. Fixed after creation.' },
+    graphql: { name: 'dataCenterId', in: '' },
+  },
+});
