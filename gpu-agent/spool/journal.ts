@@ -6,8 +6,10 @@ import files from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Batcher } from '../../core/runtime/batcher.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { SlicedWork } from '../../core/runtime/sliced-work.ts';
 import { PAYLOAD_OFFSET, RecordKind, decodeRecords, encodeRecord } from './record.ts';
 import type { SpoolRecord } from './record.ts';
 
@@ -22,7 +24,9 @@ export interface Place {
 export type Disk = Pick<typeof files, 'mkdir' | 'open' | 'readFile' | 'readdir' | 'rm'>;
 
 interface Write {
-  record: Buffer;
+  /** Its bytes, in pieces. */
+  record: readonly Uint8Array[];
+  bytes: number;
   /** Must be on disk before its promise settles. */
   durable: boolean;
 }
@@ -30,6 +34,7 @@ interface Write {
 const BATCH_RECORDS_MAX = 2_000;
 const BATCH_BYTES_MAX = 32 * 1024 * 1024;
 const WAITING_MAX = 100_000;
+const JOINED_BYTES_MAX = 1024 * 1024;
 
 export class Journal {
   readonly #folder: string;
@@ -37,6 +42,8 @@ export class Journal {
   readonly #logger: Logger;
   readonly #disk: Disk;
   readonly #batcher: Batcher<Write, Place>;
+  /** Large records are summed in slices; all of them in the order in which they came. */
+  readonly #work: SlicedWork;
   #handle: FileHandle | undefined;
   #segment = 0;
   #bytes = 0;
@@ -46,13 +53,14 @@ export class Journal {
     this.#segmentBytesMax = options.segmentBytesMax;
     this.#logger = options.logger;
     this.#disk = options.disk ?? files;
+    this.#work = new SlicedWork({ name: 'spool', bytesMax: Infinity, ownerBytesMax: Infinity, clock: options.clock ?? systemClock });
     this.#batcher = new Batcher({
       name: 'spool',
       ...(options.clock && { clock: options.clock }),
       flush: (writes) => this.#flush(writes),
       itemsMax: BATCH_RECORDS_MAX,
       bytesMax: BATCH_BYTES_MAX,
-      bytesOf: (write) => write.record.length,
+      bytesOf: (write) => write.bytes,
       waitingMax: WAITING_MAX,
     });
   }
@@ -75,9 +83,11 @@ export class Journal {
     return segments;
   }
 
-  /** Adds a record; a durable one is on disk when the promise resolves. */
-  append(kind: number, payload: Uint8Array, durable: boolean): Promise<Place> {
-    return this.#batcher.add({ record: encodeRecord(kind, payload), durable });
+  /** Adds a record, whose payload may come in pieces; a durable one is on disk when the promise resolves. */
+  async append(kind: number, payload: readonly Uint8Array[], durable: boolean): Promise<Place> {
+    const bytes = PAYLOAD_OFFSET + bytesOf(payload);
+    const record = await this.#work.run('spool', bytes, encodeRecord(kind, payload));
+    return this.#batcher.add({ record, bytes, durable });
   }
 
   /** The payload at a place. */
@@ -100,7 +110,7 @@ export class Journal {
   /** Waits for the appends under way, then closes the file. */
   async close(): Promise<void> {
     // Flushes run one after the other: when this record is written, all before it are.
-    if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, new Uint8Array(), false);
+    if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, [], false);
     await this.#handle?.close();
     this.#handle = undefined;
   }
@@ -109,20 +119,23 @@ export class Journal {
     if (this.#bytes >= this.#segmentBytesMax) await this.#begin(this.#segment + 1);
     if (!this.#handle) throw new Error('the spool is closed');
     const start = this.#bytes;
-    const all = Buffer.concat(writes.map((write) => write.record));
+    let end = start;
     try {
-      await writeAll(this.#handle, all, start);
+      for (const piece of joined(writes)) {
+        await writeAll(this.#handle, piece, end);
+        end += piece.length;
+      }
       if (writes.some((write) => write.durable)) await this.#handle.datasync();
     } catch (error) {
       // What stands at the end of this segment is unknown now: go on in a fresh one.
       await this.#begin(this.#segment + 1).catch(() => {});
       throw error;
     }
-    this.#bytes = start + all.length;
+    this.#bytes = end;
     let at = start;
-    return writes.map(({ record }) => {
-      const place = { segment: this.#segment, offset: at + PAYLOAD_OFFSET, bytes: record.length - PAYLOAD_OFFSET };
-      at += record.length;
+    return writes.map(({ bytes }) => {
+      const place = { segment: this.#segment, offset: at + PAYLOAD_OFFSET, bytes: bytes - PAYLOAD_OFFSET };
+      at += bytes;
       return place;
     });
   }
@@ -146,7 +159,27 @@ function segmentOf(name: string): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
-async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
+function bytesOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Small pieces in a row become one, up to so many bytes: a write costs more than a copy of them. */
+function* joined(writes: readonly Write[]): Generator<Uint8Array> {
+  let row: Uint8Array[] = [];
+  let bytes = 0;
+  for (const piece of writes.flatMap(({ record }) => record)) {
+    if (row.length > 0 && bytes + piece.length > JOINED_BYTES_MAX) {
+      yield row.length === 1 ? row[0]! : Buffer.concat(row);
+      row = [];
+      bytes = 0;
+    }
+    row.push(piece);
+    bytes += piece.length;
+  }
+  if (row.length > 0) yield row.length === 1 ? row[0]! : Buffer.concat(row);
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
     written += (await handle.write(bytes, written, bytes.length - written, position + written)).bytesWritten;

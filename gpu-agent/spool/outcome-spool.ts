@@ -2,21 +2,17 @@
  * Keeps outcomes on disk until core has acknowledged them, so that a result survives the agent. Chunks that core has not stored yet are
  * kept beside their outcome: a job must not be COMPLETED without them.
  */
-import type { AttemptChunk, AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { attemptKey } from '../attempts/attempt.ts';
 import { Journal } from './journal.ts';
 import type { Disk, Place } from './journal.ts';
+import { entryPieces } from './spool-entry.ts';
+import type { SpoolEntry } from './spool-entry.ts';
 import { RecordKind } from './record.ts';
 import type { SpoolRecord } from './record.ts';
-
-/** An outcome and the chunks that must reach core before it. */
-export interface SpoolEntry {
-  outcome: AttemptOutcome;
-  chunks: AttemptChunk[];
-}
 
 /** What a spool works with. */
 export interface OutcomeSpoolOptions {
@@ -74,7 +70,7 @@ export class OutcomeSpool {
     const key = attemptKey(entry.outcome.ref!);
     this.#writing.add(key);
     try {
-      const place = await this.#journal.append(RecordKind.OUTCOME, encodeEntry(entry), true);
+      const place = await this.#journal.append(RecordKind.OUTCOME, entryPieces(entry), true);
       this.#place(key, place);
     } finally {
       this.#writing.delete(key);
@@ -90,7 +86,7 @@ export class OutcomeSpool {
     }
     if (!this.#forget(key)) return;
     // Only saves a later run from sending it again, so it may be lost.
-    this.#journal.append(RecordKind.ACKNOWLEDGED, Buffer.from(key), false).then(
+    this.#journal.append(RecordKind.ACKNOWLEDGED, [Buffer.from(key)], false).then(
       () => this.#tidy(),
       (error: unknown) => this.#logger.warn({ err: error }, 'acknowledgement was not spooled'),
     );
@@ -179,15 +175,11 @@ export class OutcomeSpool {
     for (const key of [...this.#live.get(oldest)!]) {
       const place = this.#places.get(key);
       if (!place || place.segment !== oldest) continue;
-      const moved = await this.#journal.append(RecordKind.OUTCOME, await this.#journal.read(place), true);
+      const moved = await this.#journal.append(RecordKind.OUTCOME, [await this.#journal.read(place)], true);
       if (this.#places.has(key)) this.#place(key, moved);
     }
     await this.#dropEmpty();
   }
-}
-
-function encodeEntry(entry: SpoolEntry): Uint8Array {
-  return SessionRequest.encode(SessionRequest.create({ chunks: entry.chunks, outcomes: [entry.outcome] })).finish();
 }
 
 function decodeEntry(payload: Buffer): SpoolEntry | undefined {

@@ -1,8 +1,13 @@
 /** How one record of the spool looks on disk: length, checksum, kind, payload. Pure. */
 import { crc32 } from 'node:zlib';
+import type { Work } from '../../core/runtime/sliced-work.ts';
 
 /** Bytes before the payload: length of kind and payload (4), CRC-32 of them (4). */
 const HEAD_BYTES = 8;
+/** Where the payload starts within its record. */
+export const PAYLOAD_OFFSET = HEAD_BYTES + 1;
+/** Bytes of a payload that are summed before others have their turn; what is smaller is written in one piece. */
+const SUMMED_AT_ONCE_BYTES = 64 * 1024;
 /** Longest record that is believed; a longer one is a torn or foreign file. */
 const RECORD_BYTES_MAX = 128 * 1024 * 1024;
 
@@ -18,18 +23,25 @@ export interface SpoolRecord {
   offset: number;
 }
 
-/** The bytes of a record. */
-export function encodeRecord(kind: number, payload: Uint8Array): Buffer {
-  const record = Buffer.allocUnsafe(HEAD_BYTES + 1 + payload.length);
-  record.writeUInt32LE(payload.length + 1, 0);
-  record.writeUInt8(kind, HEAD_BYTES);
-  record.set(payload, HEAD_BYTES + 1);
-  record.writeUInt32LE(crc32(record.subarray(HEAD_BYTES)), 4);
-  return record;
+/**
+ * The bytes of a record, whose payload is given in pieces: a small one in one piece, a large one in several, so that results of many megabytes
+ * are not copied.
+ */
+export function* encodeRecord(kind: number, payload: readonly Uint8Array[]): Work<Uint8Array[]> {
+  const bytes = payload.reduce((sum, piece) => sum + piece.length, 0);
+  const head = Buffer.allocUnsafe(PAYLOAD_OFFSET);
+  head.writeUInt32LE(bytes + 1, 0);
+  head.writeUInt8(kind, HEAD_BYTES);
+  let sum = crc32(head.subarray(HEAD_BYTES));
+  for (const piece of payload) {
+    for (let at = 0; at < piece.length; at += SUMMED_AT_ONCE_BYTES) {
+      sum = crc32(piece.subarray(at, at + SUMMED_AT_ONCE_BYTES), sum);
+      yield;
+    }
+  }
+  head.writeUInt32LE(sum, 4);
+  return bytes <= SUMMED_AT_ONCE_BYTES ? [Buffer.concat([head, ...payload])] : [head, ...payload];
 }
-
-/** Where the payload starts within its record. */
-export const PAYLOAD_OFFSET = HEAD_BYTES + 1;
 
 /** All whole records from the start of a file. `torn` tells how many bytes after them make no sense: the end of a write cut short. */
 export function decodeRecords(file: Buffer): { records: SpoolRecord[]; torn: number } {

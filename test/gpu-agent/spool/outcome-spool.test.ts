@@ -5,8 +5,9 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { attemptKey } from '../../../gpu-agent/attempts/attempt.ts';
 import { Journal } from '../../../gpu-agent/spool/journal.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
-import type { SpoolEntry } from '../../../gpu-agent/spool/outcome-spool.ts';
+import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';
 import { RecordKind } from '../../../gpu-agent/spool/record.ts';
+import { measureLoop } from '../../helpers/loop-meter.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
@@ -45,6 +46,23 @@ t.test('what was not acknowledged comes back, with its chunks', async (t) => {
   again.spool.acknowledge(key('c'));
   await again.spool.close();
   t.same((await open(folder)).found, []);
+});
+
+t.test('large outcomes keep the loop busy for no more than moments', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder);
+  const outcomes = ['a', 'b', 'c'].map((jobId) => outcomeOf(jobId, Buffer.alloc(20 * 1024 * 1024, jobId)));
+  const chunks = Array.from({ length: 20 }, (_, index) => ({ ...chunkOf('a', index + 1), output: Buffer.alloc(1_000_000, 'x') }));
+  const end = measureLoop();
+  await Promise.all(outcomes.map((outcome, index) => spool.add({ outcome, chunks: index === 0 ? chunks : [] })));
+  const [longest = 0] = end();
+  t.ok(longest <= 20, `the longest turn took ${longest} ms`);
+  await spool.close();
+  const { found } = await open(folder);
+  t.same(found.map(({ outcome }) => outcome.ref), outcomes.map(({ ref }) => ref));
+  t.ok(found.every(({ outcome }, index) => outcome.output!.equals(outcomes[index]!.output!)), 'they come back as they were');
+  t.equal(found[0]!.chunks.length, 20);
+  t.ok(found[0]!.chunks.every((chunk, index) => chunk.number === index + 1 && chunk.output.equals(chunks[index]!.output)), 'with their chunks');
 });
 
 t.test('an agent that was killed: nothing was closed', async (t) => {
@@ -110,7 +128,7 @@ t.test('files of a version whose acknowledgements did not name the endpoint', as
   await spool.close();
   const journal = new Journal({ folder, segmentBytesMax: 1_000_000, logger });
   await journal.open(() => {});
-  for (const name of ['a#1', 'both#1', 'nothing#1']) await journal.append(RecordKind.ACKNOWLEDGED, Buffer.from(name), true);
+  for (const name of ['a#1', 'both#1', 'nothing#1']) await journal.append(RecordKind.ACKNOWLEDGED, [Buffer.from(name)], true);
   await journal.close();
 
   const again = await open(folder);

@@ -1,7 +1,9 @@
 import t from 'tap';
+import { workNow } from '../../../core/runtime/sliced-work.ts';
 import { PAYLOAD_OFFSET, decodeRecords, encodeRecord } from '../../../gpu-agent/spool/record.ts';
 
-const file = Buffer.concat([encodeRecord(1, Buffer.from('one')), encodeRecord(2, Buffer.alloc(0)), encodeRecord(1, Buffer.from('three'))]);
+const encode = (kind: number, ...payload: string[]): Buffer => Buffer.concat(workNow(encodeRecord(kind, payload.map((piece) => Buffer.from(piece)))));
+const file = Buffer.concat([encode(1, 'one'), encode(2), encode(1, 'th', '', 'ree')]);
 const read = (bytes: Buffer) => {
   const { records, torn } = decodeRecords(bytes);
   return { texts: records.map(({ kind, payload }) => `${kind}:${payload}`), torn };
@@ -13,6 +15,11 @@ t.test('whole', async (t) => {
   const { records } = decodeRecords(file);
   t.equal(records[0]!.offset, PAYLOAD_OFFSET);
   t.equal(String(file.subarray(records[2]!.offset, records[2]!.offset + 5)), 'three');
+});
+
+t.test('a large one, in pieces', async (t) => {
+  const pieces = ['a'.repeat(100_000), '', 'b'.repeat(200_001), 'c'];
+  t.same(read(encode(1, ...pieces)), { texts: [`1:${pieces.join('')}`], torn: 0 });
 });
 
 t.test('cut anywhere, the records before the cut are there', async (t) => {

@@ -1,0 +1,40 @@
+/** What the spool keeps of an attempt, and its bytes. */
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { AttemptChunk, AttemptOutcome, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+
+/** An outcome and the chunks that must reach core before it. */
+export interface SpoolEntry {
+  outcome: AttemptOutcome;
+  chunks: AttemptChunk[];
+}
+
+/** Field numbers of agent_service.proto. */
+const CHUNKS = 4;
+const OUTCOMES = 6;
+const OUTPUT = 3;
+/** What is smaller is encoded in one piece. */
+const SMALL_BYTES_MAX = 16 * 1024;
+
+/** Its bytes as a SessionRequest, in pieces: the texts of users, which may have many megabytes, are pieces of their own and not copied. */
+export function entryPieces({ outcome, chunks }: SpoolEntry): Uint8Array[] {
+  const outputs = [outcome.output, ...chunks.map(({ output }) => output)];
+  if (outputs.reduce((sum, output) => sum + (output?.length ?? 0), 0) <= SMALL_BYTES_MAX) {
+    return [SessionRequest.encode(SessionRequest.create({ chunks, outcomes: [outcome] })).finish()];
+  }
+  return [
+    ...chunks.flatMap((chunk) => withOutput(CHUNKS, AttemptChunk.encode({ ...chunk, output: Buffer.alloc(0) }).finish(), chunk.output)),
+    ...withOutput(OUTCOMES, AttemptOutcome.encode({ ...outcome, output: undefined }).finish(), outcome.output),
+  ];
+}
+
+/** A message in this field, whose own last field is the output. Fields may stand in any order. */
+function withOutput(field: number, rest: Uint8Array, output: Uint8Array | undefined): Uint8Array[] {
+  if (output === undefined) return [head(field, rest.length), rest];
+  const last = head(OUTPUT, output.length);
+  return [head(field, rest.length + last.length + output.length), rest, last, output];
+}
+
+/** What stands before so many bytes of a field. */
+function head(field: number, bytes: number): Uint8Array {
+  return new BinaryWriter().tag(field, WireType.LengthDelimited).uint32(bytes).finish();
+}
