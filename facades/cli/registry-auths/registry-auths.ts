@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { RegistryAuth } from '../../../proto/gen/slipway/v1/registry_auth_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
+import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { ago } from '../output/words.ts';
@@ -27,7 +28,7 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
         (page) => cli.core.registryAuths.call((client) => client.listRegistryAuths, page),
         ({ registryAuths }) => registryAuths,
       );
-      show(cli, registryAuths, registryAuths.map(presentAuth));
+      show(cli, registryAuths, registryAuths.map(presentRegistryAuth));
     });
   addCommand(auths, {
     usage: 'create <name>', description: 'Store credentials. The password or token is read from stdin.',
@@ -36,7 +37,7 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
     .action(async (name: string, { username }: Credentials) => {
       const request = { name, username, password: await readPassword(cli) };
       const { registryAuth } = await cli.core.registryAuths.call((client) => client.createRegistryAuth, request);
-      show(cli, [registryAuth!], presentAuth(registryAuth!));
+      show(cli, [registryAuth!], presentRegistryAuth(registryAuth!));
     });
   addCommand(auths, {
     usage: 'update <id>', description: 'Replace name and password. The password is read from stdin. What runs keeps the old ones.',
@@ -45,7 +46,7 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
     .action(async (id: string, { username }: Credentials) => {
       const request = { id, username, password: await readPassword(cli) };
       const { registryAuth } = await cli.core.registryAuths.call((client) => client.updateRegistryAuth, request);
-      show(cli, [registryAuth!], presentAuth(registryAuth!));
+      show(cli, [registryAuth!], presentRegistryAuth(registryAuth!));
     });
   addCommand(auths, {
     usage: 'delete <id>', description: 'Delete credentials that nothing uses.', examples: ['registry-auths delete a81x0c2m9w1z'],
@@ -66,9 +67,4 @@ function show({ output }: Cli, auths: readonly RegistryAuth[], document: unknown
     { title: 'NAME', text: ({ name }) => name },
     { title: 'CREATED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
   ], auths, 'There are no registry credentials.'));
-}
-
-/** Field names of GET /v1/containerregistryauth. */
-function presentAuth({ id, name }: RegistryAuth) {
-  return { id, name };
 }
