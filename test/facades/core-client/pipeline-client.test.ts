@@ -11,6 +11,7 @@ import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v
 import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { openClient } from '../../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
+import type { CoreError } from '../../../proto/wire/reason.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { PipelineCore } from './pipeline-core.ts';
 import type { Answer } from './pipeline-core.ts';
@@ -133,6 +134,33 @@ t.test('a caller that goes away is told to core by a message', async (t) => {
   waiting.abandon();
   t.match(await waiting.answer, { state: JobState.IN_QUEUE }, 'answered as things stand');
   t.equal(core.calls.filter(({ call }) => call?.$case === 'abandon').length, 1);
+});
+
+t.test('a core that does not read gets no more than 64 MiB of calls; beyond what may wait here they are refused', async (t) => {
+  const { jobs, core } = await setup(t, (call) => (call.call?.$case === 'get' ? got : { $case: 'submit', value: { job: FINISHED } }));
+  await jobs.get('key', READ);
+  core.read(false);
+  const input = Buffer.alloc(250_000, ' ');
+  const submit = async (n: number): Promise<string> => {
+    try {
+      return (await jobs.submit('key', { ...submission(`r${n}`), input })).id;
+    } catch (error) {
+      return (error as CoreError).reason;
+    }
+  };
+  const refused: string[] = [];
+  const answers = Array.from({ length: 700 }, async (_, n) => {
+    const answer = await submit(n);
+    if (answer !== 'j') refused.push(answer);
+    return answer;
+  });
+  await waitFor('calls to be refused', () => refused.length > 0);
+  t.equal(core.calls.length, 1, 'nothing was read');
+  t.same(new Set(refused), new Set(['RATE_LIMITED']));
+  const taken = answers.length - refused.length;
+  t.ok(taken > 500 && taken < 600, `${taken} of 250 kB: twice 64 MiB, and what is on its way`);
+  core.read(true);
+  t.equal(await answers[0], 'j', 'what was taken goes on when core reads again');
 });
 
 t.test('stopping leaves nobody waiting', async (t) => {

@@ -44,6 +44,14 @@ export class PipelineCore {
     this.#streams.clear();
   }
 
+  /** Stops reading, as a core with too much to do does, or reads again. */
+  read(reads: boolean): void {
+    for (const stream of this.#streams) {
+      if (reads) stream.resume();
+      else stream.pause();
+    }
+  }
+
   /** Answers on every open stream. */
   send(callId: number, reply: PipelineReply['reply']): void {
     for (const stream of this.#streams) stream.write({ replies: [{ callId, reply }] });
