@@ -2,7 +2,7 @@
  * What others can see of a running `npm start`: no secret in what a process was started with, and as root its workers are a user of their
  * own, who reads nothing of it.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { ACCOUNT_UID_BASE } from '../../core/runtime/host-user.ts';
@@ -49,4 +49,13 @@ t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
     t.notMatch(launcher.text, /Workers run as root/);
   });
   t.equal(await launcher.end('SIGTERM'), 0);
+
+  await t.test('another secret key than the database was made with is refused, with a line that says so', async (t) => {
+    const file = join(folder, 'secrets.json');
+    writeFileSync(file, JSON.stringify({ ...secrets, sealKey: 'f'.repeat(secrets.sealKey!.length) }));
+    const other = new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--handler', handler);
+    t.not(await other.exit(), 0);
+    t.match(other.text, /SLIPWAY_SECRET_KEY is not the key that the secrets in this database are sealed with/);
+    t.notMatch(other.text, /f{20}/, 'and shows no key');
+  });
 });

@@ -1,6 +1,7 @@
 /** An agent that keeps its connection and says nothing loses its session after the length of a lease, and its lease is not extended. */
 import t from 'tap';
 import { LEASE_MS } from '../../../core/domain/lease.ts';
+import { SessionEndReason } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -17,6 +18,7 @@ t.test('silence', async (t) => {
     SELECT session_id, lease_expires_at, lease_expires_at < now() AS over FROM machine WHERE id = ${quiet.machineId}`)[0]!;
   const before = await machine();
   t.equal(await quiet.ended, undefined, 'ended in order');
+  t.equal(quiet.end?.reason, SessionEndReason.LEASE_OVER, 'and says why');
   t.ok(performance.now() - joinedAtMs >= LEASE_MS, 'not before a lease had passed');
   await waitFor('the row to know', async () => (await machine()).session_id === null);
   t.same((await machine()).lease_expires_at, before.lease_expires_at);

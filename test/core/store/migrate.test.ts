@@ -67,3 +67,16 @@ t.test('0006: keys of machines that an account made become the installation\'s a
   await sql`DELETE FROM account WHERE id = 'a'`;
   t.same(await sql`SELECT id FROM api_key WHERE revoked_at IS NULL ORDER BY id`, [{ id: 'rack' }, { id: 'shelf' }], 'machines outlive the account');
 });
+
+t.test('0007: endpoints with another account\'s template are given what it is now, and no others', async (t) => {
+  const { url, sql } = await databaseOf(t, 7);
+  await sql`INSERT INTO account (id, name) VALUES ('author', 'author'), ('user', 'user')`;
+  await sql`INSERT INTO template (id, account_id, name, image_name, start_command, env, ports, serverless, public) VALUES
+    ('shared', 'author', 'shared', 'image', '{run,it}', '{"A": "1"}', '{80/http}', true, true), ('own', 'user', 'own', 'i', '{}', '{}', '{}', true, false)`;
+  await sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES
+    ('foreign', 'user', 'foreign', 'shared'), ('authors', 'author', 'authors', 'shared'), ('mine', 'user', 'mine', 'own')`;
+  await migrate({ url }, logger);
+  t.same(await sql`SELECT endpoint_id, version, image_name, start_command, env, ports FROM given_template`, [
+    { endpoint_id: 'foreign', version: 1, image_name: 'image', start_command: ['run', 'it'], env: { A: '1' }, ports: ['80/http'] },
+  ]);
+});
