@@ -12,7 +12,7 @@ import { statementOf } from './database.ts';
 import type { Database, Statement } from './database.ts';
 
 /** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
-const PLACEMENT_LOCK = 5_947_213_006;
+export const PLACEMENT_LOCK = 5_947_213_006;
 
 /** More machines than one installation has. */
 const MACHINES_MAX = 100_000;
