@@ -4,6 +4,7 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { buildCore } from '../../core/app.ts';
 import { readCoreConfig } from '../../core/config.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
@@ -23,7 +24,7 @@ export type CoreReplicas = Awaited<ReturnType<typeof startReplicas>>;
 let machines = 0;
 
 /** Starts `count` replicas and stops them when the test ends. Their database is a new one unless given, and they log nowhere unless told. */
-export async function startReplicas(t: Test, count = 1, env: Record<string, string> = {}, given: { url?: string; logger?: Logger } = {}) {
+export async function startReplicas(t: Test, count = 1, env: Record<string, string> = {}, given: { url?: string; logger?: Logger; clock?: Clock } = {}) {
   const url = given.url ?? (await createDatabase(t)).url;
   const rootKey = randomBytes(24).toString('hex');
   const config = readCoreConfig({
@@ -35,7 +36,7 @@ export async function startReplicas(t: Test, count = 1, env: Record<string, stri
   const agents: ScriptedAgent[] = [];
   const replicas: { address: string; stop(): Promise<void> }[] = [];
   const startReplica = async () => {
-    const core = buildCore(config, { logger });
+    const core = buildCore(config, { logger, ...(given.clock && { clock: given.clock }) });
     const { address } = await core.start();
     const replica = { address, stop: () => core.stop() };
     replicas.push(replica);
