@@ -12,11 +12,17 @@ export interface TestDatabase {
 }
 
 let server: Promise<SharedPostgres> | undefined;
+let alone = false;
+
+/** To be called first by a file that other files' transactions would disturb, or that would disturb them: it gets a server of its own. */
+export function useOwnServer(): void {
+  alone = true;
+}
 
 /** Makes a database with the schema of this build, or an empty one; it goes when the test ends. A connection that was left open fails the test. */
 export async function createDatabase(t: Test, { empty = false } = {}): Promise<TestDatabase> {
   const { SLIPWAY_TEST_POSTGRES: shared } = process.env;
-  server ??= shared ? Promise.resolve(JSON.parse(shared) as SharedPostgres) : startServer();
+  server ??= shared && !alone ? Promise.resolve(JSON.parse(shared) as SharedPostgres) : startServer();
   const { url, template } = await server;
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(url, empty ? `CREATE DATABASE ${name}` : `CREATE DATABASE ${name} TEMPLATE ${template}`);

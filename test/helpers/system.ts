@@ -33,8 +33,6 @@ export interface SystemOptions {
   coreEnv?: Record<string, string>;
   facadeEnv?: Record<string, string>;
   agentEnv?: Record<string, string>;
-  /** Address of an empty database. Default a new one on the server that tests share. */
-  databaseUrl?: string;
   /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
 }
@@ -44,7 +42,7 @@ export type System = Awaited<ReturnType<typeof startSystem>>;
 /** Starts a system and stops it when the test ends. */
 export async function startSystem(t: Test, options: SystemOptions = {}) {
   const logger = options.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
-  const database = options.databaseUrl === undefined ? await createDatabase(t) : { url: options.databaseUrl };
+  const database = await createDatabase(t);
   const rootKey = randomBytes(24).toString('hex');
   const coreEnv = {
     SLIPWAY_DATABASE_URL: database.url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,

@@ -8,10 +8,10 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import t from 'tap';
 import type { Test } from 'tap';
+import { useOwnServer } from '../../helpers/database.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { jobRows } from '../../helpers/job-rows.ts';
 import { startSystem } from '../../helpers/system.ts';
-import { QUICK, startPostgres } from '../../helpers/throwaway-postgres.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
@@ -23,10 +23,9 @@ const logger = pino({ level: 'warn' }, new Writable({
     done();
   },
 }));
-// A server of its own: a full disk can end it, with the tests that share it.
-const server = await startPostgres(QUICK);
-t.teardown(() => server.remove());
-const system = await startSystem(t, { logger, agents: 0, databaseUrl: server.url() });
+// A full disk can end a server.
+useOwnServer();
+const system = await startSystem(t, { logger, agents: 0 });
 const { sql } = jobRows(t, system.database.url);
 const endpointId = await system.createEndpoint({ command: jsHandler('echo.js'), fields: { workersMin: 0 } });
 const submit = () => system.request('POST', `/v2/${endpointId}/run`, { input: { text: randomBytes(300_000).toString('base64') } });
