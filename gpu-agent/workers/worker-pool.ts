@@ -202,7 +202,7 @@ export class WorkerPool {
   }
 
   #set(worker: Worker, state: WorkerState): void {
-    this.#logger.debug({ workerId: worker.id, from: worker.state, to: state }, 'worker changed its state');
+    this.#logger.debug({ workerId: worker.id, from: enumName(WorkerState, worker.state), to: enumName(WorkerState, state) }, 'worker changed its state');
     worker.state = state;
     this.listener.changed(worker);
   }
