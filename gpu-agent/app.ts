@@ -32,7 +32,7 @@ import { dropAllIn } from './users/given-folder.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 import { GpuHandover } from './workers/gpu-handover.ts';
 import { LogArchive } from './workers/log-archive.ts';
-import { ProcessExecutor } from './workers/process-executor.ts';
+import { ProcessExecutor } from './executors/process/process-executor.ts';
 import { WorkerStarter } from './workers/worker-starter.ts';
 
 /** A built agent. */

@@ -5,7 +5,8 @@ import type { MachineGpu } from '../inventory/machine-gpu.ts';
 import { hostEnvOf } from '../users/worker-users.ts';
 import type { WorkerUsers } from '../users/worker-users.ts';
 import { openVolumes } from '../volumes/open-volumes.ts';
-import type { Executor, RunningWorker } from '../workers/executor.ts';
+import { NO_LIMITS } from '../executors/executor.ts';
+import type { Executor, RunningUnit } from '../executors/executor.ts';
 import { buildPodEnv } from './pod-env.ts';
 import type { PodFiles } from './pod-files.ts';
 
@@ -36,14 +37,19 @@ export class PodStarter {
   }
 
   /** Starts it. Rejects when it could not even be prepared. */
-  async start({ podId, disk }: DesiredPod, spec: WorkerSpec, onOutput: (bytes: Buffer) => void): Promise<RunningWorker> {
+  async start({ podId, disk }: DesiredPod, spec: WorkerSpec, onOutput: (bytes: Buffer) => void): Promise<RunningUnit> {
     const { executor, users, files, volumesFolder, machineName, locations, hostEnv, gpus } = this.#options;
     const user = await users.of(spec.accountNumber);
     const folder = await files.open(podId, disk, user);
     const volumePath = await openVolumes(volumesFolder, spec.volumes, user);
     return executor.start({
-      workerId: podId,
+      unitId: podId,
       command: spec.startCommand,
+      entrypoint: [],
+      image: undefined,
+      mounts: [],
+      gpus: [],
+      limits: NO_LIMITS,
       user,
       workingDirectory: spec.workingDirectory || folder,
       env: buildPodEnv({

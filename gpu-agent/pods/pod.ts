@@ -11,7 +11,7 @@ import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_ser
 import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { REASON_LOG_BYTES, describeExit, withLog } from '../workers/end-reason.ts';
-import type { RunningWorker, WorkerExit } from '../workers/executor.ts';
+import type { RunningUnit, UnitExit } from '../executors/executor.ts';
 import type { GpuHandover } from '../workers/gpu-handover.ts';
 import type { LogArchive } from '../workers/log-archive.ts';
 import { LogRing } from '../workers/log-ring.ts';
@@ -121,7 +121,7 @@ export class Pod {
     }
     if (this.#report.run !== request.run || this.#report.state === PodState.EXITED) this.#tell(request, PodState.STARTING);
     const startedAtMs = clock.monotonicMs();
-    const exit = await this.#once(request, signal).catch((error: unknown): WorkerExit => {
+    const exit = await this.#once(request, signal).catch((error: unknown): UnitExit => {
       return { code: undefined, signal: undefined, failure: error instanceof Error ? error.message : String(error) };
     });
     if (!exit) return;
@@ -135,7 +135,7 @@ export class Pod {
   }
 
   /** One process, to its end. Undefined: it was ended because something else is wanted. */
-  async #once(request: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
+  async #once(request: DesiredPod, signal: AbortSignal): Promise<UnitExit | undefined> {
     const { gpuUuids } = request.spec!;
     await Promise.race([this.#parts.handover.free(gpuUuids), aborted(signal)]);
     if (signal.aborted) return undefined;
@@ -149,7 +149,7 @@ export class Pod {
     }
   }
 
-  async #process(request: DesiredPod, signal: AbortSignal): Promise<WorkerExit | undefined> {
+  async #process(request: DesiredPod, signal: AbortSignal): Promise<UnitExit | undefined> {
     const running = await this.#parts.starter.start(request, request.spec!, (bytes) => this.log.write(bytes));
     if (!signal.aborted) this.#tell(request, PodState.RUNNING);
     const exit = await Promise.race([running.ended, aborted(signal)]);
@@ -159,9 +159,9 @@ export class Pod {
     return undefined;
   }
 
-  async #end(running: RunningWorker): Promise<void> {
+  async #end(running: RunningUnit): Promise<void> {
     const { clock, terminateGraceMs } = this.#parts;
-    running.terminate();
+    running.stop();
     const timer = clock.after(terminateGraceMs, () => running.kill());
     await running.ended;
     timer.cancel();

@@ -1,5 +1,5 @@
 /** The text that tells a person why a worker ended. Pure. */
-import type { WorkerExit } from './executor.ts';
+import type { UnitExit } from '../executors/executor.ts';
 
 /** Longest text in bytes, its last lines included (agent_service.proto, WorkerReport.reason). */
 const REASON_BYTES_MAX = 4 * 1024;
@@ -9,14 +9,14 @@ const SENTENCE_BYTES_MAX = 512;
 export const REASON_LOG_BYTES = REASON_BYTES_MAX - SENTENCE_BYTES_MAX;
 
 /** How it ended, as the end of a sentence. */
-export function describeExit(exit: WorkerExit): string {
+export function describeExit(exit: UnitExit): string {
   if (exit.failure !== undefined) return `could not be started: ${exit.failure}`.slice(0, SENTENCE_BYTES_MAX / 2);
   if (exit.signal !== undefined) return `was ended by ${exit.signal}`;
   return `ended with exit code ${exit.code}`;
 }
 
 /** The whole reason of a worker that ended on its own. */
-export function endReason(exit: WorkerExit, asked: boolean, logTail: Buffer): string {
+export function endReason(exit: UnitExit, asked: boolean, logTail: Buffer): string {
   return withLog(`The worker ${describeExit(exit)}${asked ? '' : ' before it asked for work'}.`, logTail);
 }
 

@@ -9,7 +9,7 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { REASON_LOG_BYTES, describeExit, endReason, withLog } from './end-reason.ts';
-import type { WorkerExit } from './executor.ts';
+import type { UnitExit } from '../executors/executor.ts';
 import type { WorkerStarter } from './worker-starter.ts';
 import { Worker } from './worker.ts';
 import type { EndStatus } from './worker.ts';
@@ -112,7 +112,7 @@ export class WorkerPool {
       this.#set(worker, WorkerState.DRAINING);
       this.listener.leaving(worker);
     }
-    worker.running?.terminate();
+    worker.running?.stop();
     // After the signal, so that the SDK sees it before it asks again.
     for (const take of [...worker.takes]) take.poll.empty();
     for (const poll of [...worker.stopPolls]) poll.empty();
@@ -172,7 +172,7 @@ export class WorkerPool {
   }
 
   async #live(worker: Worker): Promise<void> {
-    const exit = await this.#starter.run(worker).catch((error: unknown): WorkerExit => {
+    const exit = await this.#starter.run(worker).catch((error: unknown): UnitExit => {
       return { code: undefined, signal: undefined, failure: error instanceof Error ? error.message : String(error) };
     });
     worker.running = undefined;

@@ -7,7 +7,8 @@ import { dropFolder, giveFolder } from '../users/given-folder.ts';
 import { hostEnvOf } from '../users/worker-users.ts';
 import type { WorkerUser, WorkerUsers } from '../users/worker-users.ts';
 import { openVolumes } from '../volumes/open-volumes.ts';
-import type { Executor, WorkerExit } from './executor.ts';
+import { NO_LIMITS } from '../executors/executor.ts';
+import type { Executor, UnitExit } from '../executors/executor.ts';
 import type { GpuHandover } from './gpu-handover.ts';
 import type { LogArchive } from './log-archive.ts';
 import { buildWorkerEnv } from './worker-env.ts';
@@ -40,7 +41,7 @@ export class WorkerStarter {
   }
 
   /** Runs a worker to its end. Rejects when it could not even be prepared. */
-  async run(worker: Worker): Promise<WorkerExit> {
+  async run(worker: Worker): Promise<UnitExit> {
     const { executor, users, logger } = this.#options;
     const user = await users.of(worker.spec.accountNumber);
     await giveFolder(this.#scratch(worker), user);
@@ -50,8 +51,13 @@ export class WorkerStarter {
     await this.#options.handover.free(worker.spec.gpuUuids);
     if (worker.endStatus) return { code: undefined, signal: undefined, failure: 'it was not wanted any more' };
     worker.running = executor.start({
-      workerId: worker.id,
+      unitId: worker.id,
       command: worker.spec.startCommand,
+      entrypoint: [],
+      image: undefined,
+      mounts: [],
+      gpus: [],
+      limits: NO_LIMITS,
       user,
       workingDirectory: worker.spec.workingDirectory || this.#scratch(worker),
       env: this.#env(worker, user, volumePath),

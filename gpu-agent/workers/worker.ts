@@ -6,7 +6,7 @@ import type { Attempt } from '../attempts/attempt.ts';
 import type { LongPoll } from '../bridge/long-poll.ts';
 import { capacity } from './capacity.ts';
 import type { CapacityFacts } from './capacity.ts';
-import type { RunningWorker } from './executor.ts';
+import type { RunningUnit } from '../executors/executor.ts';
 import { LogRing } from './log-ring.ts';
 import { sdkTraits } from './sdk-traits.ts';
 import type { SdkTraits } from './sdk-traits.ts';
@@ -45,7 +45,7 @@ export class Worker {
   /** It wants to be replaced before its next job. */
   refresh = false;
   declared: number | undefined;
-  running: RunningWorker | undefined;
+  running: RunningUnit | undefined;
   endStatus: EndStatus | undefined;
   /** When it was asked to end, by the steady clock. */
   terminatedAtMs: number | undefined;

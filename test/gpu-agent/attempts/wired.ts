@@ -6,7 +6,7 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
 import type { LongPoll } from '../../../gpu-agent/bridge/long-poll.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
-import type { WorkerExit } from '../../../gpu-agent/workers/executor.ts';
+import type { UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import type { WorkerStarter } from '../../../gpu-agent/workers/worker-starter.ts';
 import type { Worker } from '../../../gpu-agent/workers/worker.ts';
 import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -19,8 +19,8 @@ export const turn = (): Promise<void> => new Promise((resolve) => { setImmediate
 /** Builds them. Nothing is sent: `outbox.take` shows what would be. */
 export async function wired(t: Test) {
   const clock = new ManualClock();
-  const exits = new Map<string, (exit: WorkerExit) => void>();
-  const run = (worker: Worker): Promise<WorkerExit> => new Promise((resolve) => { exits.set(worker.id, resolve); });
+  const exits = new Map<string, (exit: UnitExit) => void>();
+  const run = (worker: Worker): Promise<UnitExit> => new Promise((resolve) => { exits.set(worker.id, resolve); });
   const folder = t.testdir({});
   const parts = buildAttempts({
     config: readAgentConfig({
@@ -56,7 +56,7 @@ export async function wired(t: Test) {
   return {
     ...parts, clock, folder: join(folder, 'spool'), desire, refOf, give,
     /** Its process ends. */
-    exit: async (workerId: string, exit: Partial<WorkerExit> = {}): Promise<void> => {
+    exit: async (workerId: string, exit: Partial<UnitExit> = {}): Promise<void> => {
       exits.get(workerId)!({ code: undefined, signal: undefined, failure: undefined, ...exit });
       await turn();
     },

@@ -3,19 +3,22 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { systemClock } from '../../../core/runtime/clock.ts';
-import type { RunningWorker } from '../../../gpu-agent/workers/executor.ts';
-import { ProcessExecutor } from '../../../gpu-agent/workers/process-executor.ts';
-import { waitFor } from '../../helpers/wait-for.ts';
+import { systemClock } from '../../../../core/runtime/clock.ts';
+import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import type { RunningUnit } from '../../../../gpu-agent/executors/executor.ts';
+import { ProcessExecutor } from '../../../../gpu-agent/executors/process/process-executor.ts';
+import { waitFor } from '../../../helpers/wait-for.ts';
 
 const executor = new ProcessExecutor(systemClock);
+/** What these units do not need. */
+const PLAIN = { unitId: 'w', user: undefined, entrypoint: [], image: undefined, mounts: [], gpus: [], limits: NO_LIMITS };
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
 
 /** A started worker and what it wrote so far. */
-function start(command: string[], env: Record<string, string> = {}): { worker: RunningWorker; output: () => string } {
+function start(command: string[], env: Record<string, string> = {}): { worker: RunningUnit; output: () => string } {
   let text = '';
-  const worker = executor.start({
-    workerId: 'w', user: undefined, command, workingDirectory: '/', env: { PATH, ...env }, onOutput: (bytes) => { text += String(bytes); },
+  const worker = executor.start({ ...PLAIN,
+    command, workingDirectory: '/', env: { PATH, ...env }, onOutput: (bytes) => { text += String(bytes); },
   });
   return { worker, output: () => text };
 }
@@ -59,22 +62,22 @@ t.test('what cannot be started says why', async (t) => {
   const missing = start(['/nonexistent/program']);
   t.equal((await missing.worker.ended).code, 127);
   t.match(missing.output(), /not found|No such file/);
-  const nowhere = executor.start({ workerId: 'w', user: undefined, command: ['true'], workingDirectory: '/nonexistent', env: { PATH }, onOutput: () => {} });
+  const nowhere = executor.start({ ...PLAIN, command: ['true'], workingDirectory: '/nonexistent', env: { PATH }, onOutput: () => {} });
   t.match((await nowhere.ended).failure, /ENOENT/);
-  nowhere.terminate();
+  nowhere.stop();
   nowhere.kill();
 });
 
-t.test('terminate is a request, kill is not', async (t) => {
+t.test('stop is a request, kill is not', async (t) => {
   const polite = start(['sh', '-c', 'trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.05; done']);
   await waitFor('ready', () => polite.output().includes('ready'));
-  polite.worker.terminate();
+  polite.worker.stop();
   t.same(await polite.worker.ended, { code: 0, signal: undefined, failure: undefined });
   t.match(polite.output(), /bye/);
 
   const deaf = start(['sh', '-c', 'trap "" TERM; echo ready; while :; do sleep 0.05; done']);
   await waitFor('ready', () => deaf.output().includes('ready'));
-  deaf.worker.terminate();
+  deaf.worker.stop();
   deaf.worker.kill();
   t.equal((await deaf.worker.ended).signal, 'SIGKILL');
 });
@@ -85,6 +88,28 @@ t.test('nothing is left of a worker that ended: neither what it started nor the 
   t.equal(groupMembers(group).length >= 3, true, 'the worker, its child and the guard');
   t.equal((await worker.ended).code, 0);
   await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+});
+
+t.test('frozen: nothing of it runs, its guard watches on, and it goes on where it stood', linuxOnly, async (t) => {
+  const script = 'sh -c "while :; do echo child; sleep 0.01; done" & echo $$; i=0; while :; do i=$((i+1)); echo $i; sleep 0.01; done';
+  const { worker, output } = start(['sh', '-c', script]);
+  const group = Number((await waitFor('its number', () => /\d+\n/.exec(output())?.[0]))!.trim());
+  const states = () => groupMembers(group).map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0]);
+  await worker.freeze();
+  t.equal(states().filter((state) => state !== 'T').length, 1, 'only the guard');
+  // What was still in the pipe has been read after this.
+  await new Promise((resolve) => { setImmediate(resolve); });
+  const before = output().length;
+  await Promise.all(Array.from({ length: 20 }, () => worker.freeze()));
+  t.equal(output().length, before, 'no word meanwhile');
+  await worker.thaw();
+  await waitFor('the next words', () => output().length > before);
+  await worker.freeze();
+  worker.stop();
+  t.equal((await worker.ended).signal, 'SIGTERM', 'a frozen one can be asked to end');
+  await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+  await worker.freeze();
+  await worker.thaw();
 });
 
 for (const uid of process.getuid!() === 0 ? [0, 2_000_000_003] : [0]) {
@@ -105,7 +130,7 @@ t.test('as another user: its own exit code, words and end', { skip: process.getu
   const user = { uid: 2_000_000_003, gid: 2_000_000_003 };
   const asUser = (command: string[], workingDirectory = '/') => {
     let text = '';
-    const worker = executor.start({ workerId: 'w', user, command, workingDirectory, env: { PATH }, onOutput: (bytes) => { text += String(bytes); } });
+    const worker = executor.start({ ...PLAIN, user, command, workingDirectory, env: { PATH }, onOutput: (bytes) => { text += String(bytes); } });
     return { worker, output: () => text };
   };
   const plain = asUser(['sh', '-c', 'pwd; id -u; exit 3'], '/tmp');
@@ -116,7 +141,7 @@ t.test('as another user: its own exit code, words and end', { skip: process.getu
   t.match(nowhere.output(), /nonexistent/);
   const deaf = asUser(['sh', '-c', 'trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done']);
   await waitFor('ready', () => deaf.output().includes('ready'));
-  deaf.worker.terminate();
+  deaf.worker.stop();
   deaf.worker.kill();
   t.equal((await deaf.worker.ended).signal, 'SIGKILL');
 });

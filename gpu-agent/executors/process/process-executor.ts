@@ -1,11 +1,12 @@
 /**
- * Runs a worker as a child process that leads a process group of its own. A guard in the same group blocks on a pipe that the agent
- * holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No worker outlives its agent.
+ * Runs a unit as a child process that leads a process group of its own. A guard in the same group blocks on a pipe that the agent
+ * holds: when the agent dies, however it dies, the pipe closes and the guard kills the group. No unit outlives its agent.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import type { Executor, Launch, RunningWorker, WorkerExit } from './executor.ts';
+import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
+import { freezeGroup, thawGroup } from './group-freezer.ts';
 
 /**
  * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are the worker's
@@ -22,7 +23,7 @@ const GUARDED_AS_USER = `cd -- "$1" || exit 126; shift; ${GUARDED}`;
 /** How long to wait for the end of the output of a worker that left a process behind outside its group, in milliseconds. */
 const OUTPUT_GRACE_MS = 1_000;
 
-/** Starts workers as processes of this host. */
+/** Starts units as processes of this host. */
 export class ProcessExecutor implements Executor {
   readonly #clock: Clock;
 
@@ -30,7 +31,18 @@ export class ProcessExecutor implements Executor {
     this.#clock = clock;
   }
 
-  start(launch: Launch): RunningWorker {
+  /** A command of this host needs nothing. */
+  async prepare(): Promise<void> {}
+
+  /** Nothing outlives an agent here. */
+  async adopt(): Promise<undefined> {}
+
+  /** Guards have ended whatever an earlier agent started. */
+  async sweep(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  start(launch: Launch): RunningUnit {
     const { user, workingDirectory, command } = launch;
     const args = user ? [GUARDED_AS_USER, 'sh', workingDirectory, ...command] : [GUARDED, 'sh', ...command];
     const child = spawn('/bin/sh', ['-c', ...args], {
@@ -47,14 +59,18 @@ export class ProcessExecutor implements Executor {
   }
 }
 
-class GroupProcess implements RunningWorker {
-  readonly ended: Promise<WorkerExit>;
+class GroupProcess implements RunningUnit {
+  readonly ended: Promise<UnitExit>;
+  /** It shares the host's network. */
+  readonly address = '127.0.0.1';
   readonly #child: ChildProcess;
+  readonly #clock: Clock;
 
   constructor(child: ChildProcess, clock: Clock) {
     this.#child = child;
+    this.#clock = clock;
     this.ended = new Promise((resolve) => {
-      let exit: WorkerExit | undefined;
+      let exit: UnitExit | undefined;
       let timer: Timer | undefined;
       child.once('error', (error) => {
         if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: error.message });
@@ -75,9 +91,11 @@ class GroupProcess implements RunningWorker {
     });
   }
 
-  terminate(): void {
+  stop(): void {
     // Only the leader, as a container runtime does it; what it started is its own business until the group is killed.
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
+    // A signal meets a frozen process when it goes on.
+    if (this.#child.pid !== undefined) thawGroup(this.#child.pid);
   }
 
   kill(): void {
@@ -88,5 +106,17 @@ class GroupProcess implements RunningWorker {
       // The group is gone.
     }
     this.#child.stdio[3]?.destroy();
+  }
+
+  async freeze(): Promise<void> {
+    if (this.#child.pid !== undefined) await freezeGroup(this.#child.pid, GUARDED, this.#clock);
+  }
+
+  async thaw(): Promise<void> {
+    if (this.#child.pid !== undefined) thawGroup(this.#child.pid);
+  }
+
+  async stats(): Promise<UnitStats | undefined> {
+    return undefined;
   }
 }

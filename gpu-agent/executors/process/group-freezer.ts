@@ -1,0 +1,56 @@
+/**
+ * Stops all processes of a group but its guard, which must go on: it ends the group when the agent dies. A signal to the whole group would
+ * stop the guard too, so each process gets its own, until a look at all of them finds none that runs.
+ */
+import { readFile, readdir } from 'node:fs/promises';
+import { delay } from '../../../core/runtime/clock.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+
+/** Pause between two looks, in milliseconds. */
+const LOOK_MS = 5;
+/** A process that a driver holds cannot be stopped; after so many milliseconds that is an answer. */
+const GIVE_UP_MS = 2_000;
+/** States of /proc/PID/stat in which no instruction runs: stopped, traced, dead, zombie. */
+const STANDING = new Set(['T', 't', 'X', 'Z']);
+
+/** Resolves when all of the group but the guard stand still. Rejects, with the group running, when they cannot be stopped. */
+export async function freezeGroup(group: number, guardText: string, clock: Clock): Promise<void> {
+  const startedAtMs = clock.monotonicMs();
+  for (;;) {
+    const running = await runningMembers(group, guardText);
+    if (running.length === 0) return;
+    if (clock.monotonicMs() - startedAtMs > GIVE_UP_MS) {
+      thawGroup(group);
+      throw new Error(`process ${running.join(', ')} could not be stopped`);
+    }
+    for (const pid of running) send(pid, 'SIGSTOP');
+    await delay(clock, LOOK_MS);
+  }
+}
+
+/** Lets a frozen group go on. Harmless when it runs or is gone. */
+export function thawGroup(group: number): void {
+  send(-group, 'SIGCONT');
+}
+
+/** Process ids of the group that could run an instruction, the guard left out. */
+async function runningMembers(group: number, guardText: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(pids.map(async (pid) => {
+    // A process may be gone by the time it is looked at.
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    const [state, , itsGroup] = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
+    if (Number(itsGroup) !== group || STANDING.has(state!)) return false;
+    const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return !words.includes(guardText);
+  }));
+  return pids.filter((_, index) => found[index]).map(Number);
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It is gone.
+  }
+}
