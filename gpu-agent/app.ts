@@ -230,10 +230,13 @@ class AgentProcess extends SingleRunService {
       machine: {
         ...hostSize(), id, name, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion,
         gpus: gpus.map((gpu) => ({ ...gpu, displayName: '' })),
+        runsCommands: true, containerEngine: undefined, noEngineReason: '',
       },
       workers: pool.all().map((worker) => reporter.take(worker)),
       attempts: table.refs(),
       pods: this.#pods.reports(),
+      images: [],
+      prefetches: false,
       ...this.#instance,
     };
   }

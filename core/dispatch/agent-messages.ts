@@ -40,6 +40,7 @@ const STATES: Record<WorkerState, State | undefined> = {
   [WorkerState.UNHEALTHY]: 'UNHEALTHY',
   [WorkerState.STOPPED]: 'STOPPED',
   [WorkerState.OUTDATED]: undefined,
+  [WorkerState.FROZEN]: undefined,
 };
 
 const KINDS: Record<OutcomeKind, Kind | undefined> = {
@@ -151,7 +152,13 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: WORKER_VOLUME_PATH }],
       registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
       vcpuCount: cpuSize(spec.instanceId)?.vcpus ?? 0,
+      memoryGb: cpuSize(spec.instanceId)?.memoryGb ?? 0,
       accountNumber: spec.accountNumber,
+      imageDigest: '',
+      containerDiskGb: spec.containerDiskGb,
+      ports: spec.ports,
+      // These are for pods only.
+      volumeGb: 0, volumeMountPath: '',
     },
   };
 }

@@ -47,6 +47,12 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       volumes: networkVolumeId === null ? [] : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH }],
       registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
       vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
+      memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,
+      imageDigest: '',
+      containerDiskGb: row.containerDiskGb,
+      ports: row.ports,
+      volumeGb: row.volumeGb,
+      volumeMountPath: row.volumeMountPath,
       accountNumber: row.accountNumber,
       // These are for workers only.
       concurrency: 0, version: 0, initTimeoutSeconds: 0,

@@ -48,7 +48,7 @@ export class SessionOutbox {
 
   /** The full set of workers and pods; of several only the latest leaves. */
   desired(workers: DesiredWorker[], pods: DesiredPod[]): void {
-    this.#first.desired = { workers, pods };
+    this.#first.desired = { workers, pods, images: [] };
     this.#sending.wake();
   }
 

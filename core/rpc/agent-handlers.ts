@@ -1,4 +1,5 @@
 /** AgentService: the session's stream, and the side streams for large payloads. */
+import { status } from '@grpc/grpc-js';
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import type {
   AgentServiceServer, FetchInputRequest, FetchInputResponse, SessionRequest, SessionResponse,
@@ -47,6 +48,7 @@ export function agentHandlers({ access, keys, onBound, context, logger }: AgentH
         .then((machineId) => sendInput(call, machineId, context))
         .catch((error: unknown) => { call.emit('error', statusOf(error, call.getPath(), logger)); });
     },
+    settleImage: (call, done) => done({ code: status.UNIMPLEMENTED, details: 'not yet' }),
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))
         .then((machineId) => receiveOutcome(call, machineId, context))

@@ -33,6 +33,7 @@ export function endpointToMessage(endpoint: EndpointView, throttledReason = ''):
   return {
     ...rest,
     throttledReason,
+    cannotRunReason: '',
     ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
     scalerType: scalerType === 'REQUEST_COUNT' ? ScalerType.REQUEST_COUNT : ScalerType.QUEUE_DELAY,

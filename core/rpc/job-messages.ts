@@ -94,7 +94,7 @@ export function chunkPageToMessage(page: ChunkPage): ReadChunksResponse {
 
 /** Counts. Only the operator is told of machines by name. */
 export function healthToMessage({ jobs, workers, refusal }: EndpointHealth, operator: boolean): GetHealthResponse {
-  return { jobs, workers: { ...workers, throttledReason: throttledReason(refusal, operator) } };
+  return { jobs, workers: { ...workers, throttledReason: throttledReason(refusal, operator), cannotRunReason: '' } };
 }
 
 /** Why workers find no place, in the words for who asks; empty without a refusal. */

@@ -20,6 +20,7 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
   return {
     id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore,
     gpus: gpus.map((gpu) => ({ ...gpu, displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
+    runsCommands: true, containerEngine: undefined, noEngineReason: '',
   };
 }
 

@@ -41,7 +41,10 @@ export interface PodSpecRow extends DesiredPodRow {
   /** Its size; empty for none. */
   instanceId: string;
   networkVolumeId: string | null;
+  containerDiskGb: number;
+  volumeGb: number;
   volumeMountPath: string;
+  ports: string[];
   registryAuthId: string | null;
   /** Sealed; null: none. */
   credentialsSealed: Buffer | null;
@@ -93,7 +96,8 @@ export class PodReportStore {
         p.template_env_sealed AS "templateEnvSealed",
         a.public_key AS "publicKey", a.number AS "accountNumber",
         p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
-        p.volume_mount_path AS "volumeMountPath", p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
+        p.container_disk_gb AS "containerDiskGb", p.volume_gb AS "volumeGb", p.volume_mount_path AS "volumeMountPath", p.ports,
+        p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
       WHERE p.id = ANY(${[...podIds]})`;
     return rows.map(({ env, envSealed, templateEnvSealed, ...row }) => ({

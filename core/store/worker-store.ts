@@ -39,6 +39,8 @@ export interface WorkerSpecRow {
   workingDirectory: string;
   imageName: string;
   entrypoint: string[];
+  containerDiskGb: number;
+  ports: string[];
   /** The template's environment with the endpoint's over it. */
   env: Record<string, string>;
   gpuUuids: string[];
@@ -165,6 +167,7 @@ export class WorkerStore {
     const rows = await this.#database.sql<(Omit<WorkerSpecRow, 'env'> & WorkerEnvRow)[]>`
       SELECT w.id, t.id AS "templateId", run.start_command AS "startCommand", run.working_directory AS "workingDirectory",
         run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
+        run.container_disk_gb AS "containerDiskGb", run.ports,
         e.id AS "endpointId", e.env AS "endpointEnv", e.env_sealed AS "endpointEnvSealed",
         w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)
@@ -172,8 +175,9 @@ export class WorkerStore {
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN template t ON t.id = e.template_id JOIN machine m ON m.id = w.machine_id
         CROSS JOIN LATERAL (
-          SELECT g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed FROM given_template g WHERE g.endpoint_id = e.id
-          UNION ALL SELECT t.start_command, t.working_directory, t.image_name, t.entrypoint, t.env, t.env_sealed
+          SELECT g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed, g.container_disk_gb, g.ports
+          FROM given_template g WHERE g.endpoint_id = e.id
+          UNION ALL SELECT t.start_command, t.working_directory, t.image_name, t.entrypoint, t.env, t.env_sealed, t.container_disk_gb, t.ports
           WHERE NOT EXISTS (SELECT FROM given_template g WHERE g.endpoint_id = e.id)
         ) run
         JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id

@@ -12,7 +12,7 @@ const ENV = 'Environment of the workers, over the template\'s.';
 const SCALER = 'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs.';
 
 /** All that an owner chooses. The secret that signs webhook calls is nobody's to read, and no public surface takes it. */
-type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'throttledReason' | 'webhookSecret'>;
+type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'throttledReason' | 'cannotRunReason' | 'webhookSecret'>;
 
 /** In the order of documents and help. */
 export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {

@@ -13,17 +13,19 @@ import {
   type ClientDuplexStream,
   type ClientOptions,
   type ClientReadableStream,
+  type ClientUnaryCall,
   type ClientWritableStream,
   type handleBidiStreamingCall,
   type handleClientStreamingCall,
   type handleServerStreamingCall,
+  type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { S3Config } from "./job.ts";
-import { Machine, WorkerState } from "./machine.ts";
+import { ContainerEngine, Machine, MachineImage, WorkerState } from "./machine.ts";
 import { PodState } from "./pod.ts";
 
 /** How an attempt ended. */
@@ -82,6 +84,8 @@ export const DesiredState = {
   RUN: 1,
   /** DRAIN - Give it no more work and stop it when it holds no attempt. */
   DRAIN: 2,
+  /** FREEZE - Let it stand still when it holds no attempt; RUN wakes it. */
+  FREEZE: 3,
 } as const;
 
 export type DesiredState = typeof DesiredState[keyof typeof DesiredState];
@@ -90,6 +94,7 @@ export namespace DesiredState {
   export type UNSPECIFIED = typeof DesiredState.UNSPECIFIED;
   export type RUN = typeof DesiredState.RUN;
   export type DRAIN = typeof DesiredState.DRAIN;
+  export type FREEZE = typeof DesiredState.FREEZE;
 }
 
 /** Agent to core. Any of the fields may be set in one message; core handles them in the order of their numbers. */
@@ -114,6 +119,20 @@ export interface SessionRequest {
   logReplies: WorkerLogReply[];
   /** Pods that changed. A pod that is not listed is as it was. */
   pods: PodReport[];
+  /** When set, what the machine has for containers now: whenever its engine or its images changed, at most once a second. Absent: as it was. */
+  containers: MachineContainers | undefined;
+}
+
+/** What a machine has for containers, in full. */
+export interface MachineContainers {
+  /** What runs images. Absent: nothing does. */
+  engine:
+    | ContainerEngine
+    | undefined;
+  /** Why nothing does. Empty with an engine. */
+  noEngineReason: string;
+  /** Images it has, the latest used first; core keeps the first 1,000. */
+  images: MachineImage[];
 }
 
 /** The full picture, once per session. */
@@ -138,6 +157,10 @@ export interface Hello {
   instance: string;
   /** The run that had the agent's data folder before: this one is its successor. Empty: the first. */
   replaces: string;
+  /** Images the machine has, the latest used first; core keeps the first 1,000. */
+  images: MachineImage[];
+  /** It pulls images before they are needed: DesiredWorkers.images then comes with credentials. */
+  prefetches: boolean;
 }
 
 /** Names one attempt of one job. */
@@ -168,7 +191,10 @@ export interface WorkerReport {
   state: WorkerState;
   /** How many attempts it can hold at once right now: those it holds plus those it asked for. 0 until it asks for work. */
   capacity: number;
-  /** Why it ended or is unhealthy, with the last lines it wrote (at most 4 KiB). Empty otherwise. */
+  /**
+   * Why it ended or is unhealthy, with the last lines it wrote (at most 4 KiB). While INITIALIZING what it is at, for instance `pulling
+   * ollama/ollama:latest: 43 % of 2.8 GB`: at most once a second, core shows the latest and drops it when the worker is READY. Empty otherwise.
+   */
   reason: string;
   /** Exit code. Absent while it runs, and when a signal ended it. */
   exitCode?:
@@ -188,7 +214,7 @@ export interface PodReport {
   run: number;
   /** What it does. */
   state: PodState;
-  /** Why it ended, with the last lines it wrote (at most 4 KiB). Empty while it runs. */
+  /** Why it ended, with the last lines it wrote (at most 4 KiB). While STARTING what it is at, as WorkerReport has it. Empty while it runs. */
   reason: string;
   /** Exit code. Absent while it runs, and when a signal ended it. */
   exitCode?: number | undefined;
@@ -301,6 +327,21 @@ export interface DesiredWorkers {
   workers: DesiredWorker[];
   /** All pods of the machine. Those not listed are stopped and their files removed. */
   pods: DesiredPod[];
+  /**
+   * Images that endpoints which may run on this machine name, and those of its pods, at most 1,000: a disk budget removes none of them, and
+   * an agent that prefetches pulls those that it has not. Empty for a machine without an engine.
+   */
+  images: DesiredImage[];
+}
+
+/** An image that may be needed on a machine. */
+export interface DesiredImage {
+  /** As its owner wrote it. */
+  name: string;
+  /** `sha256:…` where it is settled; empty: not yet. To prefetch it settles nothing. */
+  digest: string;
+  /** For its registry. Absent: none, or the agent's hello does not say that it prefetches. Never logged. */
+  registryCredentials: RegistryCredentials | undefined;
 }
 
 /** One pod a machine should have. */
@@ -331,13 +372,13 @@ export interface DesiredWorker {
 
 /** How to start a worker. */
 export interface WorkerSpec {
-  /** Command line with its arguments, for the process executor. */
+  /** Without an image: the command line with its arguments, run on the host. With one: replaces the image's command; empty: the image's own. */
   startCommand: string[];
-  /** Working directory for the process executor. Empty: the worker's own scratch directory. */
+  /** Working directory. Empty: the worker's own scratch directory, or with an image the image's. */
   workingDirectory: string;
-  /** Image for the container executor. Empty: use the process executor. */
+  /** Image for the container executor, which then runs it whatever start_command says. Empty: a command of the host. */
   imageName: string;
-  /** Replaces the image's entry point. Empty: the image's own. */
+  /** Replaces the image's entry point. Empty: the image's own. Without an image always empty. */
   entrypoint: string[];
   /** Environment: the template's with the endpoint's over it. */
   env: { [key: string]: string };
@@ -364,6 +405,18 @@ export interface WorkerSpec {
    * on the host takes that user from it. 0: core does not know numbers yet.
    */
   accountNumber: number;
+  /** `sha256:…` that image_name means for this version or run. Empty: not settled yet, or no image; SettleImage settles it. */
+  imageDigest: string;
+  /** What a container may write outside its volumes, in GB, where the engine can hold it. 0: no limit. */
+  containerDiskGb: number;
+  /** Memory it was sized for, in GB. 0: it has no size, and may take the machine's share. */
+  memoryGb: number;
+  /** Ports that it listens on, like `8888/http` or `22/tcp`. */
+  ports: string[];
+  /** Volume of a pod that is kept over its runs, in GB. 0: none. Always 0 for workers. */
+  volumeGb: number;
+  /** Where that volume appears in the pod. Empty: nowhere. */
+  volumeMountPath: string;
 }
 
 export interface WorkerSpec_EnvEntry {
@@ -462,6 +515,28 @@ export interface ReportOutcomeRequest {
 export interface ReportOutcomeResponse {
 }
 
+/** What a tag resolved to on one machine. */
+export interface SettleImageRequest {
+  /** Endpoint of a worker of this machine. Empty for a pod. */
+  endpointId: string;
+  /** `version` of its spec. */
+  version: number;
+  /** Pod of this machine. Empty for a worker. */
+  podId: string;
+  /** Its `run`. */
+  run: number;
+  /** `image_name` of the spec. */
+  imageName: string;
+  /** `sha256:` and 64 hexadecimal digits, as the registry said it here. */
+  digest: string;
+}
+
+/** What it means for all. */
+export interface SettleImageResponse {
+  /** The digest to run, which another machine may have said first. */
+  digest: string;
+}
+
 function createBaseSessionRequest(): SessionRequest {
   return {
     hello: undefined,
@@ -472,6 +547,7 @@ function createBaseSessionRequest(): SessionRequest {
     outcomes: [],
     logReplies: [],
     pods: [],
+    containers: undefined,
   };
 }
 
@@ -500,6 +576,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     }
     for (const v of message.pods) {
       PodReport.encode(v!, writer.uint32(66).fork()).join();
+    }
+    if (message.containers !== undefined) {
+      MachineContainers.encode(message.containers, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -581,6 +660,14 @@ export const SessionRequest: MessageFns<SessionRequest> = {
             message.pods.push(PodReport.decode(reader, reader.uint32()));
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.containers = MachineContainers.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -608,12 +695,105 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     message.outcomes = object.outcomes?.map((e) => AttemptOutcome.fromPartial(e)) || [];
     message.logReplies = object.logReplies?.map((e) => WorkerLogReply.fromPartial(e)) || [];
     message.pods = object.pods?.map((e) => PodReport.fromPartial(e)) || [];
+    message.containers = (object.containers !== undefined && object.containers !== null)
+      ? MachineContainers.fromPartial(object.containers)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseMachineContainers(): MachineContainers {
+  return { engine: undefined, noEngineReason: "", images: [] };
+}
+
+export const MachineContainers: MessageFns<MachineContainers> = {
+  encode(message: MachineContainers, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.engine !== undefined) {
+      ContainerEngine.encode(message.engine, writer.uint32(10).fork()).join();
+    }
+    if (message.noEngineReason !== "") {
+      writer.uint32(18).string(message.noEngineReason);
+    }
+    for (const v of message.images) {
+      MachineImage.encode(v!, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineContainers {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineContainers();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.engine = ContainerEngine.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.noEngineReason = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.images.push(MachineImage.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineContainers>): MachineContainers {
+    return MachineContainers.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineContainers>): MachineContainers {
+    const message = createBaseMachineContainers();
+    message.engine = (object.engine !== undefined && object.engine !== null)
+      ? ContainerEngine.fromPartial(object.engine)
+      : undefined;
+    message.noEngineReason = object.noEngineReason ?? "";
+    message.images = object.images?.map((e) => MachineImage.fromPartial(e)) || [];
     return message;
   },
 };
 
 function createBaseHello(): Hello {
-  return { machine: undefined, workers: [], attempts: [], pods: [], instance: "", replaces: "" };
+  return {
+    machine: undefined,
+    workers: [],
+    attempts: [],
+    pods: [],
+    instance: "",
+    replaces: "",
+    images: [],
+    prefetches: false,
+  };
 }
 
 export const Hello: MessageFns<Hello> = {
@@ -635,6 +815,12 @@ export const Hello: MessageFns<Hello> = {
     }
     if (message.replaces !== "") {
       writer.uint32(50).string(message.replaces);
+    }
+    for (const v of message.images) {
+      MachineImage.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.prefetches !== false) {
+      writer.uint32(64).bool(message.prefetches);
     }
     return writer;
   },
@@ -700,6 +886,22 @@ export const Hello: MessageFns<Hello> = {
             message.replaces = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.images.push(MachineImage.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.prefetches = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -725,6 +927,8 @@ export const Hello: MessageFns<Hello> = {
     message.pods = object.pods?.map((e) => PodReport.fromPartial(e)) || [];
     message.instance = object.instance ?? "";
     message.replaces = object.replaces ?? "";
+    message.images = object.images?.map((e) => MachineImage.fromPartial(e)) || [];
+    message.prefetches = object.prefetches ?? false;
     return message;
   },
 };
@@ -1768,7 +1972,7 @@ export const Welcome: MessageFns<Welcome> = {
 };
 
 function createBaseDesiredWorkers(): DesiredWorkers {
-  return { workers: [], pods: [] };
+  return { workers: [], pods: [], images: [] };
 }
 
 export const DesiredWorkers: MessageFns<DesiredWorkers> = {
@@ -1778,6 +1982,9 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
     }
     for (const v of message.pods) {
       DesiredPod.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.images) {
+      DesiredImage.encode(v!, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -1811,6 +2018,14 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
             message.pods.push(DesiredPod.decode(reader, reader.uint32()));
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.images.push(DesiredImage.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1830,6 +2045,88 @@ export const DesiredWorkers: MessageFns<DesiredWorkers> = {
     const message = createBaseDesiredWorkers();
     message.workers = object.workers?.map((e) => DesiredWorker.fromPartial(e)) || [];
     message.pods = object.pods?.map((e) => DesiredPod.fromPartial(e)) || [];
+    message.images = object.images?.map((e) => DesiredImage.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseDesiredImage(): DesiredImage {
+  return { name: "", digest: "", registryCredentials: undefined };
+}
+
+export const DesiredImage: MessageFns<DesiredImage> = {
+  encode(message: DesiredImage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.digest !== "") {
+      writer.uint32(18).string(message.digest);
+    }
+    if (message.registryCredentials !== undefined) {
+      RegistryCredentials.encode(message.registryCredentials, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DesiredImage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDesiredImage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.registryCredentials = RegistryCredentials.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DesiredImage>): DesiredImage {
+    return DesiredImage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DesiredImage>): DesiredImage {
+    const message = createBaseDesiredImage();
+    message.name = object.name ?? "";
+    message.digest = object.digest ?? "";
+    message.registryCredentials = (object.registryCredentials !== undefined && object.registryCredentials !== null)
+      ? RegistryCredentials.fromPartial(object.registryCredentials)
+      : undefined;
     return message;
   },
 };
@@ -2048,6 +2345,12 @@ function createBaseWorkerSpec(): WorkerSpec {
     registryCredentials: undefined,
     vcpuCount: 0,
     accountNumber: 0,
+    imageDigest: "",
+    containerDiskGb: 0,
+    memoryGb: 0,
+    ports: [],
+    volumeGb: 0,
+    volumeMountPath: "",
   };
 }
 
@@ -2094,6 +2397,24 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     }
     if (message.accountNumber !== 0) {
       writer.uint32(112).int32(message.accountNumber);
+    }
+    if (message.imageDigest !== "") {
+      writer.uint32(122).string(message.imageDigest);
+    }
+    if (message.containerDiskGb !== 0) {
+      writer.uint32(128).int32(message.containerDiskGb);
+    }
+    if (message.memoryGb !== 0) {
+      writer.uint32(136).int32(message.memoryGb);
+    }
+    for (const v of message.ports) {
+      writer.uint32(146).string(v!);
+    }
+    if (message.volumeGb !== 0) {
+      writer.uint32(152).int32(message.volumeGb);
+    }
+    if (message.volumeMountPath !== "") {
+      writer.uint32(162).string(message.volumeMountPath);
     }
     return writer;
   },
@@ -2226,6 +2547,54 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
             message.accountNumber = reader.int32();
             continue;
           }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.imageDigest = reader.string();
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.containerDiskGb = reader.int32();
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.memoryGb = reader.int32();
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.ports.push(reader.string());
+            continue;
+          }
+          case 19: {
+            if (tag !== 152) {
+              break;
+            }
+
+            message.volumeGb = reader.int32();
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.volumeMountPath = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2267,6 +2636,12 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
       : undefined;
     message.vcpuCount = object.vcpuCount ?? 0;
     message.accountNumber = object.accountNumber ?? 0;
+    message.imageDigest = object.imageDigest ?? "";
+    message.containerDiskGb = object.containerDiskGb ?? 0;
+    message.memoryGb = object.memoryGb ?? 0;
+    message.ports = object.ports?.map((e) => e) || [];
+    message.volumeGb = object.volumeGb ?? 0;
+    message.volumeMountPath = object.volumeMountPath ?? "";
     return message;
   },
 };
@@ -3000,6 +3375,176 @@ export const ReportOutcomeResponse: MessageFns<ReportOutcomeResponse> = {
   },
 };
 
+function createBaseSettleImageRequest(): SettleImageRequest {
+  return { endpointId: "", version: 0, podId: "", run: 0, imageName: "", digest: "" };
+}
+
+export const SettleImageRequest: MessageFns<SettleImageRequest> = {
+  encode(message: SettleImageRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.version !== 0) {
+      writer.uint32(16).int32(message.version);
+    }
+    if (message.podId !== "") {
+      writer.uint32(26).string(message.podId);
+    }
+    if (message.run !== 0) {
+      writer.uint32(32).int32(message.run);
+    }
+    if (message.imageName !== "") {
+      writer.uint32(42).string(message.imageName);
+    }
+    if (message.digest !== "") {
+      writer.uint32(50).string(message.digest);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleImageRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleImageRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.version = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.podId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.run = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.imageName = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SettleImageRequest>): SettleImageRequest {
+    return SettleImageRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SettleImageRequest>): SettleImageRequest {
+    const message = createBaseSettleImageRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.version = object.version ?? 0;
+    message.podId = object.podId ?? "";
+    message.run = object.run ?? 0;
+    message.imageName = object.imageName ?? "";
+    message.digest = object.digest ?? "";
+    return message;
+  },
+};
+
+function createBaseSettleImageResponse(): SettleImageResponse {
+  return { digest: "" };
+}
+
+export const SettleImageResponse: MessageFns<SettleImageResponse> = {
+  encode(message: SettleImageResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleImageResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleImageResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SettleImageResponse>): SettleImageResponse {
+    return SettleImageResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SettleImageResponse>): SettleImageResponse {
+    const message = createBaseSettleImageResponse();
+    message.digest = object.digest ?? "";
+    return message;
+  },
+};
+
 /**
  * How an agent talks to core. Metadata `authorization: Bearer <key>` with a key of scope AGENT. A key is that of the machine that used it
  * first, and a machine has one key that works; another pair is UNAUTHENTICATED with a text that says what to do. Whatever an agent says
@@ -3056,6 +3601,20 @@ export const AgentServiceService = {
       Buffer.from(ReportOutcomeResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReportOutcomeResponse => ReportOutcomeResponse.decode(value),
   },
+  /**
+   * Settles which bytes a tag means for one version of an endpoint, or one run of a pod: the first to say wins, and everybody is told the same
+   * from then on, restarts of core included. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
+   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a digest that is none, or a name of over 512 characters.
+   */
+  settleImage: {
+    path: "/slipway.v1.AgentService/SettleImage" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SettleImageRequest): Buffer => Buffer.from(SettleImageRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SettleImageRequest => SettleImageRequest.decode(value),
+    responseSerialize: (value: SettleImageResponse): Buffer => Buffer.from(SettleImageResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SettleImageResponse => SettleImageResponse.decode(value),
+  },
 } as const;
 
 export interface AgentServiceServer extends UntypedServiceImplementation {
@@ -3076,6 +3635,12 @@ export interface AgentServiceServer extends UntypedServiceImplementation {
    * Answered after the commit, like an acknowledgement on the session.
    */
   reportOutcome: handleClientStreamingCall<ReportOutcomeRequest, ReportOutcomeResponse>;
+  /**
+   * Settles which bytes a tag means for one version of an endpoint, or one run of a pod: the first to say wins, and everybody is told the same
+   * from then on, restarts of core included. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
+   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a digest that is none, or a name of over 512 characters.
+   */
+  settleImage: handleUnaryCall<SettleImageRequest, SettleImageResponse>;
 }
 
 export interface AgentServiceClient extends Client {
@@ -3118,6 +3683,26 @@ export interface AgentServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReportOutcomeResponse) => void,
   ): ClientWritableStream<ReportOutcomeRequest>;
+  /**
+   * Settles which bytes a tag means for one version of an endpoint, or one run of a pod: the first to say wins, and everybody is told the same
+   * from then on, restarts of core included. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
+   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a digest that is none, or a name of over 512 characters.
+   */
+  settleImage(
+    request: SettleImageRequest,
+    callback: (error: ServiceError | null, response: SettleImageResponse) => void,
+  ): ClientUnaryCall;
+  settleImage(
+    request: SettleImageRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SettleImageResponse) => void,
+  ): ClientUnaryCall;
+  settleImage(
+    request: SettleImageRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SettleImageResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const AgentServiceClient = makeGenericClientConstructor(

@@ -135,6 +135,12 @@ export interface Endpoint {
    * asks. Empty otherwise, and in answers to changes. Output only.
    */
   throttledReason: string;
+  /**
+   * Why no machine there is could ever take its workers, however long they wait, for people: of all that joined and are not gone for good, none
+   * has the GPUs, the place, the engine for its image … Names no machine unless the operator asks. Empty while one could, and in answers to
+   * changes. Output only.
+   */
+  cannotRunReason: string;
 }
 
 export interface Endpoint_EnvEntry {
@@ -171,6 +177,7 @@ function createBaseEndpoint(): Endpoint {
     instanceIds: [],
     template: undefined,
     throttledReason: "",
+    cannotRunReason: "",
   };
 }
 
@@ -256,6 +263,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.throttledReason !== "") {
       writer.uint32(218).string(message.throttledReason);
+    }
+    if (message.cannotRunReason !== "") {
+      writer.uint32(226).string(message.cannotRunReason);
     }
     return writer;
   },
@@ -492,6 +502,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.throttledReason = reader.string();
             continue;
           }
+          case 28: {
+            if (tag !== 226) {
+              break;
+            }
+
+            message.cannotRunReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -546,6 +564,7 @@ export const Endpoint: MessageFns<Endpoint> = {
       ? Template.fromPartial(object.template)
       : undefined;
     message.throttledReason = object.throttledReason ?? "";
+    message.cannotRunReason = object.cannotRunReason ?? "";
     return message;
   },
 };

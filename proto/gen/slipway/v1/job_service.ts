@@ -335,6 +335,8 @@ export interface WorkerCounts {
    * Empty otherwise.
    */
   throttledReason: string;
+  /** Why no machine there is could ever take a worker of it, as Endpoint.cannot_run_reason. Empty while one could. */
+  cannotRunReason: string;
 }
 
 function createBasePipelineRequest(): PipelineRequest {
@@ -2382,7 +2384,16 @@ export const JobCounts: MessageFns<JobCounts> = {
 };
 
 function createBaseWorkerCounts(): WorkerCounts {
-  return { idle: 0, running: 0, initializing: 0, ready: 0, throttled: 0, unhealthy: 0, throttledReason: "" };
+  return {
+    idle: 0,
+    running: 0,
+    initializing: 0,
+    ready: 0,
+    throttled: 0,
+    unhealthy: 0,
+    throttledReason: "",
+    cannotRunReason: "",
+  };
 }
 
 export const WorkerCounts: MessageFns<WorkerCounts> = {
@@ -2407,6 +2418,9 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
     }
     if (message.throttledReason !== "") {
       writer.uint32(58).string(message.throttledReason);
+    }
+    if (message.cannotRunReason !== "") {
+      writer.uint32(66).string(message.cannotRunReason);
     }
     return writer;
   },
@@ -2480,6 +2494,14 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
             message.throttledReason = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.cannotRunReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2504,6 +2526,7 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
     message.throttled = object.throttled ?? 0;
     message.unhealthy = object.unhealthy ?? 0;
     message.throttledReason = object.throttledReason ?? "";
+    message.cannotRunReason = object.cannotRunReason ?? "";
     return message;
   },
 };

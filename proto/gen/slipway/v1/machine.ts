@@ -27,6 +27,8 @@ export const WorkerState = {
   STOPPED: 5,
   /** OUTDATED - It was started from an earlier version of its endpoint: it finishes what it holds and goes. Shown by core; agents never say it. */
   OUTDATED: 6,
+  /** FROZEN - It stands still with all that it has in memory, holds no attempt and gets none until it is woken (DESIRED_STATE_RUN). */
+  FROZEN: 7,
 } as const;
 
 export type WorkerState = typeof WorkerState[keyof typeof WorkerState];
@@ -39,6 +41,54 @@ export namespace WorkerState {
   export type UNHEALTHY = typeof WorkerState.UNHEALTHY;
   export type STOPPED = typeof WorkerState.STOPPED;
   export type OUTDATED = typeof WorkerState.OUTDATED;
+  export type FROZEN = typeof WorkerState.FROZEN;
+}
+
+/** How a machine's container engine hands GPUs to containers. */
+export const GpuHandover = {
+  /** UNSPECIFIED - Not at all: containers get no GPU. */
+  UNSPECIFIED: 0,
+  /** CDI - By the name of a CDI device. */
+  CDI: 1,
+  /** DEVICE_REQUEST - By a device request to Docker. */
+  DEVICE_REQUEST: 2,
+  /** VIRTUAL - All GPUs of the machine are virtual: there is nothing to hand over. */
+  VIRTUAL: 3,
+} as const;
+
+export type GpuHandover = typeof GpuHandover[keyof typeof GpuHandover];
+
+export namespace GpuHandover {
+  export type UNSPECIFIED = typeof GpuHandover.UNSPECIFIED;
+  export type CDI = typeof GpuHandover.CDI;
+  export type DEVICE_REQUEST = typeof GpuHandover.DEVICE_REQUEST;
+  export type VIRTUAL = typeof GpuHandover.VIRTUAL;
+}
+
+/** What runs images on a machine. */
+export interface ContainerEngine {
+  /** What it calls itself, for instance `docker` or `podman`. */
+  name: string;
+  /** Its version. */
+  version: string;
+  /** How containers get their GPUs. */
+  gpuHandover: GpuHandover;
+  /** Limits of a container that really hold here: of `memory`, `cpus`, `pids`, `shm` and `disk` those that do, at most 16. */
+  limits: string[];
+  /** Disk for images in MiB, in all. 0: not known. */
+  imageTotalMib: number;
+  /** What of it is free, when the agent last said so. 0 with an `image_total_mib` of 0: not known. */
+  imageFreeMib: number;
+}
+
+/** An image that a machine has. */
+export interface MachineImage {
+  /** As owners of endpoints write it, for instance `ollama/ollama:latest`; at most 512 characters. One with several names has an entry for each. */
+  name: string;
+  /** `sha256:…`, as the registry says it. Empty: it came from no registry. */
+  digest: string;
+  /** Size on the machine's disk in bytes. */
+  sizeBytes: number;
 }
 
 /** One GPU, or one MIG slice of a GPU. */
@@ -79,6 +129,14 @@ export interface Machine {
   cpuModel: string;
   /** Of its processors, how many share one core. 0: not known. */
   cpuThreadsPerCore: number;
+  /** Its operator allows commands of the host: workers and pods without an image. */
+  runsCommands: boolean;
+  /** What runs images here. Absent: nothing does. */
+  containerEngine:
+    | ContainerEngine
+    | undefined;
+  /** Why there is no engine, for people, at most 1,024 characters. Empty with one. */
+  noEngineReason: string;
 }
 
 /** One running copy of an endpoint's template. */
@@ -97,7 +155,10 @@ export interface Worker {
   capacity: number;
   /** Endpoint version it was started from. */
   version: number;
-  /** Why it is UNHEALTHY or STOPPED, with the exit code and the last lines it wrote. Empty otherwise. */
+  /**
+   * Why it is UNHEALTHY or STOPPED, with the exit code and the last lines it wrote; while INITIALIZING what it is at, for instance
+   * `pulling ollama/ollama:latest: 43 % of 2.8 GB`. Empty otherwise.
+   */
   reason: string;
   /** Exit code of the process. Absent while it runs, and when a signal ended it. */
   exitCode?:
@@ -143,6 +204,200 @@ export interface EndedWorkers {
   /** What is known of the latest: its exit code and its last lines. */
   reason: string;
 }
+
+function createBaseContainerEngine(): ContainerEngine {
+  return { name: "", version: "", gpuHandover: 0, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
+}
+
+export const ContainerEngine: MessageFns<ContainerEngine> = {
+  encode(message: ContainerEngine, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.version !== "") {
+      writer.uint32(18).string(message.version);
+    }
+    if (message.gpuHandover !== 0) {
+      writer.uint32(24).int32(message.gpuHandover);
+    }
+    for (const v of message.limits) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.imageTotalMib !== 0) {
+      writer.uint32(40).int64(message.imageTotalMib);
+    }
+    if (message.imageFreeMib !== 0) {
+      writer.uint32(48).int64(message.imageFreeMib);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ContainerEngine {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseContainerEngine();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.version = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.gpuHandover = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.limits.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.imageTotalMib = longToNumber(reader.int64());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.imageFreeMib = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ContainerEngine>): ContainerEngine {
+    return ContainerEngine.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ContainerEngine>): ContainerEngine {
+    const message = createBaseContainerEngine();
+    message.name = object.name ?? "";
+    message.version = object.version ?? "";
+    message.gpuHandover = object.gpuHandover ?? 0;
+    message.limits = object.limits?.map((e) => e) || [];
+    message.imageTotalMib = object.imageTotalMib ?? 0;
+    message.imageFreeMib = object.imageFreeMib ?? 0;
+    return message;
+  },
+};
+
+function createBaseMachineImage(): MachineImage {
+  return { name: "", digest: "", sizeBytes: 0 };
+}
+
+export const MachineImage: MessageFns<MachineImage> = {
+  encode(message: MachineImage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.digest !== "") {
+      writer.uint32(18).string(message.digest);
+    }
+    if (message.sizeBytes !== 0) {
+      writer.uint32(24).int64(message.sizeBytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineImage {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineImage();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.sizeBytes = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineImage>): MachineImage {
+    return MachineImage.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineImage>): MachineImage {
+    const message = createBaseMachineImage();
+    message.name = object.name ?? "";
+    message.digest = object.digest ?? "";
+    message.sizeBytes = object.sizeBytes ?? 0;
+    return message;
+  },
+};
 
 function createBaseGpu(): Gpu {
   return { uuid: "", name: "", memoryMib: 0, migProfile: "", displayName: "" };
@@ -260,6 +515,9 @@ function createBaseMachine(): Machine {
     memoryMib: 0,
     cpuModel: "",
     cpuThreadsPerCore: 0,
+    runsCommands: false,
+    containerEngine: undefined,
+    noEngineReason: "",
   };
 }
 
@@ -297,6 +555,15 @@ export const Machine: MessageFns<Machine> = {
     }
     if (message.cpuThreadsPerCore !== 0) {
       writer.uint32(88).int32(message.cpuThreadsPerCore);
+    }
+    if (message.runsCommands !== false) {
+      writer.uint32(96).bool(message.runsCommands);
+    }
+    if (message.containerEngine !== undefined) {
+      ContainerEngine.encode(message.containerEngine, writer.uint32(106).fork()).join();
+    }
+    if (message.noEngineReason !== "") {
+      writer.uint32(114).string(message.noEngineReason);
     }
     return writer;
   },
@@ -402,6 +669,30 @@ export const Machine: MessageFns<Machine> = {
             message.cpuThreadsPerCore = reader.int32();
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.runsCommands = reader.bool();
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.containerEngine = ContainerEngine.decode(reader, reader.uint32());
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.noEngineReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -430,6 +721,11 @@ export const Machine: MessageFns<Machine> = {
     message.memoryMib = object.memoryMib ?? 0;
     message.cpuModel = object.cpuModel ?? "";
     message.cpuThreadsPerCore = object.cpuThreadsPerCore ?? 0;
+    message.runsCommands = object.runsCommands ?? false;
+    message.containerEngine = (object.containerEngine !== undefined && object.containerEngine !== null)
+      ? ContainerEngine.fromPartial(object.containerEngine)
+      : undefined;
+    message.noEngineReason = object.noEngineReason ?? "";
     return message;
   },
 };
