@@ -21,19 +21,19 @@ import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
 import { readGpus } from './inventory/read-gpus.ts';
 import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
-import { PodFiles } from './pods/pod-files.ts';
-import { PodKeeper } from './pods/pod-keeper.ts';
-import { PodStarter } from './pods/pod-starter.ts';
+import { PodFiles } from './units/pods/pod-files.ts';
+import { PodKeeper } from './units/pods/pod-keeper.ts';
+import { PodStarter } from './units/pods/pod-starter.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
 import type { Disk } from './spool/journal.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { Inbound } from './session/inbound.ts';
 import { dropAllIn } from './users/given-folder.ts';
 import { WorkerUsers } from './users/worker-users.ts';
-import { GpuHandover } from './workers/gpu-handover.ts';
-import { LogArchive } from './workers/log-archive.ts';
+import { GpuHandover } from './launch/gpu-handover.ts';
+import { LogArchive } from './launch/log-archive.ts';
 import { ProcessExecutor } from './executors/process/process-executor.ts';
-import { WorkerStarter } from './workers/worker-starter.ts';
+import { WorkerStarter } from './units/workers/worker-starter.ts';
 
 /** A built agent. */
 export interface Agent {

@@ -61,23 +61,21 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/front/', FACADE_SHARED],
   ['facades/cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'core/runtime/']],
   ['facades/', ['facades/', 'proto/', 'core/runtime/']],
-  // The agent's rows say what is, so that it gets no worse: attempts, workers, bridge and session know each other in circles.
+  // The agent: each layer knows those below it. Session, attempts, bridge and units still know each other in circles.
   ['gpu-agent/handler/', []],
   ['gpu-agent/users/', ['core/runtime/']],
   ['gpu-agent/inventory/', ['proto/', 'core/runtime/']],
-  ['gpu-agent/executors/', ['core/runtime/']],
-  ['gpu-agent/volumes/', ['gpu-agent/users/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/spool/', ['gpu-agent/attempts/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/attempts/', ['gpu-agent/bridge/', 'gpu-agent/session/', 'gpu-agent/spool/', 'gpu-agent/workers/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/session/', 'gpu-agent/workers/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/session/', ['gpu-agent/attempts/', 'gpu-agent/pods/', 'gpu-agent/workers/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/workers/', [
-    'gpu-agent/attempts/', 'gpu-agent/bridge/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/session/', 'gpu-agent/users/', 'gpu-agent/volumes/',
+  ['gpu-agent/spool/', ['proto/', 'core/runtime/']],
+  ['gpu-agent/images/', ['proto/', 'core/runtime/']],
+  ['gpu-agent/executors/', ['gpu-agent/images/', 'core/runtime/']],
+  ['gpu-agent/launch/', ['gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/']],
+  ['gpu-agent/units/', [
+    'gpu-agent/launch/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'gpu-agent/attempts/', 'gpu-agent/bridge/',
     'proto/', 'core/runtime/',
   ]],
-  ['gpu-agent/pods/', [
-    'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'gpu-agent/volumes/', 'gpu-agent/workers/', 'proto/', 'core/runtime/',
-  ]],
+  ['gpu-agent/attempts/', ['gpu-agent/bridge/', 'gpu-agent/session/', 'gpu-agent/spool/', 'gpu-agent/units/', 'proto/', 'core/runtime/']],
+  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/session/', 'gpu-agent/units/', 'proto/', 'core/runtime/']],
+  ['gpu-agent/session/', ['gpu-agent/attempts/', 'gpu-agent/spool/', 'gpu-agent/units/', 'gpu-agent/launch/', 'proto/', 'core/runtime/']],
   ['gpu-agent/', ['proto/', 'core/runtime/']],
   ['deploy/', ['facades/core-client/', 'proto/', 'core/runtime/']],
   ['examples/', []],

@@ -3,7 +3,7 @@ import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_s
 import { OutcomeKind as Kind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { Worker } from '../workers/worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';

@@ -1,7 +1,7 @@
 /** Notices attempts that nothing happens to: a job that its worker never asks for goes back, a job nobody hears of is lost. */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import type { Worker } from '../workers/worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 
 /** How long an attempt may wait for its worker's next take, in milliseconds. */

@@ -1,6 +1,7 @@
 /** One attempt of a job as the agent holds it. */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+import { attemptKey } from '../spool/attempt-key.ts';
 
 /**
  * fetching: its input is on the way; waiting: for the worker's next take; handed: answered to a take; ended: an outcome exists.
@@ -58,9 +59,4 @@ export class Attempt {
     this.confirmed = true;
     this.namedAtMs = nowMs;
   }
-}
-
-/** Names an attempt as one text. Two endpoints may have jobs of the same id. */
-export function attemptKey(ref: AttemptRef): string {
-  return `${ref.endpointId}/${ref.jobId}/${ref.attempt}`;
 }

@@ -3,7 +3,7 @@
  * full, the next chunk waits and with it the worker's POST, which slows the generator down.
  */
 import type { AttemptChunk, ChunkAck } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { attemptKey } from './attempt.ts';
+import { attemptKey } from '../spool/attempt-key.ts';
 
 /** Bytes of chunks in memory at which new ones wait. */
 const BYTES_MAX = 64 * 1024 * 1024;

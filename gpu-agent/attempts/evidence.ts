@@ -4,7 +4,7 @@
  */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import type { Worker } from '../workers/worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
 

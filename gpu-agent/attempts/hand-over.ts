@@ -2,8 +2,8 @@
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { composeJob, composeJobs } from '../bridge/job-body.ts';
-import { takeLimit } from '../workers/capacity.ts';
-import type { Take, Worker } from '../workers/worker.ts';
+import { takeLimit } from '../units/workers/capacity.ts';
+import type { Take, Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
 

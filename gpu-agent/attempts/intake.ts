@@ -2,9 +2,10 @@
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import type { Worker } from '../workers/worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
-import { Attempt, attemptKey } from './attempt.ts';
+import { attemptKey } from '../spool/attempt-key.ts';
+import { Attempt } from './attempt.ts';
 import type { HandOver } from './hand-over.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 

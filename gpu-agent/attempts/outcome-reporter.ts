@@ -7,7 +7,7 @@ import type { AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agen
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
 import type { OutcomeSpool } from '../spool/outcome-spool.ts';
-import { attemptKey } from './attempt.ts';
+import { attemptKey } from '../spool/attempt-key.ts';
 import type { ChunkLog } from './chunk-log.ts';
 
 interface Pending {

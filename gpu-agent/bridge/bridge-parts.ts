@@ -9,8 +9,8 @@ import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Evidence } from '../attempts/evidence.ts';
 import type { HandOver } from '../attempts/hand-over.ts';
 import type { Outbox } from '../session/outbox.ts';
-import type { WorkerPool } from '../workers/worker-pool.ts';
-import type { WorkerReporter } from '../workers/worker-reporter.ts';
+import type { WorkerPool } from '../units/workers/worker-pool.ts';
+import type { WorkerReporter } from '../attempts/worker-reporter.ts';
 
 export interface BridgeParts {
   pool: WorkerPool;

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Attempt } from '../attempts/attempt.ts';
-import type { Worker } from '../workers/worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import { interpretResult } from './interpret-result.ts';
 import type { Result, ResultBody } from './interpret-result.ts';
 import type { BridgeParts } from './bridge-parts.ts';

@@ -4,7 +4,7 @@ import type { Work } from '../../core/runtime/sliced-work.ts';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { CHUNK_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { Attempt } from '../attempts/attempt.ts';
-import type { Worker } from '../workers/worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import { interpretChunk } from './interpret-result.ts';
 import type { ResultBody } from './interpret-result.ts';
 import type { BridgeParts } from './bridge-parts.ts';

@@ -1,7 +1,7 @@
 /** job-take and job-take-batch: a worker asks for work and is held until there is some (docs/worker-protocol.md#taking-jobs). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
-import type { Take, Worker } from '../workers/worker.ts';
+import type { Take, Worker } from '../units/workers/worker.ts';
 import { LongPoll } from './long-poll.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';

@@ -2,8 +2,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
-import { versionFromUserAgent } from '../workers/sdk-traits.ts';
-import type { Worker } from '../workers/worker.ts';
+import { versionFromUserAgent } from '../units/workers/sdk-traits.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 
 /** Names in the addresses of worker-env.ts. */

@@ -6,9 +6,9 @@ import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Intake } from '../attempts/intake.ts';
 import type { OutcomeReporter } from '../attempts/outcome-reporter.ts';
-import type { PodKeeper } from '../pods/pod-keeper.ts';
-import type { LogArchive } from '../workers/log-archive.ts';
-import type { WorkerPool } from '../workers/worker-pool.ts';
+import type { PodKeeper } from '../units/pods/pod-keeper.ts';
+import type { LogArchive } from '../launch/log-archive.ts';
+import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { LargePayloads } from './large-payloads.ts';
 import type { Outbox } from './outbox.ts';
 

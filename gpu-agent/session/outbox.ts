@@ -8,7 +8,7 @@ import type {
   AttemptChunk, AttemptOutcome, AttemptProgress, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
-import { attemptKey } from '../attempts/attempt.ts';
+import { attemptKey } from '../spool/attempt-key.ts';
 
 /** Rough size of the fixed part of an entry in bytes, for the message limit. */
 const ENTRY_BYTES = 160;

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { sdkTraits } from '../../gpu-agent/workers/sdk-traits.ts';
-import { buildWorkerEnv } from '../../gpu-agent/workers/worker-env.ts';
+import { sdkTraits } from '../../gpu-agent/units/workers/sdk-traits.ts';
+import { buildWorkerEnv } from '../../gpu-agent/launch/worker-env.ts';
 import { tableOf } from './page.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/worker-protocol.md'), 'utf8');

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
-import { attemptKey } from '../../../gpu-agent/attempts/attempt.ts';
+import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { chunkOf, refOf } from '../make-outcome.ts';
 
 function setup(bytesMax?: number): { log: ChunkLog; sent: string[] } {

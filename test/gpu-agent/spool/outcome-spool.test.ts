@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { createLogger } from '../../../core/runtime/logger.ts';
-import { attemptKey } from '../../../gpu-agent/attempts/attempt.ts';
+import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { Journal } from '../../../gpu-agent/spool/journal.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
 import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';

@@ -1,8 +1,8 @@
 /** The files of pods: `<folder>/<pod>/<disk>`. A disk is one directory; a new number is an empty one and the others go. */
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostUser } from '../../core/runtime/host-user.ts';
-import { dropAllIn, dropFolder, giveFolder } from '../users/given-folder.ts';
+import type { HostUser } from '../../../core/runtime/host-user.ts';
+import { dropAllIn, dropFolder, giveFolder } from '../../users/given-folder.ts';
 
 /** What an id must look like before it becomes part of a path: nothing that leads elsewhere. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;

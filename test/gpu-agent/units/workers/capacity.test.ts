@@ -1,7 +1,7 @@
 import t from 'tap';
-import { capacity, takeLimit } from '../../../gpu-agent/workers/capacity.ts';
-import type { CapacityFacts } from '../../../gpu-agent/workers/capacity.ts';
-import { sdkTraits } from '../../../gpu-agent/workers/sdk-traits.ts';
+import { capacity, takeLimit } from '../../../../gpu-agent/units/workers/capacity.ts';
+import type { CapacityFacts } from '../../../../gpu-agent/units/workers/capacity.ts';
+import { sdkTraits } from '../../../../gpu-agent/units/workers/sdk-traits.ts';
 
 const facts = (over: Partial<CapacityFacts>, version = '1.12.0'): CapacityFacts => ({
   asked: true, leaving: false, blocked: false, held: 0, requested: 0, declared: undefined, configured: 1, traits: sdkTraits(version), ...over,

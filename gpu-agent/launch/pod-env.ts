@@ -1,6 +1,6 @@
 /** The environment of a pod: who it is and what it was given, over its owner's variables, over a few of the host's. Pure. */
-import { gpuVariables, hostDefaults, nameVariables } from '../workers/host-env.ts';
-import type { HostFacts } from '../workers/host-env.ts';
+import { gpuVariables, hostDefaults, nameVariables } from './host-env.ts';
+import type { HostFacts } from './host-env.ts';
 
 /** What a pod's environment is made from. */
 export interface PodEnvFacts extends HostFacts {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
-import { openVolumes } from '../../../gpu-agent/volumes/open-volumes.ts';
+import { openVolumes } from '../../../gpu-agent/launch/open-volumes.ts';
 
 const mount = (networkVolumeId: string) => ({ networkVolumeId, mountPath: '/runpod-volume' });
 

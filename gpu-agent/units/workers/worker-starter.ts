@@ -1,17 +1,17 @@
 /** One life of a worker: its scratch folder, its environment, its process, its log, and the cleaning up. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { MachineGpu } from '../inventory/machine-gpu.ts';
-import { dropFolder, giveFolder } from '../users/given-folder.ts';
-import { hostEnvOf } from '../users/worker-users.ts';
-import type { WorkerUser, WorkerUsers } from '../users/worker-users.ts';
-import { openVolumes } from '../volumes/open-volumes.ts';
-import { NO_LIMITS } from '../executors/executor.ts';
-import type { Executor, UnitExit } from '../executors/executor.ts';
-import type { GpuHandover } from './gpu-handover.ts';
-import type { LogArchive } from './log-archive.ts';
-import { buildWorkerEnv } from './worker-env.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import type { MachineGpu } from '../../inventory/machine-gpu.ts';
+import { dropFolder, giveFolder } from '../../users/given-folder.ts';
+import { hostEnvOf } from '../../users/worker-users.ts';
+import type { WorkerUser, WorkerUsers } from '../../users/worker-users.ts';
+import { openVolumes } from '../../launch/open-volumes.ts';
+import { NO_LIMITS } from '../../executors/executor.ts';
+import type { Executor, UnitExit } from '../../executors/executor.ts';
+import type { GpuHandover } from '../../launch/gpu-handover.ts';
+import type { LogArchive } from '../../launch/log-archive.ts';
+import { buildWorkerEnv } from '../../launch/worker-env.ts';
 import type { Worker } from './worker.ts';
 
 /** What all workers of a machine share. */

@@ -1,13 +1,13 @@
 /** One start of a pod: its disk, its environment, its process. */
 import { availableParallelism } from 'node:os';
-import type { DesiredPod, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { MachineGpu } from '../inventory/machine-gpu.ts';
-import { hostEnvOf } from '../users/worker-users.ts';
-import type { WorkerUsers } from '../users/worker-users.ts';
-import { openVolumes } from '../volumes/open-volumes.ts';
-import { NO_LIMITS } from '../executors/executor.ts';
-import type { Executor, RunningUnit } from '../executors/executor.ts';
-import { buildPodEnv } from './pod-env.ts';
+import type { DesiredPod, WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { MachineGpu } from '../../inventory/machine-gpu.ts';
+import { hostEnvOf } from '../../users/worker-users.ts';
+import type { WorkerUsers } from '../../users/worker-users.ts';
+import { openVolumes } from '../../launch/open-volumes.ts';
+import { NO_LIMITS } from '../../executors/executor.ts';
+import type { Executor, RunningUnit } from '../../executors/executor.ts';
+import { buildPodEnv } from '../../launch/pod-env.ts';
 import type { PodFiles } from './pod-files.ts';
 
 /** What all pods of a machine share. */

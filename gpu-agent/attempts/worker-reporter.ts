@@ -5,7 +5,7 @@
 import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Outbox } from '../session/outbox.ts';
-import type { Worker } from './worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 
 export class WorkerReporter {
   readonly #outbox: Outbox;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { REASON_LOG_BYTES, endReason } from '../../../gpu-agent/workers/end-reason.ts';
+import { REASON_LOG_BYTES, endReason } from '../../../gpu-agent/launch/end-reason.ts';
 
 const none = Buffer.alloc(0);
 

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { buildWorkerEnv } from '../../../gpu-agent/workers/worker-env.ts';
-import type { WorkerEnvFacts } from '../../../gpu-agent/workers/worker-env.ts';
+import { buildWorkerEnv } from '../../../gpu-agent/launch/worker-env.ts';
+import type { WorkerEnvFacts } from '../../../gpu-agent/launch/worker-env.ts';
 
 const build = (over: Partial<WorkerEnvFacts> = {}): Record<string, string> => buildWorkerEnv({
   workerId: 'worker00000001', endpointId: 'ep', token: 'tok', bridgeUrl: 'http://127.0.0.1:9000', machineName: 'box', locations: ['CZ', 'EU-CZ-1'],

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { buildPodEnv } from '../../../gpu-agent/pods/pod-env.ts';
-import type { PodEnvFacts } from '../../../gpu-agent/pods/pod-env.ts';
+import { buildPodEnv } from '../../../gpu-agent/launch/pod-env.ts';
+import type { PodEnvFacts } from '../../../gpu-agent/launch/pod-env.ts';
 
 const FACTS: PodEnvFacts = {
   podId: 'p1', machineName: 'box', locations: ['CZ', 'EU-1'], hostEnv: { PATH: '/bin', HOME: '/root' }, userEnv: { A: '1', PATH: '/mine' },

@@ -3,18 +3,18 @@
  * go. A process that ends by itself is started again after a pause that grows. Nothing here looks at the session or at the lease: a pod
  * belongs to one machine for its whole life and nobody else may ever run it, so it goes on while core cannot be reached.
  */
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import { delay } from '../../core/runtime/clock.ts';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { REASON_LOG_BYTES, describeExit, withLog } from '../workers/end-reason.ts';
-import type { RunningUnit, UnitExit } from '../executors/executor.ts';
-import type { GpuHandover } from '../workers/gpu-handover.ts';
-import type { LogArchive } from '../workers/log-archive.ts';
-import { LogRing } from '../workers/log-ring.ts';
+import { backoffMs } from '../../../core/runtime/backoff.ts';
+import { delay } from '../../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../../core/runtime/clock.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../../proto/wire/limits.ts';
+import { REASON_LOG_BYTES, describeExit, withLog } from '../../launch/end-reason.ts';
+import type { RunningUnit, UnitExit } from '../../executors/executor.ts';
+import type { GpuHandover } from '../../launch/gpu-handover.ts';
+import type { LogArchive } from '../../launch/log-archive.ts';
+import { LogRing } from '../../launch/log-ring.ts';
 import type { PodFiles } from './pod-files.ts';
 import type { PodStarter } from './pod-starter.ts';
 

@@ -2,14 +2,14 @@
  * Makes the workers of this machine what core wants them to be. Level-triggered: every list of desired workers is compared with what
  * runs, whatever came before. A worker's id names one process for its whole life; an ended worker is never started again.
  */
-import { DesiredState } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { DesiredWorker, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
-import { enumName } from '../../proto/wire/enum-name.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import { REASON_LOG_BYTES, describeExit, endReason, withLog } from './end-reason.ts';
-import type { UnitExit } from '../executors/executor.ts';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredWorker, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Clock, Random } from '../../../core/runtime/clock.ts';
+import { enumName } from '../../../proto/wire/enum-name.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import { REASON_LOG_BYTES, describeExit, endReason, withLog } from '../../launch/end-reason.ts';
+import type { UnitExit } from '../../executors/executor.ts';
 import type { WorkerStarter } from './worker-starter.ts';
 import { Worker } from './worker.ts';
 import type { EndStatus } from './worker.ts';

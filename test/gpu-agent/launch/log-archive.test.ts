@@ -2,7 +2,7 @@ import { utimesSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { LogArchive } from '../../../gpu-agent/workers/log-archive.ts';
+import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
 
 t.test('keeps a bounded number, across restarts', async (t) => {
   const folder = join(t.testdir({}), 'logs');

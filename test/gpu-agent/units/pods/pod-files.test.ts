@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { PodFiles, isPlain } from '../../../gpu-agent/pods/pod-files.ts';
-import { scratch } from '../../helpers/scratch.ts';
+import { PodFiles, isPlain } from '../../../../gpu-agent/units/pods/pod-files.ts';
+import { scratch } from '../../../helpers/scratch.ts';
 
 t.test('one disk a pod, and it is kept', async (t) => {
   const { folder } = await scratch(t);

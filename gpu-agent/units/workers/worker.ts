@@ -1,13 +1,13 @@
 /** One worker as the agent knows it: what it was told, what it asked for, what it holds. Its process belongs to the pool. */
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { WorkerReport, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
-import type { Attempt } from '../attempts/attempt.ts';
-import type { LongPoll } from '../bridge/long-poll.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { WorkerReport, WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../../proto/wire/limits.ts';
+import type { Attempt } from '../../attempts/attempt.ts';
+import type { LongPoll } from '../../bridge/long-poll.ts';
 import { capacity } from './capacity.ts';
 import type { CapacityFacts } from './capacity.ts';
-import type { RunningUnit } from '../executors/executor.ts';
-import { LogRing } from './log-ring.ts';
+import type { RunningUnit } from '../../executors/executor.ts';
+import { LogRing } from '../../launch/log-ring.ts';
 import { sdkTraits } from './sdk-traits.ts';
 import type { SdkTraits } from './sdk-traits.ts';
 

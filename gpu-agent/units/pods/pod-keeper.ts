@@ -3,7 +3,7 @@
  * whatever came before. Pods that are not listed go with their files, also those of earlier runs of the agent; nothing goes before core has
  * sent a list. The processes of pods die with the agent, and the next agent starts them again when core lists them.
  */
-import type { DesiredPod, PodReport } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { isPlain } from './pod-files.ts';
 import { Pod } from './pod.ts';
 import type { PodParts } from './pod.ts';

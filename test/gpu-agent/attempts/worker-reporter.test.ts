@@ -6,9 +6,9 @@ import type { Test } from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import { attemptKey } from '../../../gpu-agent/attempts/attempt.ts';
+import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
-import { wired } from '../attempts/wired.ts';
+import { wired } from './wired.ts';
 
 const { DRAINING, READY, UNHEALTHY } = WorkerState;
 

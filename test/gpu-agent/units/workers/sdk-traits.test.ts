@@ -1,5 +1,5 @@
 import t from 'tap';
-import { sdkTraits, versionFromUserAgent } from '../../../gpu-agent/workers/sdk-traits.ts';
+import { sdkTraits, versionFromUserAgent } from '../../../../gpu-agent/units/workers/sdk-traits.ts';
 
 const TABLE: [version: string, stopChannel: boolean, tellsFreeSlots: boolean, listsJobs: boolean, startsLate: boolean, silenceMsMax: number][] = [
   ['1.3.0', false, false, true, false, 60_000],
