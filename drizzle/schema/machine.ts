@@ -1,6 +1,6 @@
 /** Machines with an agent, and the lease under which their agents may run attempts. */
 import { sql } from 'drizzle-orm';
-import { bigint, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 
 /** One GPU as its agent reported it. */
@@ -9,6 +9,16 @@ export interface GpuRow {
   name: string;
   memoryMib: number;
   migProfile: string;
+}
+
+/** What runs images on a machine, as its agent reported it; machine.proto says what each field means. */
+export interface EngineRow {
+  name: string;
+  version: string;
+  gpuHandover: 'NONE' | 'CDI' | 'DEVICE_REQUEST' | 'VIRTUAL';
+  limits: string[];
+  imageTotalMib: number;
+  imageFreeMib: number;
 }
 
 export const machine = pgTable('machine', {
@@ -26,6 +36,12 @@ export const machine = pgTable('machine', {
   /** Product name of the processors, and how many of them share a core; empty and 0 = not known. */
   cpuModel: text('cpu_model').notNull().default(''),
   cpuThreadsPerCore: integer('cpu_threads_per_core').notNull().default(0),
+  /** Its operator allows commands of the host. True for one that joined by a release that did not ask: such a machine ran them. */
+  runsCommands: boolean('runs_commands').notNull().default(true),
+  /** Null: nothing runs images there. */
+  engine: jsonb('engine').$type<EngineRow>(),
+  /** Why not; empty with an engine. */
+  noEngineReason: text('no_engine_reason').notNull().default(''),
   /** The session that may speak for the machine; a newer session replaces it. Null after the session ended in order. */
   sessionId: text('session_id'),
   /** The run of the agent that the session is of; empty = an agent that does not say. */
@@ -38,3 +54,12 @@ export const machine = pgTable('machine', {
   leaseExpiresAt: instant('lease_expires_at').notNull().defaultNow(),
   seenAt: instant('seen_at').notNull().defaultNow(),
 }, (t) => [index('machine_lease_idx').on(t.leaseExpiresAt)]);
+
+/** Images that machines have, by each of their names. */
+export const machineImage = pgTable('machine_image', {
+  machineId: text('machine_id').notNull().references(() => machine.id, { onDelete: 'cascade' }),
+  name: text('name').notNull(),
+  /** Empty: it came from no registry. */
+  digest: text('digest').notNull(),
+  sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
+}, (t) => [primaryKey({ columns: [t.machineId, t.name] })]);

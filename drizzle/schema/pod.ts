@@ -27,6 +27,9 @@ export const pod = pgTable('pod', {
   volumeMountPath: text('volume_mount_path').notNull().default('/workspace'),
   ports: text('ports').array().notNull().default(sql`'{}'`),
   registryAuthId: text('registry_auth_id'),
+  /** The bytes that the image means, and the run for which that is settled. */
+  imageDigest: text('image_digest').notNull().default(''),
+  imageDigestRun: integer('image_digest_run').notNull().default(0),
   networkVolumeId: text('network_volume_id'),
   gpuIds: text('gpu_ids').array().notNull().default(sql`'{}'`),
   gpuCount: integer('gpu_count').notNull().default(1),

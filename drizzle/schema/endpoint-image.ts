@@ -1,0 +1,13 @@
+/** Which bytes the image of an endpoint means, for each of its versions: what the first machine said holds for all. */
+import { integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { instant } from './columns.ts';
+import { endpoint } from './endpoint.ts';
+
+export const endpointImage = pgTable('endpoint_image', {
+  endpointId: text('endpoint_id').notNull().references(() => endpoint.id, { onDelete: 'cascade' }),
+  version: integer('version').notNull(),
+  /** A worker that was placed just before a change of the template may run the new image under the old version. */
+  imageName: text('image_name').notNull(),
+  digest: text('digest').notNull(),
+  settledAt: instant('settled_at').notNull().defaultNow(),
+}, (t) => [primaryKey({ columns: [t.endpointId, t.version, t.imageName] })]);
