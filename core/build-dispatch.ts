@@ -67,7 +67,9 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     store: scales, scaler: chosenScaler, events, hasWorker: (endpointId) => pool.hasWorker(endpointId),
     onDesired: (machineIds) => events.emit('desired', machineIds), ...seams,
   });
-  const reports = new WorkerReports({ workers, onChanged: (endpointIds) => scaling.wake(endpointIds), ...seams });
+  const reports = new WorkerReports({
+    workers, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds), ...seams,
+  });
   const desired = new DesiredLoop({ table, workers, podReports, events, openCredentials, ...seams });
   const audit = new AttemptAudit({ table, pool, workers, attempts, arriving, ...seams });
   const pods = new PodReports({ podReports, ...seams });

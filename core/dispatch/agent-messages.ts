@@ -4,13 +4,14 @@ import type {
   AttemptOutcome as OutcomeMessage, AttemptRef, Assignment, DesiredWorker, RegistryCredentials, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { S3Config } from '../../proto/gen/slipway/v1/job.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
 import type { OutcomeKind as Kind } from '../domain/attempt-outcome.ts';
 import { checkName, checkText, checkTexts, invalid } from '../domain/fields.ts';
 import { cpuSize } from '../domain/cpu-size.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
-import type { WorkerState as State } from '../domain/worker.ts';
+import { httpServerOf } from '../domain/http-server.ts';
+import type { WorkerHealth, WorkerState as State } from '../domain/worker.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
 import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
@@ -42,6 +43,15 @@ const STATES: Record<WorkerState, State | undefined> = {
   [WorkerState.OUTDATED]: undefined,
   [WorkerState.FROZEN]: undefined,
 };
+
+const HEALTHS: Record<HttpHealth, WorkerHealth> = {
+  [HttpHealth.UNSPECIFIED]: '',
+  [HttpHealth.INITIALIZING]: 'INITIALIZING',
+  [HttpHealth.READY]: 'READY',
+  [HttpHealth.UNHEALTHY]: 'UNHEALTHY',
+};
+/** host:port, as an agent says where a worker listens. What is none is as if it were not known. */
+const ADDRESS_FORM = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[1-9]\d{0,4}$/;
 
 const KINDS: Record<OutcomeKind, Kind | undefined> = {
   [OutcomeKind.UNSPECIFIED]: undefined,
@@ -114,6 +124,8 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     reason: reasonOf(report.reason),
     exitCode: report.exitCode ?? null,
     sdkVersion: storable(report.sdkVersion).slice(0, 64),
+    address: ADDRESS_FORM.test(report.address) ? report.address : '',
+    health: HEALTHS[report.health] ?? '',
   };
 }
 
@@ -138,6 +150,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
     workerId: row.id,
     endpointId: row.endpointId,
     desired: desiredStateOf(row),
+    idle: row.idle,
     spec: {
       startCommand: spec.startCommand,
       workingDirectory: spec.workingDirectory,
@@ -157,6 +170,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       imageDigest: '',
       containerDiskGb: spec.containerDiskGb,
       ports: spec.ports,
+      httpServer: spec.type === 'LB' ? httpServerOf(spec) : undefined,
       // These are for pods only.
       volumeGb: 0, volumeMountPath: '',
     },

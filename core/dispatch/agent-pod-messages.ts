@@ -51,6 +51,7 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       imageDigest: '',
       containerDiskGb: row.containerDiskGb,
       ports: row.ports,
+      httpServer: undefined,
       volumeGb: row.volumeGb,
       volumeMountPath: row.volumeMountPath,
       accountNumber: row.accountNumber,

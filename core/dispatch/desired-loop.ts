@@ -86,7 +86,7 @@ export class DesiredLoop extends BaseService {
   }
 
   async #pushOne(session: LiveSession, rows: readonly DesiredWorkerRow[], podRows: readonly DesiredPodRow[]): Promise<void> {
-    const picture = `${rows.map((row) => `${row.id}=${row.desired}`).join()};${podPicture(podRows)}`;
+    const picture = `${rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join()};${podPicture(podRows)}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
     const pods = await desiredPods(this.#options.podReports, podRows, before?.pods, this.#options.openCredentials);
@@ -98,7 +98,7 @@ export class DesiredLoop extends BaseService {
       const known = before?.messages.get(row.id);
       // A worker without both was deleted between the two reads: the next pass leaves it out.
       if (spec) messages.set(row.id, desiredToMessage(row, spec, this.#options.openCredentials));
-      else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row) });
+      else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row), idle: row.idle });
     }
     this.#sent.set(session, { picture, messages, pods });
     session.desire(rows, [...messages.values()], [...pods.values()]);

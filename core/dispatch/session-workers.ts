@@ -131,7 +131,8 @@ export class SessionWorkers {
     // Its first end is the true one; that it was cleared away afterwards says nothing new.
     if (worker.outcomeGrace) return;
     const before = worker.facts;
-    const same = !fresh && before.state === facts.state && before.reason === facts.reason && before.sdkVersion === facts.sdkVersion;
+    const same = !fresh && before.state === facts.state && before.reason === facts.reason && before.sdkVersion === facts.sdkVersion
+      && before.address === facts.address && before.health === facts.health;
     worker.facts = facts;
     if (!same) reports.changed({ machineId, sessionId }, facts);
     else if (before.capacity !== facts.capacity) reports.capacityChanged({ machineId, sessionId }, facts);

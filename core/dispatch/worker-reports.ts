@@ -20,6 +20,8 @@ export interface WorkerReportsOptions {
   workers: Stores['workers'];
   /** Workers of these endpoints came, changed or went. */
   onChanged(endpointIds: readonly string[]): void;
+  /** The same of load-balancing endpoints alone. */
+  onRotation(endpointIds: readonly string[]): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -101,7 +103,9 @@ export class WorkerReports extends BaseService {
     this.#urgent.delete(sessionId);
     try {
       const { session, facts } = waiting;
-      this.#options.onChanged(await this.#options.workers.report(session, [...facts.values()]));
+      const changed = await this.#options.workers.report(session, [...facts.values()]);
+      this.#options.onChanged(changed);
+      if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onRotation(changed);
     } catch (error) {
       this.#options.logger.warn({ err: error, machineId: waiting.session.machineId }, 'worker reports were not written, will try again');
       this.#putBack(waiting);

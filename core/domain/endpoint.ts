@@ -67,9 +67,16 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   env: { default: {} },
   retryLimit: { default: 2, min: 0, max: 10, inPlace: true },
   retryHandlerErrors: { default: false, inPlace: true },
-  workerConcurrency: { default: 1, min: 1, max: 100 },
+  // Of a queue-based endpoint at most 100; of a load-balancing one 100 by default (checkByType, LB_DEFAULTS).
+  workerConcurrency: { default: 1, min: 1, max: 1_000 },
   allowedCudaVersions: { default: [] },
 };
+
+/** Most jobs that a worker of a queue-based endpoint holds at once. */
+const JOBS_AT_ONCE_MAX = 100;
+
+/** Defaults of load-balancing endpoints that differ: nothing waits in a queue, and HTTP servers take many requests at once. */
+export const LB_DEFAULTS = { scalerType: 'REQUEST_COUNT', workerConcurrency: 100 } as const satisfies Partial<EndpointSettings>;
 
 /**
  * Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. `reported`: GPU types that may be named besides
@@ -81,6 +88,7 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
   if (settings.workersMin > settings.workersMax) {
     throw invalid(`workers_min is ${settings.workersMin}, but must not exceed workers_max, which is ${settings.workersMax}`);
   }
+  checkByType(settings);
   checkGpuIds(settings.gpuIds, reported);
   if (settings.computeType !== 'GPU' && settings.computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(settings.computeType)}, but must be GPU or CPU`);
@@ -95,6 +103,16 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
   checkCudaVersions(settings.allowedCudaVersions);
   checkEnv(settings.env);
   checkProgramBytes('env', settings.env);
+}
+
+/** What holds for one type of endpoint only. */
+function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings): void {
+  if (type === 'LB' && scalerType !== 'REQUEST_COUNT') {
+    throw invalid(`scaler_type is ${scalerType}, but a load-balancing endpoint has no queue: leave it out or name REQUEST_COUNT`);
+  }
+  if (type === 'QB' && workerConcurrency > JOBS_AT_ONCE_MAX) {
+    throw invalid(`worker_concurrency is ${workerConcurrency}, but must be a whole number from 1 to ${JOBS_AT_ONCE_MAX} unless type is LB`);
+  }
 }
 
 /** Fails with INVALID_REQUEST when a template is not for endpoints. */

@@ -71,7 +71,7 @@ export const queueDelayScaler: Scaler = (sample, settings) => {
   return { workers: present.length + 1, reason: `a job has waited longer than ${settings.scalerValue} s` };
 };
 
-/** ceil((queued + running) / scalerValue) (docs/management.md#scaling). */
+/** ceil((queued + running) / scalerValue) (docs/management.md#scaling). For load-balancing endpoints requests stand where jobs do. */
 export const requestCountScaler: Scaler = (sample, settings) => {
   const jobs = sample.queued + sample.running;
   const reason = jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs`;

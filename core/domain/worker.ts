@@ -5,6 +5,9 @@ export type WorkerDesired = 'RUN' | 'DRAIN' | 'GONE';
 /** What its agent observed. */
 export type WorkerState = 'INITIALIZING' | 'READY' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
 
+/** What the health path of a worker of a load-balancing endpoint answers; empty: it has none, or nobody has asked yet. */
+export type WorkerHealth = '' | 'INITIALIZING' | 'READY' | 'UNHEALTHY';
+
 /** Why a worker ended that nobody told to and that did not crash. */
 export const MACHINE_LOST_REASON = 'its machine was lost';
 export const UNLISTED_REASON = 'its agent came back without it';

@@ -16,6 +16,8 @@ export interface CoreEventMap {
   stop: readonly (MachineAttempt & { reason: string })[];
   /** Desired workers of these machines changed. */
   desired: readonly string[];
+  /** Workers of these load-balancing endpoints may have come into the rotation or left it. */
+  rotation: readonly string[];
   /** These keys were revoked or bound to a machine: what is remembered of them is void. */
   keys: readonly string[];
   /** These endpoints were made, changed or deleted: what is remembered of them is void. */
@@ -27,7 +29,7 @@ type Listener<Name extends keyof CoreEventMap> = (event: CoreEventMap[Name]) => 
 /** Listeners must be quick and must not throw. */
 export class CoreEvents {
   readonly #listeners: { [Name in keyof CoreEventMap]: Set<Listener<Name>> } = {
-    settled: new Set(), chunks: new Set(), queued: new Set(), stop: new Set(), desired: new Set(), keys: new Set(), endpoints: new Set(),
+    settled: new Set(), chunks: new Set(), queued: new Set(), stop: new Set(), desired: new Set(), rotation: new Set(), keys: new Set(), endpoints: new Set(),
   };
 
   /** Calls `listener` at every event of this name; the result ends that. */

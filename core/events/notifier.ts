@@ -45,7 +45,7 @@ interface Item {
   json: string;
 }
 
-const EVENT_NAMES: readonly EventName[] = ['settled', 'chunks', 'queued', 'stop', 'desired', 'keys', 'endpoints'];
+const EVENT_NAMES: readonly EventName[] = ['settled', 'chunks', 'queued', 'stop', 'desired', 'rotation', 'keys', 'endpoints'];
 /** Things that may wait to be told; further ones are dropped, as hints may be. */
 const WAITING_MAX = 20_000;
 /** Notices of one statement. */

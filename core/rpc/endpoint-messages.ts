@@ -2,7 +2,7 @@
 import { EndpointType, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { CreateEndpointRequest } from '../../proto/gen/slipway/v1/endpoint_service.ts';
-import { ENDPOINT_SETTINGS } from '../domain/endpoint.ts';
+import { ENDPOINT_SETTINGS, LB_DEFAULTS } from '../domain/endpoint.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import type { EndpointSettings } from '../domain/endpoint.ts';
 import type { EndpointRequest } from '../endpoints/create-endpoint.ts';
@@ -66,6 +66,8 @@ export function endpointRequestFromMessage({ endpoint, requestId, workersMax, re
     return [field, value || (ENDPOINT_SETTINGS[field].default ?? value)];
   });
   const settings = Object.fromEntries(given) as EndpointSettings;
+  if (settings.type === 'LB' && endpoint.scalerType === ScalerType.UNSPECIFIED) settings.scalerType = LB_DEFAULTS.scalerType;
+  if (settings.type === 'LB' && endpoint.workerConcurrency === 0) settings.workerConcurrency = LB_DEFAULTS.workerConcurrency;
   // What fits no CPU endpoint is refused as such, not by its default.
   if (settings.computeType === 'CPU' && endpoint.gpuCount === 0 && endpoint.gpuIds.length === 0) settings.gpuCount = 0;
   // Where 0 is a choice, the request says it beside the endpoint.

@@ -111,7 +111,7 @@ export class ScaleLoop extends BaseService {
     if (sweep) {
       this.#sweptAtMs = now;
       for (const [id, atMs] of this.#turns) if (now - atMs > QUEUED_PAUSE_MS) this.#turns.delete(id);
-      if (now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) for (const id of await store.endLost()) ids.add(id);
+      if (now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
       for (const id of await store.endpointsToLookAt()) ids.add(id);
     }
     const queue = [...ids];
@@ -121,8 +121,14 @@ export class ScaleLoop extends BaseService {
     await Promise.all(Array.from({ length: Math.min(TURNS_MAX, queue.length) }, take));
   }
 
+  async #endLost(ids: Set<string>): Promise<void> {
+    const lost = await this.#options.store.endLost();
+    for (const id of lost) ids.add(id);
+    this.#options.events.emit('rotation', lost);
+  }
+
   async #turn(endpointId: string): Promise<void> {
-    const { store, scaler, random, clock, logger, onDesired } = this.#options;
+    const { store, scaler, random, clock, logger, events, onDesired } = this.#options;
     this.#turns.set(endpointId, clock.monotonicMs());
     const result = await scaleEndpoint(store, endpointId, scaler, random);
     if (result.skipped) return;
@@ -132,5 +138,6 @@ export class ScaleLoop extends BaseService {
       await store.pruneEnded(endpointId);
     }
     if (result.machineIds.length > 0) onDesired(result.machineIds);
+    if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
   }
 }

@@ -7,6 +7,7 @@ import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } from '../domain/worker.ts';
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
+import { DEMAND_VALID_MS, readDemand } from './edge-store.ts';
 import { MachineStore } from './machine-store.ts';
 import { readQuotaState } from './quota-store.ts';
 
@@ -17,6 +18,7 @@ const QUEUED_COUNTED_MAX = 100_000;
 export interface ScaleEndpoint extends ScaleSettings {
   id: string;
   accountId: string;
+  type: 'QB' | 'LB';
   gpuIds: string[];
   gpuCount: number;
   instanceIds: string[];
@@ -59,6 +61,9 @@ export interface ScaleTurn {
 
 type WorkerRow = Omit<WorkerSample, 'held'>;
 
+/** What there is to do, and what each worker has of it. */
+type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, number> };
+
 export class ScaleStore {
   readonly #database: Database;
   readonly #machines: MachineStore;
@@ -69,7 +74,7 @@ export class ScaleStore {
   }
 
   /**
-   * Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs waiting. On the hot pool,
+   * Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs or requests waiting. On the hot pool,
    * which looks each endpoint up in the indexes: another plan would read all queued jobs once a second.
    */
   async endpointsToLookAt(): Promise<string[]> {
@@ -77,7 +82,9 @@ export class ScaleStore {
       SELECT e.id FROM endpoint e WHERE e.workers_min > 0
         OR EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL)
         OR EXISTS (SELECT FROM scale_decision s WHERE s.endpoint_id = e.id AND s.throttled > 0)
-        OR (e.workers_max > 0 AND (SELECT j.position FROM job j WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority
+        OR (e.type = 'LB' AND EXISTS (SELECT FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.waiting > 0
+          AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))
+        OR (e.type = 'QB' AND e.workers_max > 0 AND (SELECT j.position FROM job j WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority
           ORDER BY j.position LIMIT 1) IS NOT NULL)`;
     return rows.map((row) => row.id);
   }
@@ -114,7 +121,7 @@ export class ScaleStore {
   async takeTurn(endpointId: string, turn: (turn: ScaleTurn) => Promise<void>): Promise<boolean> {
     return inTransaction(this.#database.sql, async (sql) => {
       const [endpoint] = await sql<ScaleEndpoint[]>`
-        SELECT id, account_id AS "accountId", gpu_ids AS "gpuIds",
+        SELECT id, account_id AS "accountId", type, gpu_ids AS "gpuIds",
           gpu_count AS "gpuCount", instance_ids AS "instanceIds", locations, allowed_cuda_versions AS "allowedCudaVersions",
           workers_min AS "workersMin", workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds",
           scaler_type AS "scalerType", scaler_value AS "scalerValue", version,
@@ -134,6 +141,15 @@ export class ScaleStore {
         greatest(extract(epoch FROM now() - busy_at) * 1000, 0)::bigint AS "idleMs",
         greatest(extract(epoch FROM now() - created_at) * 1000, 0)::bigint AS "ageMs"
       FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL ORDER BY created_at, id`;
+    const { heldBy, ...demand } = endpoint.type === 'LB' ? await requestDemand(sql, endpointId) : await this.#jobDemand(endpoint);
+    const busy = workers.filter((worker) => heldBy.has(worker.id)).map((worker) => worker.id);
+    // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
+    if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
+    return { ...demand, workers: workers.map((worker) => ({ ...worker, held: heldBy.get(worker.id) ?? 0 })) };
+  }
+
+  async #jobDemand(endpoint: ScaleEndpoint): Promise<HeldDemand> {
+    const endpointId = endpoint.id;
     const { hot } = this.#database;
     const [queue] = await hot<{ queued: number; oldest_ms: number | null }[]>`
       SELECT (SELECT count(*)::int FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority
@@ -143,15 +159,11 @@ export class ScaleStore {
     const held = await hot<{ worker_id: string; held: number; normal: number }[]>`
       SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal FROM job
       WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id ORDER BY worker_id`;
-    const heldBy = new Map(held.map((row) => [row.worker_id, row.held]));
-    const busy = workers.filter((worker) => heldBy.has(worker.id)).map((worker) => worker.id);
-    // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
-    if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
     return {
       queued: queue!.queued,
       oldestWaitMs: Math.max(queue!.oldest_ms ?? 0, 0),
       running: held.reduce((sum, row) => sum + row.normal, 0),
-      workers: workers.map((worker) => ({ ...worker, held: heldBy.get(worker.id) ?? 0 })),
+      heldBy: new Map(held.map((row) => [row.worker_id, row.held])),
     };
   }
 
@@ -193,6 +205,13 @@ export class ScaleStore {
       UPDATE worker SET desired = 'DRAIN' WHERE id = ${workerId} AND machine_id = ${machineId} AND desired = 'RUN' RETURNING endpoint_id`;
     return row?.endpoint_id;
   }
+}
+
+/** Requests and connections of a load-balancing endpoint, as facades and proxies told. */
+async function requestDemand(sql: Sql, endpointId: string): Promise<HeldDemand> {
+  const { waiting, inFlight } = await readDemand(sql, endpointId);
+  const running = [...inFlight.values()].reduce((sum, count) => sum + count, 0);
+  return { queued: waiting, oldestWaitMs: 0, running, heldBy: inFlight };
 }
 
 /** The delay scaler only asks whether jobs wait; the count scaler has seen enough when workersMax is reached. */

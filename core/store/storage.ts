@@ -16,6 +16,7 @@ import { openDatabase } from './database.ts';
 import type { Database, DatabaseOptions } from './database.ts';
 import { DeadlineStore } from './deadline-store.ts';
 import { DeletionStore } from './deletion-store.ts';
+import { EdgeStore } from './edge-store.ts';
 import { EndpointStore } from './endpoint-store.ts';
 import { InstallationStore } from './installation-store.ts';
 import { JobStore } from './job-store.ts';
@@ -66,7 +67,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database), deadlines: new DeadlineStore(database),
-    deletions: new DeletionStore(database), webhooks: new WebhookStore(database), plainRows: new PlainRowStore(database, sealer),
+    deletions: new DeletionStore(database), webhooks: new WebhookStore(database), edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer),
   };
 }
 

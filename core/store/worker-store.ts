@@ -3,12 +3,13 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { worker } from '../../drizzle/schema/worker.ts';
 import type { EndedWorker } from '../domain/ended-workers.ts';
 import { MACHINE_LOST_REASON, UNLISTED_REASON, crashPauseSeconds } from '../domain/worker.ts';
-import type { Worker, WorkerState } from '../domain/worker.ts';
+import type { Worker, WorkerHealth, WorkerState } from '../domain/worker.ts';
 import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
+import { DEMAND_VALID_MS } from './edge-store.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 import { readPage } from './page.ts';
@@ -22,6 +23,9 @@ export interface WorkerFacts {
   reason: string;
   exitCode: number | null;
   sdkVersion: string;
+  /** Of a worker of a load-balancing endpoint, once they are known: where it listens, and what its health path answers. */
+  address: string;
+  health: WorkerHealth;
 }
 
 /** A worker that its machine should have. */
@@ -30,6 +34,8 @@ export interface DesiredWorkerRow {
   endpointId: string;
   machineId: string;
   desired: 'RUN' | 'DRAIN';
+  /** It drains, is of a load-balancing endpoint, and nobody says that it has a request. */
+  idle: boolean;
 }
 
 /** How to start a worker, as endpoint and template say now. */
@@ -41,6 +47,8 @@ export interface WorkerSpecRow {
   entrypoint: string[];
   containerDiskGb: number;
   ports: string[];
+  /** Of the endpoint. */
+  type: 'QB' | 'LB';
   /** The template's environment with the endpoint's over it. */
   env: Record<string, string>;
   gpuUuids: string[];
@@ -102,14 +110,17 @@ export class WorkerStore {
       const crashed = await this.#crash(sql, session, facts.filter((fact) => fact.state === 'UNHEALTHY'));
       const changed = await sql<{ endpoint_id: string }[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
+          address = r.address, health = r.health,
           busy_at = CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() ELSE w.busy_at END,
           ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
         FROM unnest(${facts.map((f) => f.workerId)}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
-          ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[])
-          AS r (id, state, capacity, reason, exit_code, sdk_version)
+          ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],
+          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[])
+          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health)
         WHERE w.id = r.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
-          AND (w.state, w.capacity, w.reason, w.sdk_version) IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version)
+          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health)
+            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health)
         RETURNING w.endpoint_id`;
       return [...new Set([...crashed, ...changed.map((row) => row.endpoint_id)])];
     });
@@ -157,9 +168,12 @@ export class WorkerStore {
   /** Workers that these machines should have. Crashed ones are not among them: their process is gone. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
     return this.#database.sql<DesiredWorkerRow[]>`
-      SELECT id, endpoint_id AS "endpointId", machine_id AS "machineId", desired FROM worker
-      WHERE machine_id = ANY(${[...machineIds]}) AND ended_at IS NULL AND desired <> 'GONE' AND state <> 'UNHEALTHY'
-      ORDER BY created_at, id`;
+      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired, (w.desired = 'DRAIN' AND w.address <> '' AND NOT EXISTS (
+          SELECT FROM endpoint_demand d WHERE d.endpoint_id = w.endpoint_id AND w.id = ANY(d.worker_ids)
+            AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')) AS idle
+      FROM worker w
+      WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.desired <> 'GONE' AND w.state <> 'UNHEALTHY'
+      ORDER BY w.created_at, w.id`;
   }
 
   /** How to start these workers. */
@@ -168,7 +182,7 @@ export class WorkerStore {
       SELECT w.id, t.id AS "templateId", run.start_command AS "startCommand", run.working_directory AS "workingDirectory",
         run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
         run.container_disk_gb AS "containerDiskGb", run.ports,
-        e.id AS "endpointId", e.env AS "endpointEnv", e.env_sealed AS "endpointEnvSealed",
+        e.type, e.id AS "endpointId", e.env AS "endpointEnv", e.env_sealed AS "endpointEnvSealed",
         w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(e.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",

@@ -3,6 +3,7 @@ export * from './account.ts';
 export * from './api-key.ts';
 export * from './audit-event.ts';
 export * from './endpoint.ts';
+export * from './endpoint-demand.ts';
 export * from './endpoint-image.ts';
 export * from './given-template.ts';
 export * from './installation.ts';

@@ -24,6 +24,10 @@ export const worker = pgTable('worker', {
   reason: text('reason').notNull().default(''),
   exitCode: integer('exit_code'),
   sdkVersion: text('sdk_version').notNull().default(''),
+  /** Where its HTTP server listens, host:port. Empty: not known, or no worker of a load-balancing endpoint. */
+  address: text('address').notNull().default(''),
+  /** What its health path answers: INITIALIZING, READY or UNHEALTHY; empty as the address. */
+  health: text('health').notNull().default(''),
   /** Crashes of this slot in a row without a job in between; decides the back-off. */
   failures: integer('failures').notNull().default(0),
   /** When an UNHEALTHY worker may be replaced. */
@@ -38,4 +42,5 @@ export const worker = pgTable('worker', {
   index('worker_machine_idx').on(t.machineId),
   check('worker_desired_known', sql`${t.desired} IN ('RUN', 'DRAIN', 'GONE')`),
   check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),
+  check('worker_health_known', sql`${t.health} IN ('', 'INITIALIZING', 'READY', 'UNHEALTHY')`),
 ]);

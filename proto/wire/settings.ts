@@ -20,7 +20,7 @@ export const ENDPOINT_SETTINGS = {
   env: { default: {} },
   retryLimit: { default: 2, min: 0, max: 10 },
   retryHandlerErrors: { default: false },
-  workerConcurrency: { default: 1, min: 1, max: 100 },
+  workerConcurrency: { default: 1, min: 1, max: 1000 },
   allowedCudaVersions: { default: [] },
 } as const;
 

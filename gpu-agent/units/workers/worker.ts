@@ -1,5 +1,5 @@
 /** One worker as the agent knows it: what it was told, what it asked for, what it holds. Its process belongs to the pool. */
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { WorkerReport, WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../../proto/wire/limits.ts';
 import type { Attempt } from '../../attempts/attempt.ts';
@@ -130,6 +130,8 @@ export class Worker {
       exitCode: this.exitCode,
       sdkVersion: this.sdkVersion,
       refresh: this.refresh,
+      address: '',
+      health: HttpHealth.UNSPECIFIED,
     };
   }
 }

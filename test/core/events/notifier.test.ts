@@ -23,6 +23,7 @@ await t.test('every kind of event reaches the other replica', async (t) => {
     queued: ['e', 'f'],
     stop: [{ endpointId: 'e', jobId: 'j', attempt: 2, machineId: 'm', reason: 'a "quoted" reason' }],
     desired: ['m1', 'm2'],
+    rotation: ['e'],
     keys: ['key'],
     endpoints: ['e'],
   };

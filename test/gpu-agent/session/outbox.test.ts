@@ -1,12 +1,15 @@
 import t from 'tap';
-import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { WorkerReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { BATCH_MESSAGE_BYTES } from '../../../proto/wire/limits.ts';
 import { Outbox } from '../../../gpu-agent/session/outbox.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
 function report(workerId: string): WorkerReport {
-  return { workerId, endpointId: 'e', state: WorkerState.READY, capacity: 1, reason: '', exitCode: undefined, sdkVersion: '', refresh: false };
+  return {
+    workerId, endpointId: 'e', state: WorkerState.READY, capacity: 1, reason: '', exitCode: undefined, sdkVersion: '', refresh: false, address: '',
+    health: HttpHealth.UNSPECIFIED,
+  };
 }
 
 t.test('everything that waits leaves together', async (t) => {

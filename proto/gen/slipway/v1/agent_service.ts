@@ -25,7 +25,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { S3Config } from "./job.ts";
-import { ContainerEngine, Machine, MachineImage, WorkerState } from "./machine.ts";
+import { ContainerEngine, HttpHealth, Machine, MachineImage, WorkerState } from "./machine.ts";
 import { PodState } from "./pod.ts";
 
 /** How an attempt ended. */
@@ -204,6 +204,10 @@ export interface WorkerReport {
   sdkVersion: string;
   /** The worker wants to be replaced before its next job (refresh_worker). */
   refresh: boolean;
+  /** Where its HTTP server listens, as host:port that facades and proxies can dial. Empty: none is known yet, or its spec has no http_server. */
+  address: string;
+  /** What its health path answers. UNSPECIFIED: as `address`. */
+  health: HttpHealth;
 }
 
 /** One pod as the agent sees it. */
@@ -367,7 +371,14 @@ export interface DesiredWorker {
   /** What to do with it. */
   desired: DesiredState;
   /** How to start it. Never changes for one worker id. */
-  spec: WorkerSpec | undefined;
+  spec:
+    | WorkerSpec
+    | undefined;
+  /**
+   * With DRAIN, of a worker with an http_server: no request or connection of a client is with it any more, as far as facades and proxies tell.
+   * Its agent stops it then, a moment after it has left the rotation; without this word after 6 minutes.
+   */
+  idle: boolean;
 }
 
 /** How to start a worker. */
@@ -417,11 +428,32 @@ export interface WorkerSpec {
   volumeGb: number;
   /** Where that volume appears in the pod. Empty: nowhere. */
   volumeMountPath: string;
+  /**
+   * Of a worker of a load-balancing endpoint: it is an HTTP server, gets requests instead of attempts and speaks no worker protocol. Absent: it
+   * asks for work.
+   */
+  httpServer: HttpServer | undefined;
 }
 
 export interface WorkerSpec_EnvEntry {
   key: string;
   value: string;
+}
+
+/** How a worker serves HTTP. */
+export interface HttpServer {
+  /**
+   * Port that it shall listen on, told to it as PORT: that of its environment, else the first http port of its template, else 80. For commands of
+   * the host, which share its ports, the agent takes free ones instead.
+   */
+  port: number;
+  /** Port of its health path, told to it as PORT_HEALTH. Default: `port`. */
+  healthPort: number;
+  /**
+   * GET of it answers 200: ready; 204: still initializing; anything else, or three times nothing: it gets no requests. Told to it as
+   * HEALTH_CHECK_PATH. Default `/ping`.
+   */
+  healthPath: string;
 }
 
 /** A network volume in a worker or pod. */
@@ -1089,6 +1121,8 @@ function createBaseWorkerReport(): WorkerReport {
     exitCode: undefined,
     sdkVersion: "",
     refresh: false,
+    address: "",
+    health: 0,
   };
 }
 
@@ -1117,6 +1151,12 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     }
     if (message.refresh !== false) {
       writer.uint32(64).bool(message.refresh);
+    }
+    if (message.address !== "") {
+      writer.uint32(74).string(message.address);
+    }
+    if (message.health !== 0) {
+      writer.uint32(80).int32(message.health);
     }
     return writer;
   },
@@ -1198,6 +1238,22 @@ export const WorkerReport: MessageFns<WorkerReport> = {
             message.refresh = reader.bool();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.health = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1223,6 +1279,8 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     message.exitCode = object.exitCode ?? undefined;
     message.sdkVersion = object.sdkVersion ?? "";
     message.refresh = object.refresh ?? false;
+    message.address = object.address ?? "";
+    message.health = object.health ?? 0;
     return message;
   },
 };
@@ -2237,7 +2295,7 @@ export const DesiredPod: MessageFns<DesiredPod> = {
 };
 
 function createBaseDesiredWorker(): DesiredWorker {
-  return { workerId: "", endpointId: "", desired: 0, spec: undefined };
+  return { workerId: "", endpointId: "", desired: 0, spec: undefined, idle: false };
 }
 
 export const DesiredWorker: MessageFns<DesiredWorker> = {
@@ -2253,6 +2311,9 @@ export const DesiredWorker: MessageFns<DesiredWorker> = {
     }
     if (message.spec !== undefined) {
       WorkerSpec.encode(message.spec, writer.uint32(34).fork()).join();
+    }
+    if (message.idle !== false) {
+      writer.uint32(40).bool(message.idle);
     }
     return writer;
   },
@@ -2302,6 +2363,14 @@ export const DesiredWorker: MessageFns<DesiredWorker> = {
             message.spec = WorkerSpec.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.idle = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2325,6 +2394,7 @@ export const DesiredWorker: MessageFns<DesiredWorker> = {
     message.spec = (object.spec !== undefined && object.spec !== null)
       ? WorkerSpec.fromPartial(object.spec)
       : undefined;
+    message.idle = object.idle ?? false;
     return message;
   },
 };
@@ -2351,6 +2421,7 @@ function createBaseWorkerSpec(): WorkerSpec {
     ports: [],
     volumeGb: 0,
     volumeMountPath: "",
+    httpServer: undefined,
   };
 }
 
@@ -2415,6 +2486,9 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     }
     if (message.volumeMountPath !== "") {
       writer.uint32(162).string(message.volumeMountPath);
+    }
+    if (message.httpServer !== undefined) {
+      HttpServer.encode(message.httpServer, writer.uint32(170).fork()).join();
     }
     return writer;
   },
@@ -2595,6 +2669,14 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
             message.volumeMountPath = reader.string();
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.httpServer = HttpServer.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2642,6 +2724,9 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     message.ports = object.ports?.map((e) => e) || [];
     message.volumeGb = object.volumeGb ?? 0;
     message.volumeMountPath = object.volumeMountPath ?? "";
+    message.httpServer = (object.httpServer !== undefined && object.httpServer !== null)
+      ? HttpServer.fromPartial(object.httpServer)
+      : undefined;
     return message;
   },
 };
@@ -2709,6 +2794,85 @@ export const WorkerSpec_EnvEntry: MessageFns<WorkerSpec_EnvEntry> = {
     const message = createBaseWorkerSpec_EnvEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseHttpServer(): HttpServer {
+  return { port: 0, healthPort: 0, healthPath: "" };
+}
+
+export const HttpServer: MessageFns<HttpServer> = {
+  encode(message: HttpServer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.port !== 0) {
+      writer.uint32(8).int32(message.port);
+    }
+    if (message.healthPort !== 0) {
+      writer.uint32(16).int32(message.healthPort);
+    }
+    if (message.healthPath !== "") {
+      writer.uint32(26).string(message.healthPath);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HttpServer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHttpServer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.port = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.healthPort = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.healthPath = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<HttpServer>): HttpServer {
+    return HttpServer.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<HttpServer>): HttpServer {
+    const message = createBaseHttpServer();
+    message.port = object.port ?? 0;
+    message.healthPort = object.healthPort ?? 0;
+    message.healthPath = object.healthPath ?? "";
     return message;
   },
 };

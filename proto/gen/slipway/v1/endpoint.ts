@@ -29,11 +29,11 @@ export namespace EndpointType {
 
 /** What a scaler looks at. */
 export const ScalerType = {
-  /** UNSPECIFIED - Taken as QUEUE_DELAY on create. */
+  /** UNSPECIFIED - Taken as QUEUE_DELAY on create, for type LB as REQUEST_COUNT. */
   UNSPECIFIED: 0,
-  /** QUEUE_DELAY - One more worker for every scaler_value seconds that the oldest job has waited. */
+  /** QUEUE_DELAY - One more worker for every scaler_value seconds that the oldest job has waited. Not for type LB, which has no queue. */
   QUEUE_DELAY: 1,
-  /** REQUEST_COUNT - ceil((queued + running jobs) / scaler_value) workers. */
+  /** REQUEST_COUNT - ceil((queued + running jobs) / scaler_value) workers; for type LB requests and connections count, those that wait and those in flight. */
   REQUEST_COUNT: 2,
 } as const;
 
@@ -89,7 +89,7 @@ export interface Endpoint {
   workersMax: number;
   /** Seconds a worker stays without a job before it is stopped, 1 to 3,600. Default 5. */
   idleTimeoutSeconds: number;
-  /** What the scaler looks at. Default QUEUE_DELAY. */
+  /** What the scaler looks at. Default QUEUE_DELAY; for type LB REQUEST_COUNT, the only one there. */
   scalerType: ScalerType;
   /** Target of the scaler, at least 1. Default 4. */
   scalerValue: number;
@@ -107,7 +107,10 @@ export interface Endpoint {
   retryLimit: number;
   /** Also put back jobs whose handler reported an error. Default false. */
   retryHandlerErrors: boolean;
-  /** Jobs a worker holds at once when its SDK does not say so itself, 1 to 100. Default 1. */
+  /**
+   * Jobs a worker holds at once when its SDK does not say so itself, 1 to 100. Default 1. For type LB: requests and connections that a facade lets
+   * a worker have at once, 1 to 1,000, default 100; those beyond wait.
+   */
   workerConcurrency: number;
   /** Raised by every change that replaces workers (template, env, GPU choice, volumes), from 0. Output only. */
   version: number;

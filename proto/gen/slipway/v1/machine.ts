@@ -44,6 +44,27 @@ export namespace WorkerState {
   export type FROZEN = typeof WorkerState.FROZEN;
 }
 
+/** What the health path of a worker of a load-balancing endpoint answers. */
+export const HttpHealth = {
+  /** UNSPECIFIED - No such worker, or nobody has asked yet. */
+  UNSPECIFIED: 0,
+  /** INITIALIZING - 204, or nothing since its start. */
+  INITIALIZING: 1,
+  /** READY - 200: it gets requests. */
+  READY: 2,
+  /** UNHEALTHY - Anything else, or three times nothing: it gets none until it answers 200 again. */
+  UNHEALTHY: 3,
+} as const;
+
+export type HttpHealth = typeof HttpHealth[keyof typeof HttpHealth];
+
+export namespace HttpHealth {
+  export type UNSPECIFIED = typeof HttpHealth.UNSPECIFIED;
+  export type INITIALIZING = typeof HttpHealth.INITIALIZING;
+  export type READY = typeof HttpHealth.READY;
+  export type UNHEALTHY = typeof HttpHealth.UNHEALTHY;
+}
+
 /** How a machine's container engine hands GPUs to containers. */
 export const GpuHandover = {
   /** UNSPECIFIED - Not at all: containers get no GPU. */

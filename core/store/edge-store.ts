@@ -1,0 +1,115 @@
+/** What the edge reads and writes of load-balancing endpoints: which of their workers take requests, and what there is to do for them. */
+import type { Database, Sql } from './database.ts';
+
+/** How long what a facade or proxy said counts, in milliseconds; it says it again each 5 s at the latest (edge_service.proto). */
+export const DEMAND_VALID_MS = 15_000;
+/** Rows of those that have gone are deleted after this many seconds. */
+const DEMAND_KEPT_SECONDS = 300;
+
+/** One worker of a load-balancing endpoint. */
+export interface RotationWorker {
+  id: string;
+  /** host:port; empty: not known yet. */
+  address: string;
+  /** It takes requests. Otherwise it starts or is unhealthy. Workers that are to go are in no rotation at all. */
+  ready: boolean;
+}
+
+/** A load-balancing endpoint as the edge sees it. */
+export interface RotationEndpoint {
+  endpointId: string;
+  accountId: string;
+  /** Requests that a worker gets at once. */
+  workerConcurrency: number;
+  /** By id. */
+  workers: RotationWorker[];
+}
+
+/** What one facade or proxy has to do for one endpoint. */
+export interface Demand {
+  endpointId: string;
+  /** Who says so: at most one row for each and endpoint. */
+  reporter: string;
+  waiting: number;
+  inFlight: ReadonlyMap<string, number>;
+}
+
+/** What there is to do for one endpoint, in all. */
+export interface DemandTotal {
+  waiting: number;
+  /** By worker; those with none are left out. */
+  inFlight: Map<string, number>;
+}
+
+interface RotationRow {
+  endpointId: string;
+  accountId: string;
+  workerConcurrency: number;
+  id: string | null;
+  address: string | null;
+  ready: boolean | null;
+}
+
+export class EdgeStore {
+  readonly #sql: Sql;
+
+  constructor({ sql }: Pick<Database, 'sql'>) {
+    this.#sql = sql;
+  }
+
+  /** Load-balancing endpoints with their workers, by id; without `endpointIds` all there are. Others, and those of another type, are left out. */
+  async rotation(endpointIds?: readonly string[]): Promise<RotationEndpoint[]> {
+    const all = endpointIds === undefined;
+    const rows = await this.#sql<RotationRow[]>`
+      SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", w.id, w.address,
+        (w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready
+      FROM endpoint e LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.desired = 'RUN' AND w.state IN ('INITIALIZING', 'READY')
+      WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...endpointIds ?? []]}::text[])) ORDER BY e.id, w.id`;
+    const found = new Map<string, RotationEndpoint>();
+    for (const { endpointId, accountId, workerConcurrency, id, address, ready } of rows) {
+      const endpoint = found.get(endpointId) ?? { endpointId, accountId, workerConcurrency, workers: [] };
+      found.set(endpointId, endpoint);
+      if (id !== null) endpoint.workers.push({ id, address: address ?? '', ready: ready === true });
+    }
+    return [...found.values()];
+  }
+
+  /** Writes what was said, one statement for all; each takes the place of what its reporter said before. Endpoints that have gone are left out. */
+  async saveDemands(demands: readonly Demand[]): Promise<void> {
+    if (demands.length === 0) return;
+    const rows = demands.map(({ endpointId, reporter, waiting, inFlight }) => ({
+      endpoint_id: endpointId, reporter, waiting, worker_ids: [...inFlight.keys()], in_flight: [...inFlight.values()],
+    }));
+    await this.#sql`
+      INSERT INTO endpoint_demand AS d (endpoint_id, reporter, waiting, worker_ids, in_flight)
+      SELECT r.endpoint_id, r.reporter, r.waiting, ARRAY(SELECT jsonb_array_elements_text(r.worker_ids)),
+        ARRAY(SELECT jsonb_array_elements_text(r.in_flight)::int)
+      FROM jsonb_to_recordset(${this.#sql.json(rows)}) AS r (endpoint_id text, reporter text, waiting int, worker_ids jsonb, in_flight jsonb)
+        JOIN endpoint e ON e.id = r.endpoint_id AND e.type = 'LB'
+      ON CONFLICT (endpoint_id, reporter) DO UPDATE SET (waiting, worker_ids, in_flight, reported_at)
+        = (excluded.waiting, excluded.worker_ids, excluded.in_flight, now())`;
+  }
+
+  /** A reporter has ended: what it said counts no more. */
+  async dropDemands(reporter: string): Promise<void> {
+    await this.#sql`DELETE FROM endpoint_demand WHERE reporter = ${reporter}`;
+  }
+
+  /** Deletes what nobody says any more. */
+  async pruneDemands(): Promise<void> {
+    await this.#sql`DELETE FROM endpoint_demand WHERE reported_at < now() - ${DEMAND_KEPT_SECONDS}::int * interval '1 s'`;
+  }
+}
+
+/** What there is to do for an endpoint, of all facades and proxies that said so lately. */
+export async function readDemand(sql: Sql, endpointId: string): Promise<DemandTotal> {
+  const rows = await sql<{ waiting: number; workerIds: string[]; inFlight: number[] }[]>`
+    SELECT waiting, worker_ids AS "workerIds", in_flight AS "inFlight" FROM endpoint_demand
+    WHERE endpoint_id = ${endpointId} AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'`;
+  const total: DemandTotal = { waiting: 0, inFlight: new Map() };
+  for (const { waiting, workerIds, inFlight } of rows) {
+    total.waiting += waiting;
+    for (const [index, id] of workerIds.entries()) total.inFlight.set(id, (total.inFlight.get(id) ?? 0) + (inFlight[index] ?? 0));
+  }
+  return total;
+}
