@@ -28,6 +28,7 @@ import { AGENT_VERSION } from './session/agent-version.ts';
 import type { Disk } from './spool/journal.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { Inbound } from './session/inbound.ts';
+import { Lease } from './session/lease.ts';
 import { dropAllIn } from './users/given-folder.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 import { GpuHandover } from './launch/gpu-handover.ts';
@@ -84,6 +85,7 @@ class AgentProcess extends SingleRunService {
   readonly #pods: PodKeeper;
   readonly #bridge: Bridge;
   readonly #inbound: Inbound;
+  readonly #lease: Lease;
   readonly #stopping = new AbortController();
   /** In the order in which they start. */
   readonly services: readonly Service[];
@@ -104,8 +106,13 @@ class AgentProcess extends SingleRunService {
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
-    const bridgeParts = { ...this.#parts, bodies: bodyBudget(), work, clock, random, logger, stopping: this.#stopping.signal };
+    const bridgeParts = { ...this.#parts, toCore: this.#parts.outbox, bodies: bodyBudget(), work, clock, random, logger, stopping: this.#stopping.signal };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
+    this.#lease = new Lease({
+      clock,
+      // Core may give every attempt away now, so none may go on here.
+      onExpired: () => this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.'),
+    });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#archive, logger });
     this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
   }
@@ -126,18 +133,18 @@ class AgentProcess extends SingleRunService {
     const { gpus, cudaVersion } = await readGpus(this.#logger);
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
     await this.#archive.open();
-    const recovered = await this.#parts.outcomeReporter.recover();
+    const recovered = await this.#parts.outcomes.recover();
     await startAll(this.services, this.#logger, this.ending);
     this.#logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
   }
 
   protected override async onStop(): Promise<void> {
-    this.#inbound.closed = true;
+    this.#inbound.close();
     this.#stopping.abort();
     await Promise.all([this.#parts.pool.stopAll(), this.#pods.stop()]);
     await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
     await stopAll(this.services, this.#logger);
-    this.#parts.lease.close();
+    this.#lease.close();
     await this.#parts.spool.close();
     this.#unlock();
     this.#logger.info('agent stopped');
@@ -145,7 +152,7 @@ class AgentProcess extends SingleRunService {
 
   /** The ends of workers follow the acknowledgements of their outcomes, and must leave before the session ends. */
   async #farewell(): Promise<void> {
-    await this.#parts.outcomeReporter.idle();
+    await this.#parts.outcomes.idle();
     await this.#parts.outbox.idle();
   }
 
@@ -175,13 +182,11 @@ class AgentProcess extends SingleRunService {
       executor: new ProcessExecutor(this.#clock), users: this.#users, files, volumesFolder: volumesDir, machineName: name, locations, hostEnv,
       gpus: () => this.#machine.gpus,
     });
-    const keeper = new PodKeeper({
+    return new PodKeeper({
       starter, files, archive: this.#archive, handover: this.#handover, terminateGraceMs: workerGraceMs,
       onChanged: (podId) => outbox.addPod(podId),
       clock: this.#clock, random: this.#random, logger: this.#logger,
     });
-    outbox.podReportOf = (podId) => keeper.get(podId)?.report();
-    return keeper;
   }
 
   #buildWatch(): Service {
@@ -201,12 +206,19 @@ class AgentProcess extends SingleRunService {
   }
 
   #buildConnectLoop(): Service {
-    const { outbox, lease, large, chunks, outcomeReporter } = this.#parts;
+    const { outbox, large, chunks, outcomes, pool, reporter } = this.#parts;
     return new ConnectLoop({
       addresses: this.#config.coreAddresses,
       key: this.#config.key,
       outbox,
-      lease,
+      reports: {
+        worker: (id) => {
+          const worker = pool.get(id);
+          return worker && reporter.take(worker);
+        },
+        pod: (id) => this.#pods.get(id)?.report(),
+      },
+      lease: this.#lease,
       clock: this.#clock,
       random: this.#random,
       logger: this.#logger,
@@ -215,7 +227,7 @@ class AgentProcess extends SingleRunService {
         large.up(link);
         // Chunks first: an outcome must not overtake them.
         chunks.sendAll();
-        outcomeReporter.sendAll();
+        outcomes.sendAll();
       },
       onDown: () => large.down(),
       onMessage: (message) => this.#inbound.receive(message),

@@ -3,9 +3,9 @@ import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_s
 import { OutcomeKind as Kind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { Worker } from '../units/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 import type { ChunkLog } from './chunk-log.ts';
+import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 
 /** What belongs to an outcome besides its kind. */
@@ -16,23 +16,22 @@ export interface Ending {
 
 export class AttemptTable {
   readonly #attempts = new Map<string, Attempt>();
-  readonly #workerOf: (workerId: string) => Worker | undefined;
-  readonly #reporter: OutcomeReporter;
+  readonly #holdings: Holdings;
+  readonly #outcomes: OutcomeReporter;
   readonly #chunks: ChunkLog;
   readonly #logger: Logger;
-  /** Called after an attempt left its worker. */
-  onEnded: ((worker: Worker) => void) | undefined;
+  readonly #listeners: ((workerId: string) => void)[] = [];
 
-  constructor(options: {
-    workerOf: (workerId: string) => Worker | undefined;
-    reporter: OutcomeReporter;
-    chunks: ChunkLog;
-    logger: Logger;
-  }) {
-    this.#workerOf = options.workerOf;
-    this.#reporter = options.reporter;
+  constructor(options: { holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; logger: Logger }) {
+    this.#holdings = options.holdings;
+    this.#outcomes = options.outcomes;
     this.#chunks = options.chunks;
     this.#logger = options.logger;
+  }
+
+  /** Calls `listener` whenever an attempt has left its worker. */
+  listen(listener: (workerId: string) => void): void {
+    this.#listeners.push(listener);
   }
 
   get size(): number {
@@ -54,7 +53,7 @@ export class AttemptTable {
 
   /** All that core should know about: what is held, and what ended but is not acknowledged. */
   refs(): AttemptRef[] {
-    return [...this.all().map((attempt) => attempt.ref), ...this.#reporter.refs()];
+    return [...this.all().map((attempt) => attempt.ref), ...this.#outcomes.refs()];
   }
 
   /**
@@ -66,42 +65,30 @@ export class AttemptTable {
     attempt.input = undefined;
     this.#attempts.delete(attempt.key);
     const { jobId, workerId } = attempt.ref;
-    const worker = this.#workerOf(workerId);
-    if (worker) leave(worker, attempt);
+    this.#holdings.get(workerId)?.leave(attempt);
     // Only of an attempt whose result counts do the last chunks matter.
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
       this.#logger.info({ jobId, workerId, attempt: attempt.ref.attempt, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
     }
-    const safe = this.#reporter.report({ ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '' });
-    if (worker) this.onEnded?.(worker);
+    const safe = this.#outcomes.report({ ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '' });
+    for (const listener of this.#listeners) listener(workerId);
     return safe;
   }
 
   /** Ends what a worker held when its process ended, and gives back what it never saw. */
-  endAllOf(worker: Worker, cause: string): void {
-    this.returnWaiting(worker, cause);
-    for (const attempt of [...worker.held.values()]) {
+  endAllOf(workerId: string, cause: string): void {
+    this.returnWaiting(workerId, cause);
+    for (const attempt of this.#holdings.get(workerId)?.all() ?? []) {
       if (attempt.stop) void this.end(attempt, Kind.STOPPED);
       else void this.end(attempt, Kind.LOST, { error: cause });
     }
   }
 
   /** Gives back what the worker never saw. */
-  returnWaiting(worker: Worker, cause: string): void {
+  returnWaiting(workerId: string, cause: string): void {
     for (const attempt of this.all()) {
-      if (attempt.ref.workerId === worker.id && attempt.phase !== 'handed') void this.end(attempt, Kind.RETURNED, { error: cause });
+      if (attempt.ref.workerId === workerId && attempt.phase !== 'handed') void this.end(attempt, Kind.RETURNED, { error: cause });
     }
   }
-}
-
-function leave(worker: Worker, attempt: Attempt): void {
-  const { jobId } = attempt.ref;
-  if (worker.held.get(jobId) === attempt) {
-    worker.held.delete(jobId);
-    // A stop that no poll has carried was for this attempt: it must not meet a later one of the same job.
-    worker.jobsToStop.delete(jobId);
-  }
-  const index = worker.waiting.indexOf(attempt);
-  if (index >= 0) worker.waiting.splice(index, 1);
 }

@@ -1,8 +1,9 @@
 /** Notices attempts that nothing happens to: a job that its worker never asks for goes back, a job nobody hears of is lost. */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import type { Worker } from '../units/workers/worker.ts';
+import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { AttemptTable } from './attempt-table.ts';
+import type { WorkerPolls } from './worker-polls.ts';
 
 /** How long an attempt may wait for its worker's next take, in milliseconds. */
 const TAKE_WAIT_MS_MAX = 10_000;
@@ -11,12 +12,14 @@ const FETCH_MS_MAX = 120_000;
 
 export class AttemptWatch {
   readonly #table: AttemptTable;
-  readonly #workerOf: (workerId: string) => Worker | undefined;
+  readonly #pool: WorkerPool;
+  readonly #polls: WorkerPolls;
   readonly #clock: Clock;
 
-  constructor(options: { table: AttemptTable; workerOf: (workerId: string) => Worker | undefined; clock: Clock }) {
+  constructor(options: { table: AttemptTable; pool: WorkerPool; polls: WorkerPolls; clock: Clock }) {
     this.#table = options.table;
-    this.#workerOf = options.workerOf;
+    this.#pool = options.pool;
+    this.#polls = options.polls;
     this.#clock = options.clock;
   }
 
@@ -24,14 +27,14 @@ export class AttemptWatch {
   pass(): void {
     const now = this.#clock.monotonicMs();
     for (const attempt of this.#table.all()) {
-      const worker = this.#workerOf(attempt.ref.workerId);
+      const worker = this.#pool.get(attempt.ref.workerId);
       if (!worker) continue;
       if (attempt.phase === 'handed') {
         if (attempt.confirmed || attempt.stop || now - attempt.handedAtMs <= worker.traits.silenceMsMax) continue;
         void this.#table.end(attempt, OutcomeKind.LOST, { error: `The worker ${worker.id} was given the job and went silent.` });
       } else if (now - attempt.waitingSinceMs > (attempt.phase === 'fetching' ? FETCH_MS_MAX : TAKE_WAIT_MS_MAX)) {
         // Until it asks again it has no room, whatever it declared.
-        worker.declared = undefined;
+        this.#polls.distrust(worker.id);
         void this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${worker.id} did not ask for the job.` });
       }
     }

@@ -7,6 +7,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
+import type { Holdings } from './holding.ts';
 
 /** How long a job may be missing from the worker's own list before it counts as lost, in milliseconds. */
 const UNNAMED_MS_MAX = 30_000;
@@ -15,17 +16,19 @@ const LIST_DELAY_MS = 2_000;
 
 export class Evidence {
   readonly #table: AttemptTable;
+  readonly #holdings: Holdings;
   readonly #clock: Clock;
 
-  constructor(options: { table: AttemptTable; clock: Clock }) {
+  constructor(options: { table: AttemptTable; holdings: Holdings; clock: Clock }) {
     this.#table = options.table;
+    this.#holdings = options.holdings;
     this.#clock = options.clock;
   }
 
   /** It pinged with the jobs it holds. */
   listed(worker: Worker, jobIds: ReadonlySet<string>): void {
     const now = this.#clock.monotonicMs();
-    for (const attempt of [...worker.held.values()]) {
+    for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (jobIds.has(attempt.ref.jobId)) attempt.named(now);
       else if (worker.traits.listsJobs) this.#missing(worker, attempt, now - Math.max(attempt.handedAtMs, attempt.namedAtMs));
     }
@@ -37,7 +40,7 @@ export class Evidence {
     // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still being written
     // belongs to a connection that was given up, and comes back by itself.
     const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;
-    for (const attempt of [...worker.held.values()]) if (attempt.flushed) this.#gone(attempt, error);
+    for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) if (attempt.flushed) this.#gone(attempt, error);
   }
 
   #missing(worker: Worker, attempt: Attempt, unnamedMs: number): void {

@@ -9,6 +9,7 @@ import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
 import type { OutcomeSpool } from '../spool/outcome-spool.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 import type { ChunkLog } from './chunk-log.ts';
+import type { LargeToCore, ToCore } from './to-core.ts';
 
 interface Pending {
   ref: AttemptRef;
@@ -23,31 +24,29 @@ interface Pending {
 /** Tries to read an outcome from the disk before its attempt counts as lost. */
 const READS_MAX = 5;
 
-/** Where outcomes go. */
-export interface OutcomeRoutes {
-  /** Puts a small one on the session. */
-  sendSmall(outcome: AttemptOutcome): void;
-  /** Asks for a large one to travel alone; it is fetched with `load`. */
-  sendLarge(key: string): void;
-}
-
 export class OutcomeReporter {
   readonly #spool: OutcomeSpool;
   readonly #chunks: ChunkLog;
-  readonly #routes: OutcomeRoutes;
+  readonly #toCore: Pick<ToCore, 'addOutcome'>;
+  readonly #large: Pick<LargeToCore, 'send'>;
   readonly #logger: Logger;
   readonly #pending = new Map<string, Pending>();
   /** How many outcomes of each worker are pending. */
   readonly #owed = new Map<string, number>();
   readonly #waitingForIdle: (() => void)[] = [];
-  /** Called when core has acknowledged all outcomes of a worker's attempts. */
-  onSettled: ((workerId: string) => void) | undefined;
+  readonly #listeners: ((workerId: string) => void)[] = [];
 
-  constructor(options: { spool: OutcomeSpool; chunks: ChunkLog; routes: OutcomeRoutes; logger: Logger }) {
+  constructor(options: { spool: OutcomeSpool; chunks: ChunkLog; toCore: Pick<ToCore, 'addOutcome'>; large: Pick<LargeToCore, 'send'>; logger: Logger }) {
     this.#spool = options.spool;
     this.#chunks = options.chunks;
-    this.#routes = options.routes;
+    this.#toCore = options.toCore;
+    this.#large = options.large;
     this.#logger = options.logger;
+  }
+
+  /** Calls `listener` whenever core has acknowledged all outcomes of a worker's attempts. */
+  listen(listener: (workerId: string) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Takes over what an earlier run left on disk. Call it before the first session. */
@@ -145,7 +144,7 @@ export class OutcomeReporter {
     const left = this.#owed.get(workerId)! - 1;
     if (left > 0) return void this.#owed.set(workerId, left);
     this.#owed.delete(workerId);
-    this.onSettled?.(workerId);
+    for (const listener of this.#listeners) listener(workerId);
   }
 
   /** What has no output to be COMPLETED with must not wait for ever: its job, and its worker's end, wait with it. */
@@ -156,8 +155,13 @@ export class OutcomeReporter {
   }
 
   #send(key: string, pending: Pending): void {
-    if (pending.large) this.#routes.sendLarge(key);
-    else this.#routes.sendSmall(pending.outcome!);
+    if (!pending.large) return this.#toCore.addOutcome(pending.outcome!);
+    this.#large.send({
+      key,
+      isReady: () => this.#chunks.unacknowledged(key).length === 0,
+      load: () => this.load(key),
+      acknowledge: () => this.acknowledge(pending.ref),
+    });
   }
 }
 

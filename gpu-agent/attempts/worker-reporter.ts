@@ -3,42 +3,68 @@
  * until core has acknowledged all outcomes of its attempts the worker counts as DRAINING, however long large results are on their way.
  */
 import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { Outbox } from '../session/outbox.ts';
+import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Worker } from '../units/workers/worker.ts';
+import type { ToCore } from './to-core.ts';
+import type { WorkerRoom } from './worker-room.ts';
 
 export class WorkerReporter {
-  readonly #outbox: Outbox;
+  readonly #toCore: Pick<ToCore, 'addWorker'>;
+  readonly #room: WorkerRoom;
   /** Outcomes of the worker's attempts wait for their acknowledgement. */
   readonly #owes: (workerId: string) => boolean;
+  /** By worker, as core last heard it. */
+  readonly #capacities = new Map<string, number>();
+  /** Workers of whose end a report was made. */
+  readonly #ended = new Set<string>();
 
-  constructor(options: { outbox: Outbox; owes: (workerId: string) => boolean }) {
-    this.#outbox = options.outbox;
+  constructor(options: { toCore: Pick<ToCore, 'addWorker'>; room: WorkerRoom; owes: (workerId: string) => boolean }) {
+    this.#toCore = options.toCore;
+    this.#room = options.room;
     this.#owes = options.owes;
   }
 
   /** Its state, version or request to be replaced changed. */
   changed(worker: Worker): void {
-    worker.reportedCapacity = -1;
-    this.#outbox.addWorker(worker.id);
+    this.#capacities.delete(worker.id);
+    this.#toCore.addWorker(worker.id);
   }
 
   /** What it holds or asks for may have changed. */
   capacityChanged(worker: Worker): void {
-    if (!worker.hasEnded && worker.report().capacity !== worker.reportedCapacity) this.#outbox.addWorker(worker.id);
+    if (!worker.hasEnded && this.#room.capacity(worker) !== this.#capacities.get(worker.id)) this.#toCore.addWorker(worker.id);
   }
 
   /** It owes no outcome any more: its end may be told. */
   settled(worker: Worker): void {
-    if (worker.hasEnded && !worker.endReported) this.#outbox.addWorker(worker.id);
+    if (worker.hasEnded && !this.#ended.has(worker.id)) this.#toCore.addWorker(worker.id);
+  }
+
+  /** A report of its end was made for core. */
+  hasToldEnd(workerId: string): boolean {
+    return this.#ended.has(workerId);
+  }
+
+  /** The worker is forgotten. */
+  drop(workerId: string): void {
+    this.#capacities.delete(workerId);
+    this.#ended.delete(workerId);
   }
 
   /** The report that goes into a message now. */
   take(worker: Worker): WorkerReport {
-    const report = worker.report();
-    worker.reportedCapacity = report.capacity;
+    const capacity = this.#room.capacity(worker);
+    this.#capacities.set(worker.id, capacity);
+    const { id: workerId, endpointId, state, reason, exitCode, sdkVersion, refresh } = worker;
+    const report = {
+      workerId, endpointId, state, capacity, reason, exitCode, sdkVersion, refresh, address: '', health: HttpHealth.UNSPECIFIED,
+    };
     if (!worker.hasEnded) return report;
-    worker.endReported = !this.#owes(worker.id);
-    return worker.endReported ? report : { ...report, state: WorkerState.DRAINING, reason: '', exitCode: undefined };
+    if (this.#owes(worker.id)) {
+      this.#ended.delete(worker.id);
+      return { ...report, state: WorkerState.DRAINING, reason: '', exitCode: undefined };
+    }
+    this.#ended.add(worker.id);
+    return report;
   }
 }

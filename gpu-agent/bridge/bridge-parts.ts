@@ -8,18 +8,22 @@ import type { AttemptTable } from '../attempts/attempt-table.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Evidence } from '../attempts/evidence.ts';
 import type { HandOver } from '../attempts/hand-over.ts';
-import type { Outbox } from '../session/outbox.ts';
+import type { Holdings } from '../attempts/holding.ts';
+import type { ToCore } from '../attempts/to-core.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { WorkerReporter } from '../attempts/worker-reporter.ts';
+import type { OpenPolls } from './open-polls.ts';
 
 export interface BridgeParts {
   pool: WorkerPool;
   table: AttemptTable;
+  holdings: Holdings;
+  polls: OpenPolls;
   handOver: HandOver;
   evidence: Evidence;
   stopper: AttemptStopper;
   chunks: ChunkLog;
-  outbox: Outbox;
+  toCore: Pick<ToCore, 'addProgress'>;
   reporter: WorkerReporter;
   /** Room for the bodies that workers send, by worker. */
   bodies: MemoryBudget;

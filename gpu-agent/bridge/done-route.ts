@@ -15,7 +15,7 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
   app.post(`${prefix}/job-done/:worker/:job`, async (request, reply) => {
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
-    const attempt = worker === 'gone' ? undefined : worker.held.get((request.params as CallParams).job!);
+    const attempt = worker === 'gone' ? undefined : parts.holdings.get(worker.id)?.of((request.params as CallParams).job!);
     // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
     if (worker !== 'gone' && attempt) await accept(parts, worker, attempt, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
     return reply.code(200).send();
@@ -29,7 +29,7 @@ async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, body
   if (result.kind === 'ignored') {
     parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: result.why }, 'progress value dropped');
   } else if (result.kind === 'progress') {
-    if (!attempt.stop) parts.outbox.addProgress({ ref: attempt.ref, output: result.output });
+    if (!attempt.stop) parts.toCore.addProgress({ ref: attempt.ref, output: result.output });
   } else {
     // Before the attempt ends, so that no other job can take its place.
     if (result.refresh) parts.pool.recycle(worker);

@@ -1,15 +1,6 @@
 /** Composes what a job-take answers from raw bytes: the caller's input is never parsed or written again (docs/worker-protocol.md#job). */
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
-
-/** What a worker is told about a job. */
-export interface JobParts {
-  /** The job's id. */
-  id: string;
-  /** JSON text of the input; `{}` is delivered as `{}`. */
-  input: Uint8Array;
-  /** Storage settings, when the caller gave any. */
-  s3Config: S3Config | undefined;
-}
+import type { JobParts } from '../attempts/worker-polls.ts';
 
 /** One job as JSON text: `{"id":…,"input":…,"s3Config":…}`. */
 export function composeJob(job: JobParts): Buffer {

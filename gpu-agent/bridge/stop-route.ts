@@ -21,9 +21,9 @@ export function registerStop(app: FastifyInstance, prefix: string, parts: Bridge
         return reply.code(204).send();
       }
       reply.hijack();
-      const poll = new LongPoll({ response: reply.raw, clock: parts.clock, onClosed: () => worker.stopPolls.delete(poll) });
-      worker.stopPolls.add(poll);
-      parts.stopper.deliver(worker);
+      const poll = new LongPoll({ response: reply.raw, clock: parts.clock, onClosed: () => release() });
+      const release = parts.polls.holdStop(worker.id, poll);
+      parts.stopper.deliver(worker.id);
       return reply;
     },
   });

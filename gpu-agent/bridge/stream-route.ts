@@ -20,7 +20,7 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
   app.post(`${prefix}/job-stream/:worker/:job`, async (request, reply) => {
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
-    const attempt = worker === 'gone' ? undefined : worker.held.get((request.params as CallParams).job!);
+    const attempt = worker === 'gone' ? undefined : parts.holdings.get(worker.id)?.of((request.params as CallParams).job!);
     if (worker !== 'gone' && attempt && !attempt.stop) {
       await append(parts, worker, attempt, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
     }
@@ -38,7 +38,7 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
     // Its output would have a hole: better an end with a reason.
     const safe = parts.table.end(attempt, OutcomeKind.FAILED, { error: failure });
     // After the end, which takes an undelivered stop along: the worker still runs the job. Unless it has it anew by now.
-    if (!worker.held.has(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
+    if (!parts.holdings.get(worker.id)?.of(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
     return safe;
   }
   if (leftOut !== undefined) parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: leftOut }, 'streamed value left out');

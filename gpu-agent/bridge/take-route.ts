@@ -1,7 +1,7 @@
 /** job-take and job-take-batch: a worker asks for work and is held until there is some (docs/worker-protocol.md#taking-jobs). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
-import type { Take, Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../units/workers/worker.ts';
 import { LongPoll } from './long-poll.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';
@@ -30,10 +30,10 @@ async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyR
   }
   if (queryText(request, 'job_in_progress') === '0') parts.evidence.idle(worker);
   // Only the SDK of this repository says it in words.
-  worker.declared = queryCount(request, 'concurrency', BATCH_MAX);
+  parts.polls.declare(worker.id, queryCount(request, 'concurrency', BATCH_MAX));
   if (!worker.asked) parts.pool.ready(worker);
   // A worker that tells its free slots asks in one take at a time: an older one has been given up.
-  if (worker.traits.tellsFreeSlots) for (const older of [...worker.takes]) older.poll.empty();
+  if (worker.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
   reply.hijack();
   hold(parts, worker, reply, { requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch });
   return reply;
@@ -41,11 +41,11 @@ async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyR
 
 function hold(parts: BridgeParts, worker: Worker, reply: FastifyReply, demand: { requested: number; batch: boolean }): void {
   const onClosed = (): void => {
-    worker.takes.delete(open);
+    release();
     parts.reporter.capacityChanged(worker);
   };
-  const open: Take = { poll: new LongPoll({ response: reply.raw, clock: parts.clock, onClosed }), ...demand };
-  worker.takes.add(open);
+  const poll = new LongPoll({ response: reply.raw, clock: parts.clock, onClosed });
+  const release = parts.polls.holdTake(worker.id, poll, demand);
   parts.handOver.offer(worker);
   parts.reporter.capacityChanged(worker);
 }

@@ -11,7 +11,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox, Reports } from './outbox.ts';
 import { Session } from './session.ts';
 import type { SessionEnd } from './session.ts';
 
@@ -32,6 +32,7 @@ export interface ConnectOptions {
   addresses: readonly string[];
   key: string;
   outbox: Outbox;
+  reports: Reports;
   lease: Lease;
   clock: Clock;
   random: Random;
@@ -89,12 +90,13 @@ export class ConnectLoop extends BaseService {
   }
 
   async #once(): Promise<void> {
-    const { addresses, key, outbox, lease, clock, logger, hello, onUp, onDown, onMessage } = this.#options;
+    const { addresses, key, outbox, reports, lease, clock, logger, hello, onUp, onDown, onMessage } = this.#options;
     const address = addresses[this.#turn % addresses.length]!;
     const link = new CoreLink(address, key);
     this.#session = new Session({
       stream: link.openSession(),
       outbox,
+      reports,
       lease,
       clock,
       hello: hello(),

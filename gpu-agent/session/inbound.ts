@@ -18,7 +18,7 @@ export interface InboundParts {
   pods: PodKeeper;
   intake: Intake;
   stopper: AttemptStopper;
-  outcomeReporter: OutcomeReporter;
+  outcomes: OutcomeReporter;
   chunks: ChunkLog;
   large: LargePayloads;
   archive: LogArchive;
@@ -28,24 +28,28 @@ export interface InboundParts {
 
 export class Inbound {
   readonly #parts: InboundParts;
-  /** The agent is stopping: nothing new is started. */
-  closed = false;
+  #closed = false;
 
   constructor(parts: InboundParts) {
     this.#parts = parts;
   }
 
+  /** The agent is stopping: nothing new is started. */
+  close(): void {
+    this.#closed = true;
+  }
+
   /** Handles one message. */
   receive(message: SessionResponse): void {
-    const { pool, pods, intake, stopper, outcomeReporter, chunks, large } = this.#parts;
-    if (message.desired && !this.closed) {
+    const { pool, pods, intake, stopper, outcomes, chunks, large } = this.#parts;
+    if (message.desired && !this.#closed) {
       // Pods first: a worker may get the GPU of a pod that is to go.
       pods.apply(message.desired.pods);
       pool.apply(message.desired);
     }
     if (message.assignments.length > 0) intake.assign(message.assignments);
     if (message.stops.length > 0) stopper.stop(message.stops);
-    for (const ref of message.outcomeAcks) outcomeReporter.acknowledge(ref);
+    for (const ref of message.outcomeAcks) outcomes.acknowledge(ref);
     for (const ack of message.chunkAcks) chunks.acknowledge(ack);
     if (message.chunkAcks.length > 0) large.pump();
     for (const request of message.logRequests) void this.#sendLog(request);

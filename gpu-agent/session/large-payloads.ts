@@ -5,6 +5,7 @@ import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { retry, retryUntil } from '../../core/runtime/retry.ts';
+import type { LargeOutcome, LargeToCore } from '../attempts/to-core.ts';
 import type { CoreLink } from './core-link.ts';
 
 /** Outcomes on their way at once; each is in memory meanwhile. */
@@ -13,24 +14,13 @@ const UPLOADS_MAX = 2;
 const FETCHES_MAX = 3;
 const PAUSE = { firstMs: 100, maxMs: 1_000 };
 
-/** What the sender asks about an outcome. */
-export interface LargeOutcomes {
-  /** The outcome with its output, or undefined when there is nothing to send any more. */
-  load(key: string): Promise<AttemptOutcome | undefined>;
-  /** All of its chunks are stored, so it may be. */
-  isReady(key: string): boolean;
-  acknowledge(ref: AttemptRef): void;
-}
-
-export class LargePayloads {
+export class LargePayloads implements LargeToCore {
   readonly #options: { clock: Clock; random: Random; logger: Logger };
   #link: CoreLink | undefined;
   /** Aborted when the session is over. */
   #ended = new AbortController();
-  #queue: string[] = [];
+  #queue: LargeOutcome[] = [];
   readonly #uploading = new Set<string>();
-  /** Set before the first session. */
-  outcomes!: LargeOutcomes;
 
   constructor(options: { clock: Clock; random: Random; logger: Logger }) {
     this.#options = options;
@@ -52,20 +42,20 @@ export class LargePayloads {
   }
 
   /** Sends an outcome as soon as its turn comes. */
-  send(key: string): void {
-    if (!this.#link || this.#queue.includes(key)) return;
-    this.#queue.push(key);
+  send(outcome: LargeOutcome): void {
+    if (!this.#link || this.#queue.some(({ key }) => key === outcome.key)) return;
+    this.#queue.push(outcome);
     this.pump();
   }
 
   /** Starts what can be started. Call it when chunks were acknowledged. */
   pump(): void {
     while (this.#link && this.#uploading.size < UPLOADS_MAX) {
-      const index = this.#queue.findIndex((key) => !this.#uploading.has(key) && this.outcomes.isReady(key));
+      const index = this.#queue.findIndex((outcome) => !this.#uploading.has(outcome.key) && outcome.isReady());
       if (index < 0) return;
-      const [key] = this.#queue.splice(index, 1);
-      this.#uploading.add(key!);
-      void this.#upload(key!, this.#link);
+      const [outcome] = this.#queue.splice(index, 1);
+      this.#uploading.add(outcome!.key);
+      void this.#upload(outcome!, this.#link);
     }
   }
 
@@ -85,13 +75,14 @@ export class LargePayloads {
     }
   }
 
-  async #upload(key: string, link: CoreLink): Promise<void> {
+  async #upload(large: LargeOutcome, link: CoreLink): Promise<void> {
     const { clock, random, logger } = this.#options;
+    const { key } = large;
     const upload = async (): Promise<void> => {
-      const outcome = await this.outcomes.load(key);
+      const outcome = await large.load();
       if (!outcome) return;
       await uploadOnce(link, outcome);
-      this.outcomes.acknowledge(outcome.ref!);
+      large.acknowledge();
     };
     const onFailure = (error: unknown): void => logger.warn({ err: error, key }, 'a large outcome did not reach core, will try again');
     await retryUntil(this.#ended.signal, upload, { clock, random, pause: PAUSE, onFailure });

@@ -8,12 +8,19 @@ import type {
   AttemptChunk, AttemptOutcome, AttemptProgress, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
+import type { ToCore } from '../attempts/to-core.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 
 /** Rough size of the fixed part of an entry in bytes, for the message limit. */
 const ENTRY_BYTES = 160;
 
-export class Outbox {
+/** The levels of this moment, for the message that leaves now. Undefined: it is forgotten. */
+export interface Reports {
+  worker(workerId: string): WorkerReport | undefined;
+  pod(podId: string): PodReport | undefined;
+}
+
+export class Outbox implements ToCore {
   /** Called when something waits; the session of the day sets it. */
   onWaiting: (() => void) | undefined;
   #heartbeat: number | undefined;
@@ -26,13 +33,6 @@ export class Outbox {
   /** A message was taken and has not left yet. */
   #leaving = false;
   #waitingForIdle: (() => void)[] = [];
-  readonly #reportOf: (workerId: string) => WorkerReport | undefined;
-  /** Pods are built after the outbox: whoever keeps them sets this. */
-  podReportOf: (podId: string) => PodReport | undefined = () => undefined;
-
-  constructor(reportOf: (workerId: string) => WorkerReport | undefined) {
-    this.#reportOf = reportOf;
-  }
 
   /** Nothing waits. */
   get isEmpty(): boolean {
@@ -95,16 +95,16 @@ export class Outbox {
   }
 
   /** The next message, of about 1 MiB at most, or undefined when nothing waits. */
-  take(): SessionRequest | undefined {
+  take(reports: Reports): SessionRequest | undefined {
     if (this.isEmpty) return undefined;
     this.#leaving = true;
     const message = SessionRequest.create();
     const room = new MessageRoom();
     if (this.#heartbeat !== undefined) message.heartbeat = { sequence: this.#heartbeat };
     this.#heartbeat = undefined;
-    message.workers = [...this.#workers].flatMap((id) => this.#reportOf(id) ?? []);
+    message.workers = [...this.#workers].flatMap((id) => reports.worker(id) ?? []);
     this.#workers.clear();
-    message.pods = [...this.#pods].flatMap((id) => this.podReportOf(id) ?? []);
+    message.pods = [...this.#pods].flatMap((id) => reports.pod(id) ?? []);
     this.#pods.clear();
     message.chunks = this.#chunks.take(room);
     for (const [key, progress] of this.#progress) {

@@ -6,7 +6,7 @@ import type { Hello, SessionResponse } from '../../proto/gen/slipway/v1/agent_se
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Lease } from './lease.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox, Reports } from './outbox.ts';
 
 /** How long core may take to welcome the agent, in milliseconds. */
 const WELCOME_MS_MAX = 5_000;
@@ -17,6 +17,7 @@ const PERIODS_SILENT_MAX = 4;
 export interface SessionOptions {
   stream: ClientDuplexStream<SessionRequest, SessionResponse>;
   outbox: Outbox;
+  reports: Reports;
   lease: Lease;
   clock: Clock;
   /** The full picture of this moment. */
@@ -128,6 +129,7 @@ export class Session {
   #take(): SessionRequest | undefined {
     const first = this.#first;
     this.#first = undefined;
-    return first ?? (this.#welcomed ? this.#options.outbox.take() : undefined);
+    const { outbox, reports } = this.#options;
+    return first ?? (this.#welcomed ? outbox.take(reports) : undefined);
   }
 }

@@ -21,34 +21,53 @@ const ENDED_MAX = 200;
 /** Chance in the token by which a worker is known to the bridge. */
 const TOKEN_BYTES = 18;
 
-/** What the pool tells the rest of the agent. */
+/** What the layers above are told of workers. */
 export interface PoolListener {
   /** Its state changed, or core must be told something about it. */
   changed(worker: Worker): void;
   /** It gets no more work: what waits for it goes back to core. */
   leaving(worker: Worker): void;
+  /** It was asked to end: what it waits for will not come. */
+  stopping(worker: Worker): void;
   /** Its process ended; `cause` says how, for the attempts it held. */
   ended(worker: Worker, cause: string): void;
+  /** Nobody will ask for it any more. */
+  forgotten(workerId: string): void;
+}
+
+/** What the layers above know of workers. */
+export interface PoolQuestions {
+  /** The worker was given attempts that have not ended. */
+  isBusy(workerId: string): boolean;
+  /** A report of its end was made for core. */
+  hasToldEnd(workerId: string): boolean;
+}
+
+/** What the pool works with. */
+export interface PoolParts {
+  starter: WorkerStarter;
+  questions: PoolQuestions;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** How long a process may take to end after SIGTERM, in milliseconds. */
+  terminateGraceMs: number;
 }
 
 export class WorkerPool {
+  readonly #parts: PoolParts;
   readonly #workers = new Map<string, Worker>();
-  readonly #starter: WorkerStarter;
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #logger: Logger;
-  readonly #terminateGraceMs: number;
   /** Lives of workers under way. */
   readonly #lives = new Map<string, Promise<void>>();
-  /** Set before the first worker starts. */
-  listener!: PoolListener;
+  readonly #listeners: PoolListener[] = [];
 
-  constructor(options: { starter: WorkerStarter; clock: Clock; random: Random; logger: Logger; terminateGraceMs: number }) {
-    this.#starter = options.starter;
-    this.#clock = options.clock;
-    this.#random = options.random;
-    this.#logger = options.logger;
-    this.#terminateGraceMs = options.terminateGraceMs;
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+  }
+
+  /** Tells `listener` from now on; the first who asked hears first. */
+  listen(listener: PoolListener): void {
+    this.#listeners.push(listener);
   }
 
   get(workerId: string): Worker | undefined {
@@ -66,7 +85,7 @@ export class WorkerPool {
     for (const worker of this.all()) {
       const request = wanted.get(worker.id);
       if (worker.hasEnded) {
-        if (!request && worker.endReported) this.#workers.delete(worker.id);
+        if (!request && this.#parts.questions.hasToldEnd(worker.id)) this.#forget(worker.id);
       } else if (!request) this.#stopAtOnce(worker);
       else if (request.desired === DesiredState.DRAIN) this.drain(worker);
       else if (worker.state === WorkerState.DRAINING && !worker.refresh && worker.terminatedAtMs === undefined) this.#undrain(worker);
@@ -84,7 +103,7 @@ export class WorkerPool {
   recycle(worker: Worker): void {
     if (worker.refresh) return;
     worker.refresh = true;
-    this.listener.changed(worker);
+    this.#tell((listener) => listener.changed(worker));
     this.drain(worker);
   }
 
@@ -93,36 +112,35 @@ export class WorkerPool {
     if (worker.hasEnded || worker.terminatedAtMs !== undefined) return;
     if (worker.state !== WorkerState.DRAINING) {
       this.#set(worker, WorkerState.DRAINING);
-      this.listener.leaving(worker);
+      this.#tell((listener) => listener.leaving(worker));
     }
     this.settle(worker);
   }
 
   /** Ends a draining worker that holds nothing. Call it whenever an attempt ended. */
   settle(worker: Worker): void {
-    if (worker.state === WorkerState.DRAINING && worker.held.size === 0) this.terminate(worker, { state: WorkerState.STOPPED, reason: '' });
+    if (worker.state === WorkerState.DRAINING && !this.#parts.questions.isBusy(worker.id)) this.terminate(worker, { state: WorkerState.STOPPED, reason: '' });
   }
 
   /** Asks it to end; kills it when it does not in time. */
   terminate(worker: Worker, endStatus: EndStatus): void {
     if (worker.hasEnded || worker.terminatedAtMs !== undefined) return;
-    worker.terminatedAtMs = this.#clock.monotonicMs();
+    worker.terminatedAtMs = this.#parts.clock.monotonicMs();
     worker.endStatus ??= endStatus;
     if (worker.state !== WorkerState.DRAINING) {
       this.#set(worker, WorkerState.DRAINING);
-      this.listener.leaving(worker);
+      this.#tell((listener) => listener.leaving(worker));
     }
     worker.running?.stop();
     // After the signal, so that the SDK sees it before it asks again.
-    for (const take of [...worker.takes]) take.poll.empty();
-    for (const poll of [...worker.stopPolls]) poll.empty();
+    this.#tell((listener) => listener.stopping(worker));
   }
 
   /** Ends it and all that it started at once. */
   kill(worker: Worker, endStatus: EndStatus): void {
     if (worker.hasEnded) return;
     worker.endStatus ??= endStatus;
-    worker.terminatedAtMs ??= this.#clock.monotonicMs();
+    worker.terminatedAtMs ??= this.#parts.clock.monotonicMs();
     worker.running?.kill();
   }
 
@@ -133,11 +151,11 @@ export class WorkerPool {
 
   /** Ends those that took too long to start or to stop. Called often. */
   pass(): void {
-    const now = this.#clock.monotonicMs();
+    const now = this.#parts.clock.monotonicMs();
     for (const worker of this.#workers.values()) {
       if (worker.hasEnded) continue;
       if (worker.terminatedAtMs !== undefined) {
-        if (now - worker.terminatedAtMs > this.#terminateGraceMs) worker.running?.kill();
+        if (now - worker.terminatedAtMs > this.#parts.terminateGraceMs) worker.running?.kill();
       } else if (worker.state === WorkerState.INITIALIZING) {
         const seconds = worker.spec.initTimeoutSeconds || INIT_TIMEOUT_SECONDS;
         if (now - worker.startedAtMs <= seconds * 1_000) continue;
@@ -157,8 +175,8 @@ export class WorkerPool {
       id: request.workerId,
       endpointId: request.endpointId,
       spec: request.spec!,
-      token: this.#random.bytes(TOKEN_BYTES).toString('base64url'),
-      nowMs: this.#clock.monotonicMs(),
+      token: this.#parts.random.bytes(TOKEN_BYTES).toString('base64url'),
+      nowMs: this.#parts.clock.monotonicMs(),
     });
     this.#workers.set(worker.id, worker);
     if (request.desired === DesiredState.DRAIN) {
@@ -166,13 +184,13 @@ export class WorkerPool {
       this.#set(worker, WorkerState.STOPPED);
       return;
     }
-    this.listener.changed(worker);
-    const life = this.#live(worker).then(() => this.#starter.cleanUp(worker)).finally(() => this.#lives.delete(worker.id));
+    this.#tell((listener) => listener.changed(worker));
+    const life = this.#live(worker).then(() => this.#parts.starter.cleanUp(worker)).finally(() => this.#lives.delete(worker.id));
     this.#lives.set(worker.id, life);
   }
 
   async #live(worker: Worker): Promise<void> {
-    const exit = await this.#starter.run(worker).catch((error: unknown): UnitExit => {
+    const exit = await this.#parts.starter.run(worker).catch((error: unknown): UnitExit => {
       return { code: undefined, signal: undefined, failure: error instanceof Error ? error.message : String(error) };
     });
     worker.running = undefined;
@@ -181,19 +199,18 @@ export class WorkerPool {
     const tail = worker.log.tail(REASON_LOG_BYTES);
     if (!told) worker.reason = endReason(exit, worker.asked, tail);
     else worker.reason = told.state === WorkerState.UNHEALTHY ? withLog(told.reason, tail) : told.reason;
-    for (const take of [...worker.takes]) take.poll.empty();
-    for (const poll of [...worker.stopPolls]) poll.empty();
     // First the causes of its attempts, then its own end: core reads them in this order.
     worker.state = told?.state ?? WorkerState.UNHEALTHY;
-    this.listener.ended(worker, told?.reason ? told.reason : `The worker ${worker.id} ${describeExit(exit)} while it held the job.`);
-    this.listener.changed(worker);
-    this.#logger.info({ workerId: worker.id, endpointId: worker.endpointId, exit, state: enumName(WorkerState, worker.state) }, 'worker ended');
+    const cause = told?.reason ? told.reason : `The worker ${worker.id} ${describeExit(exit)} while it held the job.`;
+    this.#tell((listener) => listener.ended(worker, cause));
+    this.#tell((listener) => listener.changed(worker));
+    this.#parts.logger.info({ workerId: worker.id, endpointId: worker.endpointId, exit, state: enumName(WorkerState, worker.state) }, 'worker ended');
     this.#forgetOldest();
   }
 
   #stopAtOnce(worker: Worker): void {
     const endStatus = { state: WorkerState.STOPPED, reason: '' };
-    if (worker.held.size > 0) this.kill(worker, endStatus);
+    if (this.#parts.questions.isBusy(worker.id)) this.kill(worker, endStatus);
     else this.terminate(worker, endStatus);
   }
 
@@ -202,13 +219,22 @@ export class WorkerPool {
   }
 
   #set(worker: Worker, state: WorkerState): void {
-    this.#logger.debug({ workerId: worker.id, from: enumName(WorkerState, worker.state), to: enumName(WorkerState, state) }, 'worker changed its state');
+    this.#parts.logger.debug({ workerId: worker.id, from: enumName(WorkerState, worker.state), to: enumName(WorkerState, state) }, 'worker changed its state');
     worker.state = state;
-    this.listener.changed(worker);
+    this.#tell((listener) => listener.changed(worker));
   }
 
   #forgetOldest(): void {
-    const ended = this.all().filter((worker) => worker.endReported);
-    for (const worker of ended.slice(0, Math.max(0, ended.length - ENDED_MAX))) this.#workers.delete(worker.id);
+    const ended = this.all().filter((worker) => this.#parts.questions.hasToldEnd(worker.id));
+    for (const worker of ended.slice(0, Math.max(0, ended.length - ENDED_MAX))) this.#forget(worker.id);
+  }
+
+  #forget(workerId: string): void {
+    this.#workers.delete(workerId);
+    this.#tell((listener) => listener.forgotten(workerId));
+  }
+
+  #tell(what: (listener: PoolListener) => void): void {
+    for (const listener of this.#listeners) what(listener);
   }
 }

@@ -20,7 +20,7 @@ t.test('a stop that no poll carried goes with its attempt', async (t) => {
   await agent.give(first);
   agent.stopper.stop([{ ref: first, reason: '' }]);
   await agent.table.end(agent.table.all()[0]!, OutcomeKind.STOPPED);
-  t.same([...agent.pool.get('w')!.jobsToStop], [], 'the worker is told nothing about a job that it has finished');
+  t.same(agent.holdings.of('w').jobsToStop, [], 'the worker is told nothing about a job that it has finished');
   await agent.give(agent.refOf('job', 'w', 2));
   t.equal(agent.table.all()[0]?.phase, 'handed');
   t.same(agent.openStopPoll('w'), [], 'nor about its next attempt');
@@ -35,7 +35,7 @@ t.test('a stop that did not arrive is told again to its own attempt only', async
   agent.openStopPoll('w', false);
   await turn();
   const [attempt] = agent.table.all();
-  t.same([...agent.pool.get('w')!.jobsToStop], ['job'], 'it is still to be told');
+  t.same(agent.holdings.of('w').jobsToStop, ['job'], 'it is still to be told');
   agent.openStopPoll('w', false);
   const ended = agent.table.end(attempt!, OutcomeKind.STOPPED);
   const given = agent.give(agent.refOf('job', 'w', 2));

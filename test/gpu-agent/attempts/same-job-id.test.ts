@@ -15,26 +15,26 @@ async function twice(t: Test) {
 }
 
 t.test('both run, and a stop ends only its own', async (t) => {
-  const { table, stopper, pool, openStopPoll, refs } = await twice(t);
+  const { table, stopper, holdings, openStopPoll, refs } = await twice(t);
   t.same(table.all().map((attempt) => [attempt.ref.endpointId, attempt.phase]), [['e1', 'handed'], ['e2', 'handed']]);
   stopper.stop([{ ref: refs[1], reason: '' }]);
-  t.same([...pool.get('one')!.jobsToStop], []);
+  t.same(holdings.of('one').jobsToStop, []);
   t.same(openStopPoll('two'), ['job']);
 });
 
 t.test('both results, chunks and progress values reach core, and each waits for its own acknowledgement', async (t) => {
-  const { table, chunks, outbox, outcomeReporter, spool, refs } = await twice(t);
+  const { table, chunks, outbox, message, outcomes, spool, refs } = await twice(t);
   for (const ref of refs) {
     chunks.add({ ...chunkOf('job', 1), ref });
     outbox.addProgress({ ref, output: Buffer.from('1') });
   }
-  const message = outbox.take()!;
-  t.same([message.chunks, message.progress].map((list) => list.map(({ ref }) => ref)), [refs, refs]);
+  const sent = message()!;
+  t.same([sent.chunks, sent.progress].map((list) => list.map(({ ref }) => ref)), [refs, refs]);
   const outputs = [Buffer.from('"one"'), Buffer.from('"two"')];
   await Promise.all(table.all().map((attempt, i) => table.end(attempt, OutcomeKind.COMPLETED, { output: outputs[i]! })));
-  t.same(outbox.take()!.outcomes.map(({ ref, output }) => [ref, output]), [[refs[0], outputs[0]], [refs[1], outputs[1]]]);
+  t.same(message()!.outcomes.map(({ ref, output }) => [ref, output]), [[refs[0], outputs[0]], [refs[1], outputs[1]]]);
   t.equal(spool.size, 2);
-  outcomeReporter.acknowledge(refs[0]);
-  t.same(outcomeReporter.refs(), [refs[1]]);
+  outcomes.acknowledge(refs[0]);
+  t.same(outcomes.refs(), [refs[1]]);
   t.equal(spool.size, 1);
 });

@@ -4,19 +4,18 @@ import type { Test } from 'tap';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
-import type { LongPoll } from '../../../gpu-agent/bridge/long-poll.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
 import type { UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import type { WorkerStarter } from '../../../gpu-agent/units/workers/worker-starter.ts';
 import type { Worker } from '../../../gpu-agent/units/workers/worker.ts';
 import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import type { AttemptRef } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptRef, SessionRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 
 /** Lets everything run that waits for nothing but its turn. */
 export const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
-/** Builds them. Nothing is sent: `outbox.take` shows what would be. */
+/** Builds them. Nothing is sent: `message` takes what would be. */
 export async function wired(t: Test) {
   const clock = new ManualClock();
   const exits = new Map<string, (exit: UnitExit) => void>();
@@ -45,16 +44,31 @@ export async function wired(t: Test) {
   const refOf = (jobId: string, workerId: string, attempt = 1): AttemptRef => (
     { endpointId: parts.pool.get(workerId)!.endpointId, jobId, attempt, workerId }
   );
-  /** Gives a worker a job, which it takes at once. */
-  const give = async (ref: AttemptRef): Promise<void> => {
-    const worker = parts.pool.get(ref.workerId)!;
-    worker.takes.add({ poll: poll([]), requested: 1, batch: false });
+  /** A worker's take is open; answers what closes it. `told` gets what it is answered. */
+  const openTake = (workerId: string, { requested = 1, delivered = true, told = [] as string[] } = {}): () => void => {
+    const release = parts.polls.holdTake(workerId, fakePoll({ told, delivered, onClosed: () => release() }), { requested, batch: requested > 1 });
+    return release;
+  };
+  /** Core assigns an attempt. */
+  const assign = (ref: AttemptRef): void => {
     parts.intake.assign([{ ref, input: Buffer.from('{}'), inputSize: 2, s3Config: undefined }]);
-    worker.takes.clear();
-    await turn();
   };
   return {
-    ...parts, clock, folder: join(folder, 'spool'), desire, refOf, give,
+    ...parts, clock, folder: join(folder, 'spool'), desire, refOf, openTake, assign,
+    /** Gives a worker a job, which it takes at once. */
+    give: async (ref: AttemptRef): Promise<void> => {
+      openTake(ref.workerId);
+      assign(ref);
+      await turn();
+    },
+    /** The next message to core. */
+    message: (): SessionRequest | undefined => parts.outbox.take({
+      worker: (id) => {
+        const worker = parts.pool.get(id);
+        return worker && parts.reporter.take(worker);
+      },
+      pod: () => undefined,
+    }),
     /** Its process ends. */
     exit: async (workerId: string, exit: Partial<UnitExit> = {}): Promise<void> => {
       exits.get(workerId)!({ code: undefined, signal: undefined, failure: undefined, ...exit });
@@ -63,20 +77,21 @@ export async function wired(t: Test) {
     /** The worker holds a stop poll open; resolves with the jobs it is told of so far. `delivered`: the answer reaches it. */
     openStopPoll: (workerId: string, delivered = true): string[] => {
       const told: string[] = [];
-      const worker = parts.pool.get(workerId)!;
-      const open = poll(told, delivered, () => worker.stopPolls.delete(open));
-      worker.stopPolls.add(open);
-      parts.stopper.deliver(worker);
-      return told;
+      const release = parts.polls.holdStop(workerId, fakePoll({ told, delivered, onClosed: () => release() }));
+      parts.stopper.deliver(workerId);
+      return told.flatMap((body) => (JSON.parse(body) as { jobsToStop: string[] }).jobsToStop);
     },
   };
 }
 
-function poll(told: string[], delivered = true, onClosed = (): void => {}): LongPoll {
-  const answer = async (body: Buffer): Promise<boolean> => {
-    onClosed();
-    if (delivered) told.push(...(JSON.parse(body.toString()) as { jobsToStop?: string[] }).jobsToStop ?? []);
-    return delivered;
+/** A request of a worker that is held open. */
+function fakePoll({ told, delivered, onClosed }: { told: string[]; delivered: boolean; onClosed(): void }) {
+  return {
+    answer: async (body: Buffer): Promise<boolean> => {
+      onClosed();
+      if (delivered) told.push(body.toString());
+      return delivered;
+    },
+    empty: onClosed,
   };
-  return { answer, empty: onClosed } as unknown as LongPoll;
 }

@@ -15,54 +15,54 @@ const { DRAINING, READY, UNHEALTHY } = WorkerState;
 /** A worker that crashed with a large result on the disk, and another one that goes on. */
 async function crashed(t: Test) {
   const agent = await wired(t);
-  const { table, outbox, refOf } = agent;
+  const { table, message, refOf } = agent;
   agent.desire({ ends: 'e', stays: 'e' });
   const [large, small] = [refOf('large', 'ends'), refOf('small', 'ends')];
   await agent.give(large);
   await agent.give(small);
-  outbox.take();
+  message();
   const [first] = table.all();
   await table.end(first!, OutcomeKind.COMPLETED, { output: Buffer.from(JSON.stringify('x'.repeat(300_000))) });
   await agent.exit('ends', { code: 1 });
   agent.reporter.changed(agent.pool.get('stays')!);
   /** What the next message says about workers. */
-  const told = (): Partial<WorkerReport>[] => (outbox.take()?.workers ?? []).map(({ workerId, state, capacity }) => ({ workerId, state, capacity }));
+  const told = (): Partial<WorkerReport>[] => (message()?.workers ?? []).map(({ workerId, state, capacity }) => ({ workerId, state, capacity }));
   return { ...agent, large, small, told };
 }
 
 t.test('a crashed worker drains until core has all of its outcomes', async (t) => {
-  const { told, outcomeReporter, pool, reporter, large, small } = await crashed(t);
+  const { told, outcomes, pool, reporter, large, small } = await crashed(t);
   t.same(told(), [
     { workerId: 'ends', state: DRAINING, capacity: 0 }, { workerId: 'stays', state: READY, capacity: 0 },
   ], 'it gets no more work, and the other one does not wait for it');
-  outcomeReporter.acknowledge(small);
+  outcomes.acknowledge(small);
   t.same(told(), []);
   const ends = pool.get('ends')!;
   t.match(reporter.take(ends), { state: DRAINING, reason: '', exitCode: undefined }, 'nor does a hello say that it has ended');
-  outcomeReporter.acknowledge(large);
+  outcomes.acknowledge(large);
   t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
   t.match(reporter.take(ends), { exitCode: 1, reason: /code 1/ });
 });
 
 t.test('its end is told although core wants it no more', async (t) => {
-  const { told, desire, outcomeReporter, pool, large, small } = await crashed(t);
+  const { told, desire, outcomes, pool, large, small } = await crashed(t);
   desire({ stays: 'e' });
   told();
-  for (const ref of [small, large]) outcomeReporter.acknowledge(ref);
+  for (const ref of [small, large]) outcomes.acknowledge(ref);
   t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
   desire({ stays: 'e' });
   t.equal(pool.get('ends'), undefined, 'and then it is forgotten');
 });
 
 t.test('a result that cannot be read from the disk counts as lost in the end', async (t) => {
-  const { told, folder, spool, outbox, outcomeReporter, large, small } = await crashed(t);
-  outbox.take();
+  const { told, folder, spool, message, outcomes, large, small } = await crashed(t);
+  message();
   await waitFor('both outcomes to be on the disk', () => spool.size === 2);
   for (const file of readdirSync(folder)) truncateSync(join(folder, file), 100);
   const key = attemptKey(large);
-  for (let tries = 1; tries < 5; tries += 1) await t.rejects(outcomeReporter.load(key), { message: /shorter/ });
-  t.equal(await outcomeReporter.load(key), undefined);
-  t.match(outbox.take()?.outcomes, [{ ref: large, kind: OutcomeKind.LOST, error: /could not be read/ }]);
-  for (const ref of [small, large]) outcomeReporter.acknowledge(ref);
+  for (let tries = 1; tries < 5; tries += 1) await t.rejects(outcomes.load(key), { message: /shorter/ });
+  t.equal(await outcomes.load(key), undefined);
+  t.match(message()?.outcomes, [{ ref: large, kind: OutcomeKind.LOST, error: /could not be read/ }]);
+  for (const ref of [small, large]) outcomes.acknowledge(ref);
   t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
 });

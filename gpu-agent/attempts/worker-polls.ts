@@ -1,0 +1,42 @@
+/** What workers ask for at this moment, as the layer of attempts sees it: the bridge holds their requests open. */
+import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+
+/** What a worker is told about a job. */
+export interface JobParts {
+  /** The job's id. */
+  id: string;
+  /** JSON text of the input; `{}` is delivered as `{}`. */
+  input: Uint8Array;
+  /** Storage settings, when the caller gave any. */
+  s3Config: S3Config | undefined;
+}
+
+/** A take that waits for jobs. */
+export interface OpenTake {
+  /** Jobs it asks for, 1 or more. */
+  readonly requested: number;
+  /** Answers it with at most so many jobs. Resolves to true once the operating system has all of the answer, to false when the worker left before. */
+  answer(jobs: readonly JobParts[]): Promise<boolean>;
+  /** Answers that there is nothing. */
+  empty(): void;
+}
+
+/** A request that waits to hear which jobs to stop. */
+export interface OpenStopPoll {
+  answer(body: Buffer): Promise<boolean>;
+  empty(): void;
+}
+
+/** The open requests of all workers. */
+export interface WorkerPolls {
+  /** A worker's open takes, oldest first; a copy. */
+  takes(workerId: string): OpenTake[];
+  /** Its oldest open stop poll. */
+  stopPoll(workerId: string): OpenStopPoll | undefined;
+  /** Slots that its open takes ask for; 0 when no take is open. */
+  requested(workerId: string): number;
+  /** The concurrency that it declared in words with its last take. */
+  declared(workerId: string): number | undefined;
+  /** Forgets what it declared, until it asks again. */
+  distrust(workerId: string): void;
+}

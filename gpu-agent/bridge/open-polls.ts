@@ -1,0 +1,106 @@
+/** The requests that workers hold open: takes, which wait for jobs, and stop polls, which wait to hear what to stop; and what the last take said. */
+import type { JobParts, OpenStopPoll, OpenTake, WorkerPolls } from '../attempts/worker-polls.ts';
+import { composeJob, composeJobs } from './job-body.ts';
+import type { LongPoll } from './long-poll.ts';
+
+/** What is used of a held request. */
+export type Held = Pick<LongPoll, 'answer' | 'empty'>;
+
+/** What a take asks for. */
+export interface Demand {
+  /** Jobs, 1 or more. */
+  requested: number;
+  /** It wants an array. */
+  batch: boolean;
+}
+
+/** The requests of one worker, oldest first. */
+interface Polls {
+  takes: Set<HeldTake>;
+  stops: Set<Held>;
+  declared: number | undefined;
+}
+
+export class OpenPolls implements WorkerPolls {
+  readonly #byWorker = new Map<string, Polls>();
+
+  /** Keeps a take until the function that it answers is called. */
+  holdTake(workerId: string, poll: Held, demand: Demand): () => void {
+    const { takes } = this.#of(workerId);
+    const take = new HeldTake(poll, demand);
+    takes.add(take);
+    return () => { takes.delete(take); };
+  }
+
+  /** Keeps a stop poll until the function that it answers is called. */
+  holdStop(workerId: string, poll: Held): () => void {
+    const { stops } = this.#of(workerId);
+    stops.add(poll);
+    return () => { stops.delete(poll); };
+  }
+
+  /** Notes the concurrency that a worker declares in words. Undefined: it declares none. */
+  declare(workerId: string, concurrency: number | undefined): void {
+    this.#of(workerId).declared = concurrency;
+  }
+
+  takes(workerId: string): OpenTake[] {
+    return [...this.#byWorker.get(workerId)?.takes ?? []];
+  }
+
+  stopPoll(workerId: string): OpenStopPoll | undefined {
+    return this.#byWorker.get(workerId)?.stops.values().next().value;
+  }
+
+  requested(workerId: string): number {
+    let requested = 0;
+    for (const take of this.#byWorker.get(workerId)?.takes ?? []) requested += take.requested;
+    return requested;
+  }
+
+  declared(workerId: string): number | undefined {
+    return this.#byWorker.get(workerId)?.declared;
+  }
+
+  distrust(workerId: string): void {
+    const polls = this.#byWorker.get(workerId);
+    if (polls) polls.declared = undefined;
+  }
+
+  /** Answers all of a worker's requests that there is nothing: it ends. */
+  empty(workerId: string): void {
+    const polls = this.#byWorker.get(workerId);
+    for (const poll of [...polls?.takes ?? [], ...polls?.stops ?? []]) poll.empty();
+  }
+
+  /** The worker is forgotten. */
+  drop(workerId: string): void {
+    this.#byWorker.delete(workerId);
+  }
+
+  #of(workerId: string): Polls {
+    let polls = this.#byWorker.get(workerId);
+    if (!polls) this.#byWorker.set(workerId, polls = { takes: new Set(), stops: new Set(), declared: undefined });
+    return polls;
+  }
+}
+
+class HeldTake implements OpenTake {
+  readonly requested: number;
+  readonly #poll: Held;
+  readonly #batch: boolean;
+
+  constructor(poll: Held, { requested, batch }: Demand) {
+    this.requested = requested;
+    this.#poll = poll;
+    this.#batch = batch;
+  }
+
+  answer(jobs: readonly JobParts[]): Promise<boolean> {
+    return this.#poll.answer(this.#batch ? composeJobs(jobs) : composeJob(jobs[0]!));
+  }
+
+  empty(): void {
+    this.#poll.empty();
+  }
+}
