@@ -5,6 +5,7 @@ import { AccessServiceService, KeyServiceService } from '../proto/gen/slipway/v1
 import { AgentServiceService } from '../proto/gen/slipway/v1/agent_service.ts';
 import { CatalogServiceService } from '../proto/gen/slipway/v1/catalog_service.ts';
 import { AuditServiceService } from '../proto/gen/slipway/v1/audit_service.ts';
+import { EdgeServiceService } from '../proto/gen/slipway/v1/edge_service.ts';
 import { EndpointServiceService } from '../proto/gen/slipway/v1/endpoint_service.ts';
 import { JobServiceService } from '../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceService } from '../proto/gen/slipway/v1/machine_service.ts';
@@ -17,12 +18,15 @@ import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
 import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
+import { DemandBook } from './edge/demand-book.ts';
+import { RotationBoard } from './edge/rotation-board.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
 import { agentHandlers } from './rpc/agent-handlers.ts';
 import { auditHandlers } from './rpc/audit-handlers.ts';
 import { catalogHandlers } from './rpc/catalog-handlers.ts';
+import { createEdgeHandlers } from './rpc/edge-handlers.ts';
 import { endpointHandlers } from './rpc/endpoint-handlers.ts';
 import { Health } from './rpc/health.ts';
 import { requestInterceptor } from './rpc/interceptors.ts';
@@ -91,13 +95,18 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     },
   };
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
-  return { stores, sealer, engine, dispatch, context, access };
+  const edge = {
+    board: new RotationBoard({ edge: stores.edge, events, ...seams }),
+    book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
+  };
+  return { stores, sealer, engine, dispatch, context, access, edge };
 }
 
 /** The gRPC edge. */
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, seams: Seams) {
   const { clock, random, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
+  const edge = createEdgeHandlers({ access, ...parts.edge, ...seams });
   const jobs = createJobHandlers({ calls: engine.calls, access, clock, logger });
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
@@ -110,6 +119,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
       [JobServiceService, jobs.handlers],
+      [EdgeServiceService, edge.handlers],
       [EndpointServiceService, rate.limit(endpointHandlers(access, context, lists))],
       [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
       [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock, random, logger })],
@@ -126,7 +136,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [AgentServiceService, agentHandlers({ access, keys: stores.keys, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });
-  return { server, jobCalls: jobs.service };
+  return { server, jobCalls: jobs.service, edgeStreams: edge.service };
 }
 
 /** Stops a service earlier than the order of starting would. */
@@ -141,12 +151,13 @@ export function buildCore(config: CoreConfig, { logger, clock = systemClock, ran
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...seams });
   const parts = buildParts(storage, sealer, config, seams, () => config.advertise || server.address);
-  const { server, jobCalls } = buildServer(parts, health, config, seams);
+  const { server, jobCalls, edgeStreams } = buildServer(parts, health, config, seams);
   const { table, loop, scaling, reports, pods, desired, audit } = parts.dispatch;
   // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
   const early = [endEarly(table), endEarly(loop)] as const;
   const services = [
-    ...parts.engine.services, reports, pods, desired, audit, scaling, table, loop, server, early[0], jobCalls, early[1], health,
+    ...parts.engine.services, reports, pods, desired, audit, scaling, parts.edge.board, parts.edge.book, table, loop, server,
+    early[0], jobCalls, edgeStreams, early[1], health,
   ];
   const replica = new Replica(storage, services, seams);
   return {

@@ -84,7 +84,7 @@ export class EdgeStore {
       INSERT INTO endpoint_demand AS d (endpoint_id, reporter, waiting, worker_ids, in_flight)
       SELECT r.endpoint_id, r.reporter, r.waiting, ARRAY(SELECT jsonb_array_elements_text(r.worker_ids)),
         ARRAY(SELECT jsonb_array_elements_text(r.in_flight)::int)
-      FROM jsonb_to_recordset(${this.#sql.json(rows)}) AS r (endpoint_id text, reporter text, waiting int, worker_ids jsonb, in_flight jsonb)
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (endpoint_id text, reporter text, waiting int, worker_ids jsonb, in_flight jsonb)
         JOIN endpoint e ON e.id = r.endpoint_id AND e.type = 'LB'
       ON CONFLICT (endpoint_id, reporter) DO UPDATE SET (waiting, worker_ids, in_flight, reported_at)
         = (excluded.waiting, excluded.worker_ids, excluded.in_flight, now())`;

@@ -6,7 +6,8 @@ import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import type { WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
+import { Endpoint, EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { GetJobRequest, PipelineResponse, ReadChunksRequest, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
@@ -38,6 +39,7 @@ await core.ready(served);
 const workerId = agent.desired[0]!.workerId;
 await core.submit(served, { hold: true });
 const held = await waitFor('an attempt that goes on', () => agent.assignments[0]?.ref);
+const balanced = await core.createEndpoint({ templateId, type: EndpointType.LB, workersMin: 0, workersMax: 0 });
 const strangerId = await core.newAccount();
 
 /** A restricted key. */
@@ -221,6 +223,10 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/Pipeline', 'jobs: read', onPipeline((jobId) => ({ $case: 'wait', value: { endpointId: served, jobId, waitMs: 1_000 } }))],
   ['JobService/Pipeline', 'jobs: read', onPipeline((jobId) => ({ $case: 'chunks', value: ReadChunksRequest.fromPartial({ endpointId: served, jobId }) }))],
 
+  ['EdgeService/WatchRotation', 'jobs: read', (apiKey) => about(balanced, {
+    demands: [{ endpointId: balanced, apiKey, waiting: 0, workers: [] }],
+  })],
+
   ['AgentService/Session', 'agents', () => ({ request: { hello: { machine: machine(), workers: [], attempts: [held], pods: [] } } })],
   ['AgentService/FetchInput', 'agents', plain({ ref: held })],
   ['AgentService/ReportOutcome', 'agents', () => (
@@ -251,6 +257,7 @@ for (const [index, [rpc, rule, ask]] of ROWS.entries()) {
 /** Puts a key into calls that carry it themselves. */
 function carry(request: object, apiKey: string): void {
   if ('calls' in request) for (const pipelined of request.calls as { apiKey: string }[]) pipelined.apiKey = apiKey;
+  if ('demands' in request) for (const demand of request.demands as { apiKey: string }[]) demand.apiKey = apiKey;
 }
 
 /** What a call answered: OK, NO, GONE, or the reason and the text of any other failure. */
@@ -258,6 +265,8 @@ async function answer(rpc: string, { request }: Asked, secret: string): Promise<
   try {
     const response = await any.call(rpcs.get(rpc)!, request, secret);
     const reply = 'replies' in response ? (response as PipelineResponse).replies[0]!.reply : undefined;
+    const refusal = 'refusals' in response ? (response as WatchRotationResponse).refusals[0] : undefined;
+    if (refusal) return kindOf(refusal.reason, '');
     return reply?.$case === 'error' ? kindOf(reply.value.reason, reply.value.message) : OK;
   } catch (error) {
     if (error instanceof CoreError) return kindOf(error.reason, error.message);

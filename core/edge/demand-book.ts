@@ -1,0 +1,82 @@
+/**
+ * Writes what facades and proxies have to do for load-balancing endpoints, where the scaler of any replica reads it. What comes while a write is
+ * under way leaves with the next one; of one reporter and endpoint only the latest counts.
+ */
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import { BaseService } from '../runtime/service.ts';
+import type { Demand } from '../store/edge-store.ts';
+import type { Stores } from '../store/storage.ts';
+
+/** How often old rows are deleted, in milliseconds. */
+const PERIOD_MS = 60_000;
+/** Rows of one statement. */
+const WRITE_MAX = 1_000;
+/** What may wait to be written; further reports are dropped: each is said again within seconds. */
+const WAITING_MAX = 20_000;
+
+/** What it needs. */
+export interface DemandBookOptions {
+  edge: Pick<Stores['edge'], 'saveDemands' | 'dropDemands' | 'pruneDemands'>;
+  /** Requests wait at these endpoints, and that is written. */
+  onWaiting(endpointIds: readonly string[]): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class DemandBook extends BaseService {
+  readonly name = 'demand';
+  readonly #options: DemandBookOptions;
+  readonly #loop: Loop;
+  readonly #waiting = new Map<string, Demand>();
+  readonly #ended = new Set<string>();
+  #prunedAtMs = -Infinity;
+
+  constructor(options: DemandBookOptions) {
+    super();
+    this.#options = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
+  }
+
+  protected override async onStart(): Promise<void> {
+    await this.#loop.start();
+  }
+
+  protected override async onStop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  /** Takes the place of what the same reporter said of the endpoint before. */
+  add(demand: Demand): void {
+    const name = `${demand.reporter} ${demand.endpointId}`;
+    if (this.#waiting.size >= WAITING_MAX && !this.#waiting.has(name)) return;
+    this.#waiting.set(name, demand);
+    this.#loop.wake();
+  }
+
+  /** A reporter has ended: what it said counts no more. */
+  end(reporter: string): void {
+    this.#ended.add(reporter);
+    this.#loop.wake();
+  }
+
+  async #pass(): Promise<boolean> {
+    const { edge, clock, onWaiting } = this.#options;
+    const taken = [...this.#waiting].slice(0, WRITE_MAX);
+    for (const [name] of taken) this.#waiting.delete(name);
+    const demands = taken.map(([, demand]) => demand).filter(({ reporter }) => !this.#ended.has(reporter));
+    await edge.saveDemands(demands);
+    onWaiting([...new Set(demands.filter(({ waiting }) => waiting > 0).map(({ endpointId }) => endpointId))]);
+    for (const reporter of this.#ended) {
+      await edge.dropDemands(reporter);
+      this.#ended.delete(reporter);
+    }
+    if (clock.monotonicMs() - this.#prunedAtMs >= PERIOD_MS) {
+      this.#prunedAtMs = clock.monotonicMs();
+      await edge.pruneDemands();
+    }
+    return this.#waiting.size > 0;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * One facade's stream of EdgeService: what it has to do, endpoint by endpoint, and where the workers of those endpoints are. Each demand is checked
+ * with the key that it carries; an endpoint of which nothing is told any more is forgotten.
+ */
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type {
+  DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse,
+} from '../../proto/gen/slipway/v1/edge_service.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import type { Access } from '../access/access.ts';
+import type { Reason } from '../domain/errors.ts';
+import type { DemandBook } from '../edge/demand-book.ts';
+import type { RotationBoard } from '../edge/rotation-board.ts';
+import type { Clock, Random, Timer } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { DEMAND_VALID_MS } from '../store/edge-store.ts';
+import type { RotationEndpoint } from '../store/edge-store.ts';
+import { refusalOf } from './unary.ts';
+
+type Stream = ServerDuplexStream<WatchRotationRequest, WatchRotationResponse>;
+
+/** Limits of edge_service.proto. */
+const DEMANDS_MAX = 1_000;
+const ENDPOINTS_MAX = 5_000;
+/** Workers of one demand that are looked at, and the most that one may say of any of them. */
+const WORKERS_MAX = 10_000;
+const COUNT_MAX = 1_000_000;
+const WORKER_ID = /^[a-z0-9]{14}$/;
+/** Endpoints in one message. */
+const ROTATIONS_MAX = 200;
+
+/** What all streams of a replica share. */
+export interface WatchParts {
+  access: Access;
+  board: RotationBoard;
+  book: DemandBook;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+interface Watched {
+  heardAtMs: number;
+  off(): void;
+}
+
+export class WatchRotation {
+  readonly #stream: Stream;
+  readonly #parts: WatchParts;
+  readonly #reporter: string;
+  readonly #watched = new Map<string, Watched>();
+  /** The latest of each, until it has left. */
+  readonly #rotations = new Map<string, EndpointRotation>();
+  readonly #refusals = new Map<string, DemandRefusal>();
+  readonly #sending: BatchingStream<WatchRotationResponse>;
+  readonly #onEnd: () => void;
+  #sweep: Timer | undefined;
+  #ended = false;
+
+  constructor(stream: Stream, parts: WatchParts, onEnd: () => void) {
+    this.#stream = stream;
+    this.#parts = parts;
+    this.#reporter = parts.random.id(16);
+    this.#onEnd = onEnd;
+    this.#sending = new BatchingStream({ sink: stream, clock: parts.clock, take: () => this.#take() });
+    stream.on('data', (request: WatchRotationRequest) => { void this.#receive(request); });
+    stream.on('end', () => this.close());
+    for (const event of ['cancelled', 'error', 'close']) stream.on(event, () => this.#end());
+    this.#sweepLater();
+  }
+
+  /** Ends it normally: the facade goes to another replica. */
+  close(): void {
+    if (this.#ended) return;
+    this.#end();
+    this.#stream.end();
+  }
+
+  /** One message at a time, so that an older word never follows a newer one. Never rejects. */
+  async #receive({ demands }: WatchRotationRequest): Promise<void> {
+    this.#stream.pause();
+    for (const [index, demand] of demands.entries()) {
+      if (index >= DEMANDS_MAX) this.#refuse(demand.endpointId, 'RATE_LIMITED');
+      else await this.#hear(demand);
+    }
+    if (!this.#ended) this.#stream.resume();
+  }
+
+  async #hear(demand: EndpointDemand): Promise<void> {
+    const { endpointId, apiKey, waiting, workers } = demand;
+    const { access, book, clock } = this.#parts;
+    try {
+      const { endpoint } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      if (this.#ended) return;
+      if (endpoint.type !== 'LB') return this.#refuse(endpointId, 'WRONG_ENDPOINT_TYPE');
+    } catch (error) {
+      const { reason } = refusalOf(error);
+      // A part of core is away: nothing is known of the key, so nothing is said of it.
+      if (reason !== 'UNAVAILABLE' && reason !== 'INTERNAL') this.#refuse(endpointId, reason);
+      return;
+    }
+    const known = this.#watched.get(endpointId);
+    if (!known && this.#watched.size >= ENDPOINTS_MAX) return this.#refuse(endpointId, 'RATE_LIMITED');
+    if (known) known.heardAtMs = clock.monotonicMs();
+    else this.#watch(endpointId);
+    const counted = workers.slice(0, WORKERS_MAX).filter(({ workerId, inFlight }) => WORKER_ID.test(workerId) && inFlight > 0);
+    const inFlight = new Map(counted.map((load) => [load.workerId, Math.min(load.inFlight, COUNT_MAX)]));
+    book.add({ endpointId, reporter: this.#reporter, waiting: Math.min(Math.max(waiting, 0), COUNT_MAX), inFlight });
+  }
+
+  #watch(endpointId: string): void {
+    const { board, clock } = this.#parts;
+    const watched: Watched = { heardAtMs: clock.monotonicMs(), off: () => undefined };
+    this.#watched.set(endpointId, watched);
+    watched.off = board.watch(endpointId, (rotation) => {
+      if (!rotation) return this.#refuse(endpointId, 'ENDPOINT_NOT_FOUND');
+      this.#rotations.set(endpointId, rotationToMessage(rotation));
+      this.#sending.wake();
+    });
+  }
+
+  #refuse(endpointId: string, reason: Reason): void {
+    this.#forget(endpointId);
+    this.#refusals.set(endpointId, { endpointId, reason });
+    this.#sending.wake();
+  }
+
+  #forget(endpointId: string): void {
+    this.#watched.get(endpointId)?.off();
+    this.#watched.delete(endpointId);
+    this.#rotations.delete(endpointId);
+  }
+
+  #take(): WatchRotationResponse | undefined {
+    const rotations = [...this.#rotations.values()].slice(0, ROTATIONS_MAX);
+    const refusals = [...this.#refusals.values()].slice(0, ROTATIONS_MAX);
+    for (const { endpointId } of rotations) this.#rotations.delete(endpointId);
+    for (const { endpointId } of refusals) this.#refusals.delete(endpointId);
+    return rotations.length + refusals.length === 0 ? undefined : { rotations, refusals };
+  }
+
+  #sweepLater(): void {
+    const { clock } = this.#parts;
+    this.#sweep = clock.after(DEMAND_VALID_MS, () => {
+      const oldest = clock.monotonicMs() - DEMAND_VALID_MS;
+      for (const [id, { heardAtMs }] of this.#watched) if (heardAtMs < oldest) this.#forget(id);
+      this.#sweepLater();
+    });
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#sweep?.cancel();
+    this.#sending.stop();
+    for (const id of [...this.#watched.keys()]) this.#forget(id);
+    this.#parts.book.end(this.#reporter);
+    this.#onEnd();
+  }
+}
+
+function rotationToMessage({ endpointId, workerConcurrency, workers }: RotationEndpoint): EndpointRotation {
+  return { endpointId, workerConcurrency, workers: workers.map(({ id, address, ready }) => ({ workerId: id, address, ready })) };
+}

@@ -1,0 +1,120 @@
+/** The stream of facades: where the workers of load-balancing endpoints are, and what there is to do for them. Two replicas, a scripted agent. */
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import t from 'tap';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredWorker } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { EdgeServiceClient, EndpointDemand } from '../../../proto/gen/slipway/v1/edge_service.ts';
+import type { EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../../proto/gen/slipway/v1/edge_service.ts';
+import { EndpointType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(90_000);
+const core = await startReplicas(t, 2);
+const agent = await core.joinAgent({ startWorkers: false });
+const LB = { type: EndpointType.LB, workersMin: 0, scalerValue: 10, idleTimeoutSeconds: 1 };
+
+/** A facade's stream to one replica. */
+function watch(replica: number) {
+  const client = openClient(EdgeServiceClient, core.replicas[replica]!.address);
+  const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(callMetadata(''));
+  const latest = new Map<string, EndpointRotation>();
+  const refused = new Map<string, string>();
+  stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
+    for (const rotation of rotations) latest.set(rotation.endpointId, rotation);
+    for (const { endpointId, reason } of refusals) refused.set(endpointId, reason);
+  });
+  stream.on('error', () => undefined);
+  const tell = (demand: Partial<EndpointDemand>): void => { stream.write({ demands: [EndpointDemand.fromPartial({ apiKey: core.key, ...demand })] }); };
+  const close = (): void => { stream.cancel(); client.close(); };
+  t.teardown(close);
+  return { latest, refused, tell, close };
+}
+
+const reported = (workerId: string, endpointId: string, health: HttpHealth, state: WorkerState = WorkerState.READY): void =>
+  agent.send({ workers: [{ workerId, endpointId, state, address: '127.0.0.1:20001', health }] });
+
+t.test('from zero: a request that waits starts a worker, its health brings it in and out, and when nobody needs it it is drained and idle', async (t) => {
+  const endpointId = await core.createEndpoint(LB);
+  const facade = watch(0);
+  const other = watch(1);
+  facade.tell({ endpointId });
+  other.tell({ endpointId });
+  await waitFor('the empty picture', () => facade.latest.has(endpointId) && other.latest.has(endpointId));
+  t.match(facade.latest.get(endpointId), { workerConcurrency: 100, workers: [] });
+
+  facade.tell({ endpointId, waiting: 1 });
+  const first = await waitFor('a worker', (): DesiredWorker | undefined => agent.desired[0]);
+  t.match(first.spec?.httpServer, { port: 80, healthPort: 80, healthPath: '/ping' });
+  const { workerId } = first!;
+  reported(workerId, endpointId, HttpHealth.INITIALIZING, WorkerState.INITIALIZING);
+  await waitFor('its address', () => facade.latest.get(endpointId)?.workers[0]?.address === '127.0.0.1:20001');
+  t.equal(facade.latest.get(endpointId)?.workers[0]?.ready, false, '204 is not ready');
+  for (const [health, ready] of [[HttpHealth.READY, true], [HttpHealth.UNHEALTHY, false], [HttpHealth.READY, true]] as const) {
+    reported(workerId, endpointId, health);
+    await waitFor(`ready: ${ready}`, () => [facade, other].every(({ latest }) => latest.get(endpointId)?.workers[0]?.ready === ready));
+  }
+
+  facade.tell({ endpointId, waiting: 0, workers: [{ workerId, inFlight: 11 }] });
+  await waitFor('a worker for every 10 requests', () => agent.desired.length > 1);
+  const health = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
+  t.match(health, { jobs: { inProgress: 11, inQueue: 0 }, workers: { running: 1, initializing: 1, ready: 1, idle: 0 } });
+
+  const second = agent.desired.find((worker) => worker.workerId !== workerId)!.workerId;
+  reported(second, endpointId, HttpHealth.READY);
+  await waitFor('one of two again', () => {
+    // A demand that is not told again counts no more.
+    facade.tell({ endpointId, waiting: 0, workers: [{ workerId, inFlight: 1 }] });
+    return agent.desired.find((worker) => worker.workerId === second)?.desired !== DesiredState.RUN;
+  });
+  t.ok(agent.desired.find((worker) => worker.workerId === workerId && worker.desired === DesiredState.RUN), 'the busy one stays');
+  facade.tell({ endpointId, waiting: 0 });
+  await waitFor('the drain, and the word that it is idle', () => agent.desired.find((worker) => worker.workerId === workerId)?.idle, 20_000);
+  t.same(facade.latest.get(endpointId)?.workers.filter((worker) => worker.workerId === workerId), [], 'what drains is in no rotation');
+});
+
+t.test('demands of keys that may not, of unknown endpoints and of queue-based ones are refused', async (t) => {
+  const queue = await core.createEndpoint({ workersMin: 0 });
+  const balanced = await core.createEndpoint(LB);
+  const facade = watch(0);
+  facade.tell({ endpointId: queue });
+  facade.tell({ endpointId: 'nosuchendpoint' });
+  facade.tell({ endpointId: balanced, apiKey: 'rpa_unknown', waiting: 5 });
+  await waitFor('the refusals', () => facade.refused.size === 3);
+  t.same(Object.fromEntries(facade.refused), { [queue]: 'WRONG_ENDPOINT_TYPE', nosuchendpoint: 'ENDPOINT_NOT_FOUND', [balanced]: 'UNAUTHORIZED' });
+  t.same(await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`, [], 'nothing is counted');
+});
+
+t.test('a stream that ends takes its demand with it, and a deleted endpoint is refused', async (t) => {
+  const endpointId = await core.createEndpoint({ ...LB, workersMax: 0 });
+  const facade = watch(1);
+  facade.tell({ endpointId, waiting: 3, workers: [{ workerId: 'abcdefghijklmn', inFlight: 2 }, { workerId: 'no id', inFlight: 2 }] });
+  const rows = () => core.sql`SELECT waiting, worker_ids, in_flight FROM endpoint_demand WHERE endpoint_id = ${endpointId}`;
+  await waitFor('the demand', async () => (await rows()).length === 1);
+  t.match([...await rows()], [{ waiting: 3, worker_ids: ['abcdefghijklmn'], in_flight: [2] }]);
+  facade.close();
+  await waitFor('its end', async () => (await rows()).length === 0);
+  const next = watch(1);
+  next.tell({ endpointId });
+  await waitFor('the picture', () => next.latest.has(endpointId));
+  await call(core.clients.endpoints, 'updateEndpoint', { endpoint: { ...(await read(endpointId)), workersMin: 0 }, updateMask: ['workers_min'] }, core.key);
+  await call(core.clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.key);
+  await waitFor('its end', () => next.refused.get(endpointId) === 'ENDPOINT_NOT_FOUND');
+  t.equal(next.refused.size, 1);
+});
+
+t.test('QUEUE_DELAY is refused for a load-balancing endpoint, whose default is REQUEST_COUNT', async (t) => {
+  const endpointId = await core.createEndpoint(LB);
+  t.match(await read(endpointId), { scalerType: ScalerType.REQUEST_COUNT, workerConcurrency: 100 });
+  await t.rejects(core.createEndpoint({ ...LB, scalerType: ScalerType.QUEUE_DELAY }), { reason: 'INVALID_REQUEST', message: /no queue/ });
+  await t.rejects(core.updateEndpoint(endpointId, { scalerType: ScalerType.QUEUE_DELAY }), { reason: 'INVALID_REQUEST', message: /no queue/ });
+  await t.rejects(core.createEndpoint({ workerConcurrency: 101 }), { reason: 'INVALID_REQUEST', message: /1 to 100 unless/ });
+  await t.rejects(core.submit(endpointId), { reason: 'WRONG_ENDPOINT_TYPE', message: /load-balancing/ });
+});
+
+async function read(id: string) {
+  return (await call(core.clients.endpoints, 'getEndpoint', { id, includeTemplate: false }, core.key)).endpoint!;
+}
