@@ -6,6 +6,7 @@ import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
+import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { CoreError } from '../proto/wire/reason.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
@@ -19,7 +20,7 @@ import type { CheckAccess } from './plugins/access-cache.ts';
 import { AnswerBudget } from './plugins/answer-budget.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { BodyWork } from './plugins/body-work.ts';
-import { HEADER_BYTES_MAX, refuseBrokenRequest } from './plugins/broken-request.ts';
+import { refuseBrokenRequest } from './plugins/broken-request.ts';
 import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
 import { addHttpRules } from './plugins/http-rules.ts';
@@ -46,10 +47,7 @@ export interface Facade {
 const REQUEST_SLACK_MS = 30_000;
 /** Longest part of a path that is looked at, in characters. No id is nearly as long; beyond it there is no route. */
 const ID_LENGTH_MAX = 1_024;
-/** Longest time for a request's headers, in milliseconds. */
-const HEADERS_MS = 20_000;
-
-/** Slack over the announced time for which an idle connection stays open (Fastify's 72 s), in milliseconds. */
+/** Slack over the announced time for which an idle connection stays open, in milliseconds. */
 const KEEP_ALIVE_SLACK_MS = 15_000;
 
 const MIB = 1024 * 1024;
@@ -153,9 +151,10 @@ function buildApp(config: FacadeConfig): FastifyInstance {
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
+    keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
     requestTimeout: config.bodyTotalMs + REQUEST_SLACK_MS,
     http: {
-      headersTimeout: Math.min(HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HTTP_HEADER_BYTES_MAX,
       // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
       keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,
       // Node refuses such a request without a body (plugins/http-rules.ts).

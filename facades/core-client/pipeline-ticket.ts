@@ -1,5 +1,6 @@
 /** One call on a pipeline, from the moment a route makes it until it is answered, given up or refused. */
 import type { PipelineCall, PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
+import { WAIT_GRACE_MS } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 
 /** What to do. */
@@ -19,8 +20,6 @@ export interface TicketOptions {
   nowMs: number;
 }
 
-/** A call that core has held for its wait plus this many milliseconds without an answer is given up. */
-const ANSWER_GRACE_MS = 15_000;
 /** Bytes of a call besides its input, roughly. */
 const CALL_OVERHEAD_BYTES = 256;
 
@@ -59,7 +58,7 @@ export class PipelineTicket {
     this.repeatable = options.repeatable;
     this.#waits = options.waitMs > 0;
     this.waitUntilMs = options.nowMs + options.waitMs;
-    this.giveUpAtMs = this.waitUntilMs + ANSWER_GRACE_MS;
+    this.giveUpAtMs = this.waitUntilMs + WAIT_GRACE_MS;
     this.bytes = CALL_OVERHEAD_BYTES + inputBytes(options.message);
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;

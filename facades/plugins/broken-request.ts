@@ -1,11 +1,9 @@
 /** Answers bytes that are no HTTP request, one that never ended, and headers or a URI beyond all measure: Node hands those over as a socket. */
 import type { Socket } from 'node:net';
+import { HTTP_HEADER_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { publicError } from './public-error.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { shapeOf } from './unknown-route.ts';
-
-/** Longest headers and URI of a request together, in bytes. */
-export const HEADER_BYTES_MAX = 16 * 1024;
 
 /** A request line, as far as it decides the surface. */
 const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
@@ -31,7 +29,7 @@ export function refuseBrokenRequest(error: BrokenRequest, socket: Socket): void 
 
 function refusalOf(code: string | undefined): HttpRefusal {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return new HttpRefusal(`The URI and the headers may take ${HEADER_BYTES_MAX} bytes together.`, { status: 431, code: 'headers_too_large' });
+    return new HttpRefusal(`The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together.`, { status: 431, code: 'headers_too_large' });
   }
   const late = code === 'ERR_HTTP_REQUEST_TIMEOUT';
   const text = late ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';

@@ -31,6 +31,15 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 export const WAIT_MS_MIN = 1_000;
 export const WAIT_MS_MAX = 300_000;
 export const WAIT_MS_DEFAULT = 90_000;
+/** A wait that core has held for its time plus this many milliseconds without an answer is given up. */
+export const WAIT_GRACE_MS = 15_000;
+
+/** Longest headers and URI of an HTTP request together, in bytes; beyond it 431, from the edge as from the facade. */
+export const HTTP_HEADER_BYTES_MAX = 16 * KIB;
+/** Longest time for the headers of an HTTP request, in milliseconds. */
+export const HTTP_HEADERS_MS = 20_000;
+/** How long the facade keeps an idle HTTP connection, in milliseconds. Whoever sends to it must give up idle ones earlier. */
+export const HTTP_KEEP_ALIVE_MS = 72_000;
 
 if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX) throw new Error('a payload does not fit into a message');
 if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');

@@ -14,7 +14,7 @@ export function agentLogLine(line: string, output: Output): string {
   const { level, time, msg, err } = fields;
   const shown = Object.entries(fields).filter(([name]) => !HIDDEN.has(name)).map(([name, value]) => `${name}=${valueText(value)}`);
   const fault = typeof err === 'object' && err !== null && 'message' in err ? [`error=${valueText(err.message)}`] : [];
-  const clock = typeof time === 'number' ? new Date(time).toTimeString().slice(0, 8) : '';
+  const clock = typeof time === 'number' || typeof time === 'string' ? new Date(time).toTimeString().slice(0, 8) : '';
   const text = printable([msg, ...shown, ...fault].join('  '));
   const look: Look | undefined = Number(level) >= ERROR ? 'red' : Number(level) >= WARN ? 'yellow' : undefined;
   return `${output.look('dim', clock)} ${look ? output.look(look, text) : text}`;

@@ -1,4 +1,4 @@
-/** Runs a part of Slipway (core, facade or agent) as a process of its own for as long as a command runs, and shows its log. */
+/** Runs a part of Slipway (core, facade, agent or edge) as a process of its own for as long as a command runs, and shows its log. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
@@ -15,6 +15,8 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 export interface Part {
   /** Its entry, from the project's root. */
   file: string;
+  /** Its arguments. Default none. */
+  args?: readonly string[];
   /** Variables over those of the command; undefined ones are taken away. */
   env: Readonly<Record<string, string | undefined>>;
   /** Sees each line of its log; true: it shall end. */
@@ -22,10 +24,10 @@ export interface Part {
 }
 
 /** Runs it to its end, which a signal to the command asks for; the exit code becomes the command's. */
-export async function runPart(cli: Cli, { file, env, onLine }: Part): Promise<void> {
+export async function runPart(cli: Cli, { file, args = [], env, onLine }: Part): Promise<void> {
   const { config, output } = cli;
   // The channel tells it when this process is killed.
-  const child = spawn(process.execPath, [...NODE_FLAGS, join(ROOT, file)], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, join(ROOT, file), ...args], {
     env: { ...NODE_ENVIRONMENT, ...config.env, ...env } as NodeJS.ProcessEnv, cwd: config.workingDir, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   cli.stopping.addEventListener('abort', () => child.kill(signalOf(cli.stopping)), { once: true });

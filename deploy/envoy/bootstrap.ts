@@ -1,0 +1,52 @@
+/** The whole configuration of one Envoy, made of the edge's settings and the project's limits. Pure: the same settings give the same text. */
+import { clusters } from './clusters.ts';
+import { adminSocket } from './config.ts';
+import type { EdgeConfig } from './config.ts';
+import { listeners } from './listeners.ts';
+import { typed } from './message.ts';
+import type { Message } from './message.ts';
+
+/** The numbers that are kept: requests, connections and health by listener and cluster, what the control plane says, memory. */
+const STATS = [
+  { safe_regex: { regex: 'http\\.[a-z_]+\\.(downstream_(rq|cx)_(active|total|timeout|idle_timeout|overload_close)|downstream_rq_[1-5]xx|no_route)' } },
+  { safe_regex: { regex: 'cluster\\.[^.]+\\.(upstream_(rq|cx)_(active|total|connect_fail|timeout|retry)|upstream_rq_[1-5]xx|membership_(healthy|total))' } },
+  { prefix: 'cluster_manager.' }, { prefix: 'listener_manager.' }, { prefix: 'control_plane.' }, { prefix: 'sds.' },
+  { prefix: 'flood.' }, { prefix: 'overload.' }, { prefix: 'server.' },
+];
+const MIB = 1024 * 1024;
+const RESOURCE_MONITORS = 'envoy.extensions.resource_monitors';
+
+/** The configuration in the form of envoy.config.bootstrap.v3.Bootstrap. `epoch`: which Envoy of a row of hot restarts it is for. */
+export function bootstrap(config: EdgeConfig, epoch: number): Message {
+  const adminSocketFile = adminSocket(config.dataDir, epoch);
+  return {
+    node: { id: config.name, cluster: 'slipway-edge' },
+    // Only who may open the edge's folder reaches it.
+    admin: { address: { pipe: { path: adminSocketFile, mode: 0o600 } } },
+    stats_config: { stats_matcher: { inclusion_list: { patterns: STATS } } },
+    overload_manager: overload(config),
+    static_resources: { clusters: clusters({ ...config, adminSocketFile }), listeners: listeners(config) },
+  };
+}
+
+function overload({ memoryMib, connectionsMax }: EdgeConfig): Message {
+  const heap = 'envoy.resource_monitors.fixed_heap';
+  const action = (name: string, value: number): Message => ({ name, triggers: [{ name: heap, threshold: { value } }] });
+  return {
+    refresh_interval: '0.25s',
+    resource_monitors: [
+      { name: heap, typed_config: typed(`${RESOURCE_MONITORS}.fixed_heap.v3.FixedHeapConfig`, { max_heap_size_bytes: memoryMib * MIB }) },
+      {
+        name: 'envoy.resource_monitors.global_downstream_max_connections',
+        typed_config: typed(`${RESOURCE_MONITORS}.downstream_connections.v3.DownstreamConnectionsConfig`, {
+          max_active_downstream_connections: connectionsMax,
+        }),
+      },
+    ],
+    actions: [
+      action('envoy.overload_actions.shrink_heap', 0.9),
+      action('envoy.overload_actions.disable_http_keepalive', 0.92),
+      action('envoy.overload_actions.stop_accepting_requests', 0.95),
+    ],
+  };
+}

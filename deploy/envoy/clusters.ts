@@ -1,0 +1,71 @@
+/** Where the edge sends requests: facades over HTTP/1.1, core over HTTP/2, and Envoy's own admin for Prometheus. */
+import { isIP } from 'node:net';
+import { CONNECT_MS, CORE_CONNECTION_WINDOW_BYTES, CORE_STREAMS_MAX, CORE_WINDOW_BYTES, FACADE_IDLE_MS, PING_ANSWER_MS, PING_MS } from './limits.ts';
+import { duration, socketAddress, typed } from './message.ts';
+import type { HostPort, Message } from './message.ts';
+
+const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+
+/** Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on one ends all its streams. */
+export const CLUSTERS = { facades: 'facades', core: 'core', coreAgents: 'core_agents', admin: 'admin' } as const;
+
+/** How often a part is asked whether it is ready, and how long its answer may take, in milliseconds. */
+const HEALTH_MS = 1_000;
+const HEALTH_ANSWER_MS = 3_000;
+/** Waits are many: each holds a request. */
+const REQUESTS_MAX = 100_000;
+
+/** All clusters of an edge. */
+export function clusters({ facades, cores, adminSocketFile }: { facades: HostPort[]; cores: HostPort[]; adminSocketFile: string }): Message[] {
+  return [
+    { ...replicas(CLUSTERS.facades, facades), ...http1(), health_checks: [{ ...health(), http_health_check: { path: '/readyz' } }] },
+    { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    {
+      name: CLUSTERS.admin, type: 'STATIC', connect_timeout: duration(CONNECT_MS),
+      load_assignment: { cluster_name: CLUSTERS.admin, endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path: adminSocketFile } } } }] }] },
+    },
+  ];
+}
+
+function replicas(name: string, addresses: readonly HostPort[]): Message {
+  const named = addresses.some(({ host }) => isIP(host) === 0);
+  return {
+    name,
+    type: named ? 'STRICT_DNS' : 'STATIC',
+    connect_timeout: duration(CONNECT_MS),
+    lb_policy: 'LEAST_REQUEST',
+    // When no replica says that it is ready, all are asked all the same: a facade whose core restarts holds requests until it is back.
+    common_lb_config: { healthy_panic_threshold: { value: 1 } },
+    ignore_health_on_host_removal: true,
+    circuit_breakers: { thresholds: [{
+      max_connections: REQUESTS_MAX, max_pending_requests: REQUESTS_MAX, max_requests: REQUESTS_MAX,
+      retry_budget: { budget_percent: { value: 20 }, min_retry_concurrency: 32 },
+    }] },
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: addresses.map((address) => ({ endpoint: { address: socketAddress(address) } })) }] },
+  };
+}
+
+function health(): Message {
+  return {
+    timeout: duration(HEALTH_ANSWER_MS), interval: duration(HEALTH_MS), no_traffic_interval: duration(HEALTH_MS),
+    unhealthy_threshold: 1, healthy_threshold: 1,
+  };
+}
+
+function http1(): Message {
+  return options({ common_http_protocol_options: { idle_timeout: duration(FACADE_IDLE_MS) }, explicit_http_config: { http_protocol_options: {} } });
+}
+
+function http2(): Message {
+  return options({ explicit_http_config: { http2_protocol_options: {
+    max_concurrent_streams: CORE_STREAMS_MAX,
+    initial_stream_window_size: CORE_WINDOW_BYTES,
+    initial_connection_window_size: CORE_CONNECTION_WINDOW_BYTES,
+    connection_keepalive: { interval: duration(PING_MS), timeout: duration(PING_ANSWER_MS) },
+  } } });
+}
+
+function options(fields: Message): Message {
+  return { typed_extension_protocol_options: { [PROTOCOL_OPTIONS]: typed(PROTOCOL_OPTIONS, fields) } };
+}

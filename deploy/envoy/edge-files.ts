@@ -1,0 +1,55 @@
+/** The edge's folder: the rendered configuration, where its certificates are, and which Envoy runs. Nobody else may open it. */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bootstrap } from './bootstrap.ts';
+import type { EdgeConfig } from './config.ts';
+import type { Message } from './message.ts';
+import { authoritySecret, certificateSecret, SDS_FILES } from './tls.ts';
+
+/** Which Envoy serves with this folder. */
+export interface RunningEnvoy {
+  pid: number;
+  /** Tells rows of hot restarts apart on one machine. */
+  baseId: number;
+  /** Number in its row. */
+  epoch: number;
+}
+
+const RUNNING_FILE = 'running.json';
+
+/** Writes everything that an Envoy of this epoch reads; answers the file of its configuration. */
+export function writeEdgeFiles(config: EdgeConfig, epoch: number): string {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  writeCertificate(config, 0);
+  if (config.agentClients) replace(join(config.dataDir, SDS_FILES.authority), authoritySecret(config.agentClients));
+  const file = join(config.dataDir, `envoy-${epoch}.json`);
+  replace(file, bootstrap(config, epoch));
+  return file;
+}
+
+/** Says anew where the certificate is; Envoy reads it then. */
+export function writeCertificate(config: EdgeConfig, turn: number): void {
+  if (config.certificate) replace(join(config.dataDir, SDS_FILES.certificate), certificateSecret(config.certificate, turn));
+}
+
+/** The Envoy that serves with this folder; undefined: none does. */
+export function readRunning(dataDir: string): RunningEnvoy | undefined {
+  try {
+    const running = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as RunningEnvoy;
+    process.kill(running.pid, 0);
+    return running;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps it for a successor. */
+export function writeRunning(dataDir: string, running: RunningEnvoy): void {
+  replace(join(dataDir, RUNNING_FILE), { ...running });
+}
+
+/** By a rename: Envoy watches for that, and never reads half a file. */
+function replace(file: string, content: Message): void {
+  writeFileSync(`${file}.new`, JSON.stringify(content, null, 2), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,103 @@
+/** The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same folder. */
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { SingleRunService } from '../../core/runtime/service.ts';
+import { listenerAddresses } from './admin.ts';
+import { CertificateWatch, readPair } from './certificate-watch.ts';
+import type { EdgeConfig } from './config.ts';
+import { readRunning, writeCertificate, writeEdgeFiles, writeRunning } from './edge-files.ts';
+import { EnvoyProcess, findFault } from './envoy-process.ts';
+import { findEnvoy } from './find-envoy.ts';
+
+/** The operator's to mend; the text says what. */
+export class EdgeFault extends Error {}
+
+/** What it takes from outside. */
+export interface EdgeSeams {
+  clock: Clock;
+  logger: Logger;
+  /** Relieve the edge that serves with the same folder, if there is one. */
+  takeOver: boolean;
+  /** Told when Envoy ended though nobody stopped it; `relieved`: a successor serves in its place. */
+  onEnded(how: string, relieved: boolean): void;
+}
+
+export class Edge extends SingleRunService {
+  readonly name = 'edge';
+  readonly #config: EdgeConfig;
+  readonly #seams: EdgeSeams;
+  readonly #atOnce = new AbortController();
+  #envoy: EnvoyProcess | undefined;
+  #watch: CertificateWatch | undefined;
+  #stopping = false;
+  /** host:port by listener, once it serves. */
+  addresses: Readonly<Record<string, string>> = {};
+
+  constructor(config: EdgeConfig, seams: EdgeSeams) {
+    super();
+    this.#config = config;
+    this.#seams = seams;
+  }
+
+  /** A second wish to stop: requests are not waited for any more. */
+  hurry(): void {
+    this.#atOnce.abort();
+  }
+
+  protected override async onStart(): Promise<void> {
+    const config = this.#config;
+    const { clock, logger, takeOver } = this.#seams;
+    const found = await findEnvoy(config.envoy, config.searchPath);
+    if (config.certificate) checkPair(config);
+    const relieved = readRunning(config.dataDir);
+    if (relieved && !takeOver) {
+      throw new EdgeFault(`An edge serves with the folder ${config.dataDir} already (process ${relieved.pid}). `
+        + '--take-over relieves it without a failed request; another edge beside it needs another --data-dir.');
+    }
+    const file = writeEdgeFiles(config, relieved ? relieved.epoch + 1 : 0);
+    const fault = await findFault(found.file, file);
+    if (fault !== undefined) throw new EdgeFault(`Envoy ${found.version} refuses the configuration in ${file}:\n${fault}`);
+    const envoy = new EnvoyProcess(found.file, file, { config, relieved, clock, logger });
+    this.#envoy = envoy;
+    const running = await envoy.ready();
+    writeRunning(config.dataDir, running);
+    this.addresses = await listenerAddresses(envoy.admin);
+    void envoy.ended.then((how) => this.#ended(how, running.pid));
+    this.#startWatch();
+    logger.info({ ...this.addresses, envoy: found.version, relieved: relieved?.pid }, 'edge listens');
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#stopping = true;
+    await this.#watch?.stop();
+    if (!this.#envoy) return;
+    this.#seams.logger.info('edge stops: no new connections, requests may end');
+    await this.#envoy.drain(this.#atOnce.signal);
+  }
+
+  #ended(how: string, pid: number): void {
+    if (this.#stopping) return;
+    const running = readRunning(this.#config.dataDir);
+    this.#seams.onEnded(how, running !== undefined && running.pid !== pid);
+  }
+
+  #startWatch(): void {
+    const { certificate } = this.#config;
+    if (!certificate) return;
+    let turn = 0;
+    this.#watch = new CertificateWatch(certificate, { ...this.#seams, onChanged: ({ validTo }) => {
+      turn += 1;
+      writeCertificate(this.#config, turn);
+      this.#seams.logger.info({ validTo }, 'new certificate');
+    } });
+    void this.#watch.start();
+  }
+}
+
+function checkPair({ certificate }: EdgeConfig): void {
+  try {
+    readPair(certificate!);
+  } catch (error) {
+    throw new EdgeFault(`The certificate cannot be used: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,61 @@
+/** The HTTP connection manager that all listeners share: what is taken of a request before any route sees it. */
+import { accessLogs } from './access-log.ts';
+import { CLIENT_CONNECTION_WINDOW_BYTES, CLIENT_IDLE_MS, CLIENT_STREAMS_MAX, CLIENT_WINDOW_BYTES, HEADERS_KIB_MAX, HEADERS_MAX, HEADERS_MS } from './limits.ts';
+import { duration, typed } from './message.ts';
+import type { Message } from './message.ts';
+
+/** What differs between listeners. */
+export interface HttpOptions {
+  /** In the names of its statistics. */
+  name: string;
+  /** Proxies before it whose word on the client's address counts. */
+  trustedProxies: number;
+  accessLog: boolean;
+  /** Longest silence on a request in milliseconds; 0: none. A route may say otherwise. */
+  silenceMs: number;
+  filters: Message[];
+  virtualHosts: Message[];
+  /** Fields of its own. */
+  more?: Message;
+}
+
+const MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+/** Headers that only our own parts set: those of clients are dropped before any filter or route sees them. */
+const OWN_HEADERS = ['x-slipway-', 'x-envoy-'];
+
+/** The filter chain's only filter. */
+export function httpManager({ name, trustedProxies, accessLog, silenceMs, filters, virtualHosts, more = {} }: HttpOptions): Message {
+  return { name: 'http', typed_config: typed(MANAGER, {
+    stat_prefix: name,
+    codec_type: 'AUTO',
+    use_remote_address: true,
+    xff_num_trusted_hops: trustedProxies,
+    // No address makes a client one of us: x-envoy-* headers are nobody's to send.
+    internal_address_config: { cidr_ranges: [] },
+    normalize_path: true,
+    // An escaped slash is part of a name (a model's, say); nothing is permitted by the look of a path.
+    path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
+    max_request_headers_kb: HEADERS_KIB_MAX,
+    request_headers_timeout: duration(HEADERS_MS),
+    stream_idle_timeout: duration(silenceMs),
+    common_http_protocol_options: {
+      idle_timeout: duration(CLIENT_IDLE_MS), max_headers_count: HEADERS_MAX,
+      // x_slipway_account would be x-slipway-account to a worker behind WSGI.
+      headers_with_underscores_action: 'DROP_HEADER',
+    },
+    http_protocol_options: { accept_http_10: true, default_host_for_http_10: 'none.invalid', enable_trailers: true },
+    http2_protocol_options: {
+      max_concurrent_streams: CLIENT_STREAMS_MAX,
+      initial_stream_window_size: CLIENT_WINDOW_BYTES, initial_connection_window_size: CLIENT_CONNECTION_WINDOW_BYTES,
+    },
+    server_header_transformation: 'PASS_THROUGH',
+    strip_trailing_host_dot: true,
+    early_header_mutation_extensions: [{ name: 'own', typed_config: typed('envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation', {
+      mutations: OWN_HEADERS.map((prefix) => ({ remove_on_match: { key_matcher: { prefix, ignore_case: true } } })),
+    }) }],
+    access_log: accessLogs(accessLog),
+    route_config: { name, ignore_port_in_host_matching: true, virtual_hosts: virtualHosts },
+    http_filters: [...filters, { name: 'router', typed_config: typed('envoy.extensions.filters.http.router.v3.Router', { suppress_envoy_headers: true }) }],
+    ...more,
+  }) };
+}

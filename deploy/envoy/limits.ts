@@ -1,0 +1,48 @@
+/**
+ * Times and sizes of the edge, all made of the project's own (proto/wire/limits.ts), so that nothing that the service allows is cut on
+ * its way. Relations are checked when the file loads.
+ */
+import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, MESSAGE_BYTES_MAX, WAIT_GRACE_MS, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Headers and URI of a request in KiB, as Envoy counts. */
+export const HEADERS_KIB_MAX = HTTP_HEADER_BYTES_MAX / KIB;
+/** Headers of a request by number. A browser sends thirty. */
+export const HEADERS_MAX = 200;
+/** Longest time for the headers of a request, in milliseconds. */
+export const HEADERS_MS = HTTP_HEADERS_MS;
+
+/**
+ * Longest silence on a request to a facade, in milliseconds: its longest wait, the time it gives core beyond that, and as much for itself, so
+ * that the facade's own answer is always first. There is no limit on a whole request: every part of one has its own limit in the facade, and
+ * streams live as long as they say something.
+ */
+export const REQUEST_SILENCE_MS = WAIT_MS_MAX + 2 * WAIT_GRACE_MS;
+/** How long an idle connection to a facade is kept, in milliseconds. Shorter than the facade keeps it: what is sent meets no closing door. */
+export const FACADE_IDLE_MS = HTTP_KEEP_ALIVE_MS - 12_000;
+/** How long an idle connection of a client is kept, in milliseconds. */
+export const CLIENT_IDLE_MS = HTTP_KEEP_ALIVE_MS;
+/** A handshake that is not done after this many milliseconds is given up. */
+export const HANDSHAKE_MS = 10_000;
+/** Connections to our own parts are made within this many milliseconds or not at all. */
+export const CONNECT_MS = 2_000;
+
+/** Streams at a time on a client's HTTP/2 connection, and on one to core: then another is opened, so that a broken one takes few calls along. */
+export const CLIENT_STREAMS_MAX = 256;
+export const CORE_STREAMS_MAX = 200;
+/** Receive windows in bytes: a client's stream may not fill memory, a message of core or of an agent may travel whole. */
+export const CLIENT_WINDOW_BYTES = 256 * KIB;
+export const CLIENT_CONNECTION_WINDOW_BYTES = 4 * MIB;
+export const CORE_WINDOW_BYTES = 4 * MIB;
+export const CORE_CONNECTION_WINDOW_BYTES = MESSAGE_BYTES_MAX;
+/** What is held of one connection, in bytes, before its other side must wait. A watermark, no limit on a body. */
+export const BUFFER_BYTES = MIB;
+/** Pings on long HTTP/2 connections, in milliseconds: how often, and how long the answer may take. */
+export const PING_MS = 20_000;
+export const PING_ANSWER_MS = 10_000;
+
+if (HEADERS_KIB_MAX % 1 !== 0) throw new Error('Envoy counts headers in whole KiB');
+if (REQUEST_SILENCE_MS < WAIT_MS_MAX + 10_000) throw new Error('the edge would cut the longest wait');
+if (FACADE_IDLE_MS >= HTTP_KEEP_ALIVE_MS) throw new Error('the edge would send on connections that the facade closes');

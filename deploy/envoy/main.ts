@@ -1,0 +1,58 @@
+/** Entry of the edge's process: settings, Envoy, signals, stop. `--print` writes the configuration and ends; `--take-over` relieves a running edge. */
+import { ConfigError } from '../../core/runtime/env.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { createLogger } from '../../core/runtime/logger.ts';
+import { bootstrap } from './bootstrap.ts';
+import { readEdgeConfig } from './config.ts';
+import type { EdgeConfig } from './config.ts';
+import { Edge, EdgeFault } from './edge.ts';
+import { NoEnvoyError } from './find-envoy.ts';
+
+const config = readConfig();
+if (process.argv.includes('--print')) {
+  process.stdout.write(`${JSON.stringify(bootstrap(config, 0), null, 2)}\n`);
+} else {
+  await run(config);
+}
+
+async function run(config: EdgeConfig): Promise<void> {
+  const logger = createLogger('edge', config.logLevel);
+  const edge = new Edge(config, {
+    clock: systemClock, logger, takeOver: process.argv.includes('--take-over'),
+    onEnded: (how, relieved) => {
+      if (relieved) logger.info('a successor serves now; this edge ends');
+      else logger.fatal({ how }, 'Envoy ended by itself');
+      process.exit(relieved ? 0 : 1);
+    },
+  });
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) return edge.hurry();
+    stopping = true;
+    await edge.stop();
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('disconnect', stop);
+  try {
+    await edge.start();
+    process.send?.({ ready: true, addresses: edge.addresses });
+  } catch (error) {
+    // Told to stop while it started: the stop ends the process.
+    if (stopping) await new Promise(() => undefined);
+    if (error instanceof EdgeFault || error instanceof NoEnvoyError) process.stderr.write(`${error.message}\n`);
+    else logger.fatal({ err: error }, 'edge did not start');
+    process.exit(error instanceof EdgeFault || error instanceof NoEnvoyError ? 2 : 1);
+  }
+}
+
+function readConfig(): EdgeConfig {
+  try {
+    return readEdgeConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}

@@ -1,0 +1,51 @@
+/** `slipway edge`: runs an Envoy in front of everything, as long as the command runs. */
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { edgeEnv } from '../config.ts';
+import type { EdgeOptions } from '../config.ts';
+import { wholeNumber } from '../option-values.ts';
+import { runPart } from './run-part.ts';
+
+interface EdgeCommandOptions extends EdgeOptions {
+  print?: true;
+  takeOver?: true;
+}
+
+const PROXIES_MAX = 10;
+
+/** Adds the command. */
+export function addEdge(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: 'edge',
+    description: 'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, a flood guard and a log without keys. Its configuration is made '
+      + 'of the project\'s own limits and checked by Envoy before it runs (docs/operations.md).',
+    examples: [
+      'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades 10.0.0.2:8080,10.0.0.3:8080',
+      'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file agents-ca.pem --listen 0.0.0.0:443',
+      'edge --listen 127.0.0.1:8443 --print',
+      'edge --take-over',
+    ],
+  })
+    .option('--listen <host:port>', 'where clients reach it; default 127.0.0.1:8443')
+    .option('--cert-file <file>', 'PEM file of the certificate chain; without it only loopback addresses are taken')
+    .option('--cert-key-file <file>', 'PEM file of its private key')
+    .option('--facades <addresses>', 'host:port of each facade, separated by commas; default 127.0.0.1:8080')
+    .option('--grpc-listen <host:port>', 'where internal services reach core by gRPC; default nowhere')
+    .option('--agent-listen <host:port>', 'where agents reach core; default nowhere')
+    .option('--agent-ca-file <file>', 'PEM file of the authority that signs the certificates of agents; without it their keys alone count')
+    .option('--agent-uri-prefix <text>', 'start of the URI that such a certificate must name, as spiffe://example/agent/')
+    .option('--metrics-listen <host:port>', 'where Prometheus reads /metrics; default nowhere')
+    .option('--trusted-proxies <number>', 'proxies before it whose X-Forwarded-For counts; default 0', wholeNumber(0, PROXIES_MAX))
+    .option('--requests-per-address <number>', 'most requests of one client address in 10 s; default 20000', wholeNumber(1))
+    .option('--data-dir <folder>', 'where the configuration is rendered to, one for each edge; default .slipway/edge')
+    .option('--envoy <file>', 'the Envoy binary; default: that of the Python environment, or of the PATH')
+    .option('--no-access-log', 'no line for each request')
+    .option('--print', 'show the configuration and end')
+    .option('--take-over', 'relieve the edge that serves with the same --data-dir, without a failed request')
+    .action((options: EdgeCommandOptions) => runPart(cli, {
+      file: 'deploy/envoy/main.ts',
+      args: [...(options.print ? ['--print'] : []), ...(options.takeOver ? ['--take-over'] : [])],
+      env: edgeEnv({ ...options, core: cli.targetOptions.core }, cli.config.workingDir),
+    }));
+}
