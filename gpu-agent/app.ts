@@ -235,12 +235,12 @@ class AgentProcess extends SingleRunService {
   }
 
   #hello(): Hello {
-    const { name, locations, cpuSlots } = this.#config;
+    const { name, locations, cpuSlots, standbyMax } = this.#config;
     const { id, gpus, cudaVersion } = this.#machine;
     const { pool, reporter, table } = this.#parts;
     return {
       machine: {
-        ...hostSize(), id, name, locations, cpuSlots, agentVersion: AGENT_VERSION, cudaVersion,
+        ...hostSize(), id, name, locations, cpuSlots, standbyMax, agentVersion: AGENT_VERSION, cudaVersion,
         gpus: gpus.map((gpu) => ({ ...gpu, displayName: '' })),
         runsCommands: true, containerEngine: undefined, noEngineReason: '',
       },

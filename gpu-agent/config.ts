@@ -31,6 +31,8 @@ export interface AgentConfig {
   virtualGpus: VirtualGpu[];
   /** Most workers without a GPU. SLIPWAY_CPU_SLOTS, default 8. */
   cpuSlots: number;
+  /** Most frozen workers (FlashBoot). SLIPWAY_STANDBY_MAX, default 4. */
+  standbyMax: number;
   /** Port of the bridge on the loopback address. SLIPWAY_BRIDGE_PORT, default 0: any free one. */
   bridgePort: number;
   /** When a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
@@ -70,6 +72,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
     virtualGpus: readVirtualGpus(reader),
     cpuSlots: reader.integer('SLIPWAY_CPU_SLOTS', 8, 0, 10_000),
+    standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', 4, 0, 10_000),
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
     stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),

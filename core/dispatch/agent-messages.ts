@@ -22,6 +22,7 @@ import type { HeldAttempt } from './slot-pool.ts';
 const GPUS_MAX = 256;
 const CPU_MODEL_LENGTH_MAX = 191;
 const CPU_SLOTS_MAX = 10_000;
+const STANDBY_MAX = 10_000;
 /** Longest reason of a worker or pod that is stored, in characters (agent_service.proto: 4 KiB). */
 const REASON_LENGTH_MAX = 4_096;
 /** Most attempts a worker may ask for at once. */
@@ -41,7 +42,7 @@ const STATES: Record<WorkerState, State | undefined> = {
   [WorkerState.UNHEALTHY]: 'UNHEALTHY',
   [WorkerState.STOPPED]: 'STOPPED',
   [WorkerState.OUTDATED]: undefined,
-  [WorkerState.FROZEN]: undefined,
+  [WorkerState.FROZEN]: 'FROZEN',
 };
 
 const HEALTHS: Record<HttpHealth, WorkerHealth> = {
@@ -76,12 +77,13 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     checkName('hello.machine.gpus.name', gpu.name);
     checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
   }
+  if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX) throw invalid(`hello.machine.standby_max must be from 0 to ${STANDBY_MAX}`);
   checkText('hello.machine.cpu_model', machine.cpuModel);
-  const { id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore } = machine;
+  const { id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax } = machine;
   const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile }) => ({ uuid, name: card, memoryMib: cardMib, migProfile }));
   return {
     id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel: cpuModel.slice(0, CPU_MODEL_LENGTH_MAX),
-    cpuThreadsPerCore,
+    cpuThreadsPerCore, standbyMax,
   };
 }
 
@@ -136,7 +138,7 @@ export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Ass
 
 /** What core wants of a worker. */
 export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
-  return row.desired === 'RUN' ? DesiredState.RUN : DesiredState.DRAIN;
+  return DesiredState[row.desired];
 }
 
 /** A worker for its agent. `open` opens the registry credentials. */

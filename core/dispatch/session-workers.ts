@@ -51,7 +51,7 @@ export class SessionWorkers {
   readonly #workers = new Map<string, SessionWorker>();
   /** Ended workers whose attempts were still counted: the pool keeps them until their results have arrived. */
   readonly #retired = new Set<string>();
-  #desired = new Map<string, 'RUN' | 'DRAIN'>();
+  #desired = new Map<string, DesiredWorkerRow['desired']>();
   /**
    * Endpoints of the machine's workers, from the database. What an agent reports about others is ignored: with the id of somebody else's worker,
    * or with another endpoint for its own, it would get jobs that are none of its business.
@@ -143,8 +143,9 @@ export class SessionWorkers {
   }
 
   #offer({ facts, refresh }: SessionWorker): void {
-    const open = facts.state === 'READY' && !refresh && this.#desired.get(facts.workerId) === 'RUN';
-    this.#options.pool.update(facts.workerId, { capacity: facts.capacity, open });
+    const desired = this.#desired.get(facts.workerId);
+    const open = facts.state === 'READY' && !refresh && desired === 'RUN';
+    this.#options.pool.update(facts.workerId, { capacity: facts.capacity, open, awake: desired === undefined || desired === 'RUN' });
   }
 
   #ended(worker: SessionWorker): void {

@@ -31,6 +31,8 @@ interface Place {
   capacity: number;
   /** May get new attempts. */
   open: boolean;
+  /** Its worker is to run: neither frozen nor going. */
+  awake: boolean;
   /** Its worker has ended: it goes with its last attempt. */
   retired: boolean;
   readonly held: Map<string, HeldAttempt>;
@@ -65,7 +67,7 @@ export class SlotPool implements SlotSource {
   /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#places.get(slot.workerId);
-    const place = before ?? { slot, sink, capacity: 0, open: false, retired: false, held: new Map(), reserved: 0, listed: false };
+    const place = before ?? { slot, sink, capacity: 0, open: false, awake: true, retired: false, held: new Map(), reserved: 0, listed: false };
     this.#places.set(slot.workerId, place);
     if (!before) this.#count(slot.endpointId, 1);
     for (const id of place.held.keys()) this.#holders.delete(id);
@@ -75,10 +77,13 @@ export class SlotPool implements SlotSource {
     for (const attempt of held) this.#hold(place, attempt);
   }
 
-  /** Changes what a worker can take. */
-  update(workerId: string, change: { capacity: number; open: boolean }): void {
+  /** Changes what a worker can take, and whether it is to run (default). */
+  update(workerId: string, change: { capacity: number; open: boolean; awake?: boolean }): void {
     const place = this.#places.get(workerId);
     if (!place) return;
+    const { awake = true } = change;
+    if (place.awake !== awake) this.#count(place.slot.endpointId, awake ? 1 : -1);
+    place.awake = awake;
     place.capacity = change.capacity;
     place.open = change.open;
     this.#offer(place);
@@ -181,7 +186,7 @@ export class SlotPool implements SlotSource {
     return this.#holders.get(attemptId(key))?.slot.workerId;
   }
 
-  /** Whether this replica holds the session of any worker of an endpoint. */
+  /** Whether this replica holds the session of any worker of an endpoint that is to run. */
   hasWorker(endpointId: string): boolean {
     return (this.#workersOf.get(endpointId) ?? 0) > 0;
   }
@@ -221,7 +226,7 @@ export class SlotPool implements SlotSource {
 
   #forgetWhenUnused(place: Place): void {
     if (place.sink || place.reserved > 0 || !this.#places.delete(place.slot.workerId)) return;
-    this.#count(place.slot.endpointId, -1);
+    if (place.awake) this.#count(place.slot.endpointId, -1);
   }
 
   #count(endpointId: string, change: number): void {

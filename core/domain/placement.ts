@@ -2,6 +2,8 @@
 import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
+import { standbysInTheWay } from './standby-eviction.ts';
+import type { PlacementStandby } from './standby-eviction.ts';
 import { refusalOfAll } from './placement-refusal.ts';
 import type { MachineRefusal, PlacementRefusal, RefusalKind } from './placement-refusal.ts';
 
@@ -12,6 +14,8 @@ export interface PlacementGpu {
   migProfile: string;
   /** A worker has it. */
   used: boolean;
+  /** Only a frozen worker has it, which goes when it is given to another. */
+  standby: boolean;
 }
 
 /** A machine as placement sees it. */
@@ -35,6 +39,8 @@ export interface PlacementMachine {
   cudaVersion: string;
   /** Workers of the same endpoint that it runs. */
   siblings: number;
+  /** Its frozen workers. Nothing else of the machine counts them. */
+  standbys: readonly PlacementStandby[];
 }
 
 /** What the worker needs. */
@@ -55,6 +61,8 @@ export interface PlacementPlace {
   gpuUuids: string[];
   /** The size; empty for none. */
   instanceId: string;
+  /** Frozen workers that must go for it. */
+  evicted: string[];
 }
 
 /** A place, or why there is none. */
@@ -128,10 +136,10 @@ export function machineRefusal(machine: PlacementMachine, request: PlacementRequ
 export function place(machines: readonly PlacementMachine[], request: PlacementRequest): Placement {
   const fitting = machines.filter((machine) => machineRefusal(machine, request) === undefined);
   const best = fitting
-    .map((machine) => ({ machine, picked: choice(machine, request) ?? { rank: 0, gpuUuids: [] }, size: sizeFor(machine, request) }))
-    .sort((a, b) => a.picked.rank - b.picked.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
-      || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
-  if (best) return { machineId: best.machine.id, gpuUuids: best.picked.gpuUuids, instanceId: best.size?.instanceId ?? '' };
+    .map((machine) => candidate(machine, request))
+    .sort((a, b) => a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
+      || a.evicted.length - b.evicted.length || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
+  if (best) return { machineId: best.machine.id, gpuUuids: best.gpuUuids, instanceId: best.size?.instanceId ?? '', evicted: best.evicted };
   return refusalOfAll(machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! })), request);
 }
 
@@ -147,7 +155,7 @@ export function placeWorker(machines: readonly PlacementMachine[], request: Plac
 }
 
 /** The machine after something was placed on it: what was given is not free for the next. */
-export function occupied(machine: PlacementMachine, { gpuUuids, instanceId }: PlacementPlace): PlacementMachine {
+export function occupied(machine: PlacementMachine, { gpuUuids, instanceId, evicted }: PlacementPlace): PlacementMachine {
   const size = cpuSize(instanceId);
   return {
     ...machine,
@@ -156,7 +164,22 @@ export function occupied(machine: PlacementMachine, { gpuUuids, instanceId }: Pl
     vcpusUsed: machine.vcpusUsed + (size?.vcpus ?? 0),
     memoryGbUsed: machine.memoryGbUsed + (size?.memoryGb ?? 0),
     siblings: machine.siblings + 1,
+    standbys: machine.standbys.filter((standby) => !evicted.includes(standby.workerId)),
   };
+}
+
+interface Candidate {
+  machine: PlacementMachine;
+  rank: number;
+  gpuUuids: string[];
+  size: CpuSize | undefined;
+  evicted: string[];
+}
+
+function candidate(machine: PlacementMachine, request: PlacementRequest): Candidate {
+  const { rank, gpuUuids } = choice(machine, request) ?? { rank: 0, gpuUuids: [] };
+  const size = sizeFor(machine, request);
+  return { machine, rank, gpuUuids, size, evicted: standbysInTheWay(machine, gpuUuids, size) };
 }
 
 /** The most preferred size that the machine has room for. */
@@ -177,13 +200,15 @@ function freeOf({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine):
 /** GPUs of one type for the worker, the most preferred type that is free often enough. */
 function choice(machine: PlacementMachine, request: PlacementRequest): { rank: number; gpuUuids: string[] } | undefined {
   if (request.gpuCount === 0) return { rank: 0, gpuUuids: [] };
-  const byType = new Map<string, { rank: number; gpuUuids: string[] }>();
+  const byType = new Map<string, { rank: number; gpuUuids: string[]; free: number }>();
   for (const gpu of machine.gpus) {
     const rank = rankOf(gpu, request);
     if (gpu.used || rank === undefined) continue;
     const type = `${sameCard(gpu.name)} ${gpu.migProfile}`;
-    const group = byType.get(type) ?? { rank, gpuUuids: [] };
-    group.gpuUuids.push(gpu.uuid);
+    const group = byType.get(type) ?? { rank, gpuUuids: [], free: 0 };
+    // Those that nobody has come first.
+    if (gpu.standby) group.gpuUuids.push(gpu.uuid);
+    else group.gpuUuids.splice(group.free++, 0, gpu.uuid);
     byType.set(type, group);
   }
   const groups = [...byType.values()].filter((group) => group.gpuUuids.length >= request.gpuCount).sort((a, b) => a.rank - b.rank);

@@ -4,15 +4,19 @@
 export interface WorkerSample {
   id: string;
   machineId: string;
-  desired: 'RUN' | 'DRAIN';
-  state: 'INITIALIZING' | 'READY' | 'DRAINING' | 'UNHEALTHY';
+  desired: 'RUN' | 'FREEZE' | 'DRAIN';
+  state: 'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY';
+  /** GPUs that it has. */
+  gpus: number;
+  /** Its machine has a session: what is wanted of the worker reaches it now. */
+  reachable: boolean;
   /** Endpoint version it was started from. */
   version: number;
   /** Attempts it holds. */
   held: number;
   /** Milliseconds since it last held an attempt or became ready. */
   idleMs: number;
-  /** Milliseconds since it was asked for. */
+  /** Milliseconds since `desired` became what it is: since it was asked for, woken or frozen. */
   ageMs: number;
   /** Crashes of its place in a row. */
   failures: number;
@@ -39,6 +43,8 @@ export interface ScaleSettings {
   idleTimeoutSeconds: number;
   scalerType: 'QUEUE_DELAY' | 'REQUEST_COUNT';
   scalerValue: number;
+  /** Idle workers are frozen instead of stopped. */
+  flashBoot: boolean;
   /** Workers of another version are replaced. */
   version: number;
 }
@@ -53,7 +59,7 @@ export interface ScaleRecommendation {
 /** Decides from demand alone. */
 export type Scaler = (sample: ScaleSample, settings: ScaleSettings) => ScaleRecommendation;
 
-/** Workers that count: those to run, initializing and crashed ones included. */
+/** Workers that count: those to run, initializing and crashed ones included. Frozen ones do not. */
 export function runningWorkers(sample: ScaleSample): WorkerSample[] {
   return sample.workers.filter((worker) => worker.desired === 'RUN');
 }

@@ -1,14 +1,20 @@
 /**
  * From a scaler's recommendation to changes of workers. Pure. Scale-down takes only workers that have been idle for idleTimeout, never a busy one;
- * only a lowered workersMax and an outdated version reach busy workers, and then they finish what they hold (DRAIN).
+ * only a lowered workersMax and an outdated version reach busy workers, and then they finish what they hold (DRAIN). With FlashBoot what idleness
+ * takes is frozen, and woken before anything is started.
  */
 import { runningWorkers } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, ScaleRecommendation, WorkerSample } from './scaler.ts';
+import { STANDBY_SECONDS_MAX } from './worker.ts';
 
 /** What to change. */
 export interface WorkerChanges {
   /** Workers to start, each with the crashes that its place carries over. */
   add: readonly { failures: number }[];
+  /** Frozen workers to wake instead of as many more. */
+  wake: readonly string[];
+  /** Idle workers to freeze where their machine has room for that, and to drain where it has none. */
+  freeze: readonly string[];
   /** Workers to drain. */
   drain: readonly string[];
   /** Crashed workers whose place is given up or taken by one of `add`. */
@@ -28,12 +34,18 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const surplus = surplusOf(current, settings, current.length - target);
   const kept = current.filter((worker) => !surplus.includes(worker));
   const replaced = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
+  const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE');
+  const usable = standbys.filter((worker) => maySleepOn(worker, settings));
   const missing = Math.max(target - kept.length, 0);
-  const leaving = [...outdated, ...surplus];
+  const wake = wakeOrder(usable).slice(0, missing);
+  const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
+  const leaving = [...outdated, ...surplus.filter((worker) => !frozen.includes(worker)), ...standbys.filter((worker) => !usable.includes(worker))];
   return {
-    add: [...replaced.map(({ failures }) => ({ failures })), ...Array.from({ length: missing }, () => ({ failures: 0 }))],
-    drain: leaving.filter((worker) => worker.state !== 'UNHEALTHY').map((worker) => worker.id),
-    retire: [...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...replaced].map((worker) => worker.id),
+    add: [...replaced.map(({ failures }) => ({ failures })), ...Array.from({ length: missing - wake.length }, () => ({ failures: 0 }))],
+    wake: ids(wake),
+    freeze: ids(frozen),
+    drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
+    retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...replaced]),
     target,
     reason: recommendation.reason,
   };
@@ -49,6 +61,17 @@ function isIdle(worker: WorkerSample, settings: ScaleSettings): boolean {
   return worker.state === 'READY' && worker.held === 0 && worker.idleMs >= settings.idleTimeoutSeconds * 1_000;
 }
 
+/** A frozen worker stays: not crashed, of this version, not for too long, and FlashBoot is still on. */
+function maySleepOn(worker: WorkerSample, { version, flashBoot, workersMax }: ScaleSettings): boolean {
+  if (worker.state === 'UNHEALTHY' || worker.version !== version || !flashBoot || workersMax === 0) return false;
+  return worker.ageMs < STANDBY_SECONDS_MAX * 1_000;
+}
+
+/** The last frozen first: most of it is still in the processors' caches and nothing of it was written to swap. */
+function wakeOrder(standbys: readonly WorkerSample[]): WorkerSample[] {
+  return standbys.filter((worker) => worker.reachable).sort((a, b) => a.ageMs - b.ageMs);
+}
+
 /** Which workers go first: crashed, idle longest, then those that start, then the least busy. */
 function surplusOf(current: readonly WorkerSample[], settings: ScaleSettings, count: number): WorkerSample[] {
   const rank = (worker: WorkerSample): number => {
@@ -60,4 +83,8 @@ function surplusOf(current: readonly WorkerSample[], settings: ScaleSettings, co
   const overMax = current.length - settings.workersMax;
   const mayGo = (worker: WorkerSample): boolean => worker.state === 'UNHEALTHY' || isIdle(worker, settings);
   return order.slice(0, Math.max(count, 0)).filter((worker, index) => index < overMax || mayGo(worker));
+}
+
+function ids(workers: readonly WorkerSample[]): string[] {
+  return workers.map((worker) => worker.id);
 }

@@ -1,9 +1,9 @@
 /** A worker: what core wants of it, what its agent observed, and how long a crashed one waits. */
 
-/** What core wants: run it, let it finish, or be rid of it. */
-export type WorkerDesired = 'RUN' | 'DRAIN' | 'GONE';
+/** What core wants: run it, keep it frozen (FlashBoot), let it finish, or be rid of it. */
+export type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
 /** What its agent observed. */
-export type WorkerState = 'INITIALIZING' | 'READY' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
+export type WorkerState = 'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
 
 /** What the health path of a worker of a load-balancing endpoint answers; empty: it has none, or nobody has asked yet. */
 export type WorkerHealth = '' | 'INITIALIZING' | 'READY' | 'UNHEALTHY';
@@ -36,6 +36,8 @@ export interface Worker {
   createdAt: Date;
 }
 
+/** How long a worker is kept frozen, in seconds: an hour. */
+export const STANDBY_SECONDS_MAX = 3_600;
 /** Longest pause before a crashed worker is replaced, in seconds. */
 export const CRASH_PAUSE_SECONDS_MAX = 300;
 /** Ended workers of an endpoint that are kept, so that their reason and log can be read. */

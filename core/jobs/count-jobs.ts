@@ -46,12 +46,12 @@ export class CountJobs {
   async #read(endpointId: string): Promise<EndpointHealth> {
     const counted = await this.#counts.health(endpointId);
     if (!counted) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
-    const { completed, failed, inProgress, inQueue, retried, idle, running, initializing, ready, unhealthy } = counted;
+    const { completed, failed, inProgress, inQueue, retried, idle, running, initializing, ready, unhealthy, standby } = counted;
     const refusal = refusalOf(counted);
     return {
       ...(refusal ? { refusal } : {}),
       jobs: { completed, failed, inProgress, inQueue, retried },
-      workers: { idle, running, initializing, ready, throttled: throttled(counted), unhealthy },
+      workers: { idle, running, initializing, ready, throttled: throttled(counted), unhealthy, standby },
     };
   }
 }

@@ -70,7 +70,7 @@ export interface ChunkPage {
 /** Jobs and workers of an endpoint (docs/api.md#health). */
 export interface EndpointHealth {
   jobs: { completed: number; failed: number; inProgress: number; inQueue: number; retried: number };
-  workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number };
+  workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number; standby: number };
   /** Why the throttled workers find no place; absent when none is throttled, or nobody has looked yet. */
   refusal?: PlacementRefusal;
 }

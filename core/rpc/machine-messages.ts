@@ -15,10 +15,10 @@ export function machineToMessage({ connected, seenAtMs, ...machine }: MachineSta
 /** A machine with the short names of its GPUs. */
 export function machineMessage(facts: MachineFacts): MachineMessage {
   const {
-    id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore,
+    id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax,
   } = facts;
   return {
-    id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore,
+    id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax,
     gpus: gpus.map((gpu) => ({ ...gpu, displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
     runsCommands: true, containerEngine: undefined, noEngineReason: '',
   };
@@ -26,7 +26,7 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
 
 /** A worker. One that is to finish shows as draining or outdated even before its agent has heard of it. */
 export function workerToMessage({ desired, state, outdated, exitCode, createdAt, ...worker }: Worker): WorkerMessage {
-  const runs = state === 'READY' || state === 'INITIALIZING' || state === 'DRAINING';
+  const runs = state === 'READY' || state === 'FROZEN' || state === 'INITIALIZING' || state === 'DRAINING';
   const leaving = outdated ? 'OUTDATED' : desired === 'DRAIN' ? 'DRAINING' : state;
   return { ...worker, state: WorkerState[runs ? leaving : state], exitCode: exitCode ?? undefined, createTime: createdAt };
 }

@@ -12,10 +12,12 @@ import type { Stores } from '../store/storage.ts';
 export interface ScaleResult {
   /** Another replica was at it. */
   skipped: boolean;
-  /** Workers asked for, let go and given up. */
+  /** Workers asked for, let go, given up, woken and frozen. */
   added: string[];
   drained: string[];
   retired: string[];
+  woken: string[];
+  frozen: string[];
   /** Workers that found no place. */
   throttled: number;
   reason: string;
@@ -28,7 +30,7 @@ const PLACED_MAX = 200;
 
 /** Takes the turn in one transaction. `skipped`: another replica has it. */
 export async function scaleEndpoint(store: Stores['scales'], endpointId: string, scaler: Scaler, random: Random): Promise<ScaleResult> {
-  const result: ScaleResult = { skipped: false, added: [], drained: [], retired: [], throttled: 0, reason: '', machineIds: [] };
+  const result: ScaleResult = { skipped: false, added: [], drained: [], retired: [], woken: [], frozen: [], throttled: 0, reason: '', machineIds: [] };
   result.skipped = !(await store.takeTurn(endpointId, (turn) => act(turn, scaler, random, result)));
   return result;
 }
@@ -36,17 +38,40 @@ export async function scaleEndpoint(store: Stores['scales'], endpointId: string,
 async function act(turn: ScaleTurn, scaler: Scaler, random: Random, result: ScaleResult): Promise<void> {
   const { endpoint, sample } = turn;
   const changes = reconcileWorkers(sample, endpoint, scaler(sample, endpoint));
+  const machineIds = new Set<string>();
   await turn.retire(changes.retire);
-  const machineIds = new Set(await turn.drain(changes.drain));
-  result.retired = [...changes.retire];
-  result.drained = [...changes.drain];
-  result.reason = changes.reason;
-  const refused = changes.add.length > 0 ? await placeAll(turn, changes.add, random, result, machineIds) : undefined;
-  result.throttled = refused === undefined ? 0 : changes.add.length - result.added.length;
+  const frozen = await turn.freeze(changes.freeze);
+  const drain = [...changes.drain, ...changes.freeze.filter((id) => !frozen.some((worker) => worker.id === id))];
+  const missing = await wakeStandbys(turn, changes.wake, result, machineIds);
+  const add = [...changes.add, ...Array.from({ length: missing }, () => ({ failures: 0 }))];
+  for (const { machineId } of frozen) machineIds.add(machineId);
+  for (const machineId of await turn.drain(drain)) machineIds.add(machineId);
+  Object.assign(result, { retired: [...changes.retire], drained: drain, frozen: frozen.map(({ id }) => id), reason: changes.reason });
+  const refused = add.length > 0 ? await placeAll(turn, add, random, result, machineIds) : undefined;
+  result.throttled = refused === undefined ? 0 : add.length - result.added.length;
   if (refused) result.reason = `${changes.reason}; ${refused.refusalByMachine}`;
   const { refusal, refusalByMachine } = refused ?? { refusal: '', refusalByMachine: '' };
   await turn.note({ target: changes.target, throttled: result.throttled, reason: changes.reason, refusal, refusalByMachine });
   result.machineIds = [...machineIds];
+}
+
+/** Wakes as many as the account's quota has room for. Answers how many are missing, which are to be placed: that says what refuses them. */
+async function wakeStandbys(turn: ScaleTurn, wake: readonly string[], result: ScaleResult, machineIds: Set<string>): Promise<number> {
+  if (wake.length === 0) return 0;
+  let quota = await turn.quota();
+  const allowed: string[] = [];
+  for (const id of wake) {
+    const gpus = turn.sample.workers.find((worker) => worker.id === id)?.gpus ?? 0;
+    if (workerOverQuota(quota, gpus) !== undefined) continue;
+    quota = quotaAfter(quota, { workers: 1, gpus });
+    allowed.push(id);
+  }
+  const woken = await turn.wake(allowed);
+  for (const { id, machineId } of woken) {
+    result.woken.push(id);
+    machineIds.add(machineId);
+  }
+  return wake.length - woken.length;
 }
 
 /** Places as many workers as there is room for. Answers why the next one found no place; undefined: all did. */

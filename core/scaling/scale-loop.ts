@@ -132,9 +132,9 @@ export class ScaleLoop extends BaseService {
     this.#turns.set(endpointId, clock.monotonicMs());
     const result = await scaleEndpoint(store, endpointId, scaler, random);
     if (result.skipped) return;
-    const { added, drained, retired, throttled, reason } = result;
-    if (added.length + drained.length + retired.length > 0) {
-      logger.info({ endpointId, added, drained, retired, throttled, reason }, 'workers changed');
+    const { added, drained, retired, woken, frozen, throttled, reason } = result;
+    if (added.length + drained.length + retired.length + woken.length + frozen.length > 0) {
+      logger.info({ endpointId, added, drained, retired, woken, frozen, throttled, reason }, 'workers changed');
       await store.pruneEnded(endpointId);
     }
     if (result.machineIds.length > 0) onDesired(result.machineIds);

@@ -40,6 +40,8 @@ export interface EndpointCounts {
   initializing: number;
   ready: number;
   unhealthy: number;
+  /** Frozen by FlashBoot. */
+  standby: number;
   /** Workers that there shall be and are. */
   present: number;
   workersMin: number;
@@ -114,7 +116,7 @@ export class CountStore {
           count(*) FILTER (WHERE state = 'READY' AND desired = 'RUN' AND health = 'READY') AS healthy,
           count(*) FILTER (WHERE state = 'INITIALIZING') AS initializing,
           count(*) FILTER (WHERE state = 'READY' AND desired = 'RUN' AND attempts < capacity) AS ready,
-          count(*) FILTER (WHERE state = 'UNHEALTHY') AS unhealthy,
+          count(*) FILTER (WHERE state = 'UNHEALTHY') AS unhealthy, count(*) FILTER (WHERE state = 'FROZEN') AS standby,
           count(*) FILTER (WHERE desired = 'RUN') AS present
         FROM seen
       )

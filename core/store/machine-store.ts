@@ -5,14 +5,13 @@ import { gpuTypeOf } from '../domain/gpu-facts.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement.ts';
+import type { PlacementStandby } from '../domain/standby-eviction.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
 import type { Database, Statement } from './database.ts';
-
-/** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
-export const PLACEMENT_LOCK = 5_947_213_006;
+import { lockPlacement } from './standby-rows.ts';
 
 /** More machines than one installation has. */
 const MACHINES_MAX = 100_000;
@@ -30,6 +29,8 @@ export interface MachineFacts {
   memoryMib: number;
   cpuModel: string;
   cpuThreadsPerCore: number;
+  /** Frozen workers that it keeps at most. */
+  standbyMax: number;
 }
 
 /** A machine and whether it is here. */
@@ -98,6 +99,7 @@ interface MachineRow {
   memory_mib: number;
   cpu_model: string;
   cpu_threads_per_core: number;
+  standby_max: number;
   connected: boolean;
 }
 
@@ -109,6 +111,7 @@ interface Uses {
   siblings: number;
   /** Instance ids, one for each that has a size. */
   sizes: string[];
+  standbys: PlacementStandby[];
 }
 
 export class MachineStore {
@@ -127,15 +130,16 @@ export class MachineStore {
     const { sessionId, replicaAddress, instance, replaces, heldHere } = session;
     const joined = await sql`
       INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at, instance)
+        cpu_threads_per_core, standby_max, session_id, replica_address, lease_expires_at, seen_at, instance)
       VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
         ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel}, ${facts.cpuThreadsPerCore},
+        ${facts.standbyMax},
         ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(), ${instance})
       ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, session_id, replica_address, lease_expires_at, seen_at, instance, instance_since) = (
+        cpu_threads_per_core, standby_max, session_id, replica_address, lease_expires_at, seen_at, instance, instance_since) = (
         excluded.name, excluded.gpus, excluded.locations,
         excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.cpu_model,
-        excluded.cpu_threads_per_core, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
+        excluded.cpu_threads_per_core, excluded.standby_max, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
         excluded.instance,
         CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
       WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp() OR (m.instance = ${replaces} AND (
@@ -226,31 +230,37 @@ export class MachineStore {
    * the transaction of `statement` ends.
    */
   async placementView(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
-    await statement`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
+    await lockPlacement(statement);
     return this.#view(statement, endpointId);
   }
 
-  /** Workers and pods use GPUs and slots alike. */
+  /** Workers and pods use GPUs and slots alike; frozen workers are listed beside. */
   async #view(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
     const rows = await statement<(MachineRow & Uses)[]>`
       SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
         m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone,
         coalesce((SELECT array_agg(uuid) FROM (
-          SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL
+          SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
           UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
-        u.cpu_used, u.siblings, u.sizes
+        u.cpu_used, u.siblings, u.sizes, coalesce((
+          SELECT jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
+            'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint) ORDER BY desired_at, id)
+          FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired = 'FREEZE'), '[]') AS standbys
       FROM machine m LEFT JOIN LATERAL (
         SELECT count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
           coalesce(array_agg(instance_id) FILTER (WHERE instance_id <> ''), '{}') AS sizes
-        FROM (SELECT gpu_uuids, endpoint_id, instance_id FROM worker WHERE machine_id = m.id AND ended_at IS NULL
+        FROM (SELECT gpu_uuids, endpoint_id, instance_id FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
           UNION ALL SELECT gpu_uuids, NULL, instance_id FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') user_of
       ) u ON true
       WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
     return rows.map((row) => ({
       id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,
-      gpus: row.gpus.map(({ uuid, name, migProfile }) => ({ uuid, name, migProfile, used: row.used_uuids.includes(uuid) })),
+      gpus: row.gpus.map(({ uuid, name, migProfile }) => (
+        { uuid, name, migProfile, used: row.used_uuids.includes(uuid), standby: row.standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid)) }
+      )),
       cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
       vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus),
+      standbys: row.standbys,
       memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
     }));
   }
@@ -260,7 +270,7 @@ function factsOf(row: MachineRow): MachineFacts {
   const { id, name, gpus, locations } = row;
   return {
     id, name, gpus, locations, cpuSlots: row.cpu_slots, agentVersion: row.agent_version, cudaVersion: row.cuda_version,
-    cpuCount: row.cpu_count, memoryMib: row.memory_mib, cpuModel: row.cpu_model, cpuThreadsPerCore: row.cpu_threads_per_core,
+    cpuCount: row.cpu_count, memoryMib: row.memory_mib, cpuModel: row.cpu_model, cpuThreadsPerCore: row.cpu_threads_per_core, standbyMax: row.standby_max,
   };
 }
 

@@ -14,6 +14,7 @@ import { statementOf } from './database.ts';
 import type { Database, Transaction } from './database.ts';
 import { openEnv, sealEnv } from './env-seals.ts';
 import { MachineStore } from './machine-store.ts';
+import { evictStandbys } from './standby-rows.ts';
 import { readQuotaState } from './quota-store.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
 import { holdVolumes } from './volume-store.ts';
@@ -62,7 +63,9 @@ export class PodStore {
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await this.#machines.placementView(statementOf(tx), '');
-      const placed = placeOf(machines, choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId)));
+      const place = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
+      await evictStandbys(statementOf(tx), place.evicted);
+      const placed = placeOf(machines, place);
       const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
       const [row] = await tx.insert(pod).values({ ...settings, ...this.#sealed(id, settings), templateEnvSealed, ...placed, id, accountId }).returning();
       await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
@@ -91,7 +94,9 @@ export class PodStore {
         const machines = await this.#machines.placementView(statementOf(tx), '');
         const quota = await readQuotaState(statementOf(tx), actor.accountId);
         // Usage is metered by a trigger that fires when `desired` is set: it is set only where it changes.
-        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, choose(current, machines, quota)));
+        const place = choose(current, machines, quota);
+        await evictStandbys(statementOf(tx), place.evicted);
+        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, place));
       }
       const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
       await recordChange(tx, { ...actor, action, subjectId: id, fields });

@@ -31,7 +31,7 @@ export interface PodView extends Pod {
 }
 
 const SHOWN_AS: Record<WorkerState, PodState> = {
-  INITIALIZING: 'STARTING', READY: 'RUNNING', DRAINING: 'RUNNING', UNHEALTHY: 'FAILED', STOPPED: 'EXITED',
+  INITIALIZING: 'STARTING', READY: 'RUNNING', FROZEN: 'EXITED', DRAINING: 'RUNNING', UNHEALTHY: 'FAILED', STOPPED: 'EXITED',
 };
 const AWAY_TEXT = 'Its machine is not connected at the moment.';
 

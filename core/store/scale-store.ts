@@ -10,6 +10,8 @@ import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS, readDemand } from './edge-store.ts';
 import { MachineStore } from './machine-store.ts';
 import { readQuotaState } from './quota-store.ts';
+import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
+import type { MovedWorker } from './standby-rows.ts';
 
 /** Queued jobs are counted no further than this. */
 const QUEUED_COUNTED_MAX = 100_000;
@@ -41,7 +43,7 @@ export interface ScaleDecision extends PlacementRefusal {
   reason: string;
 }
 
-/** What one endpoint's turn may do while it is locked. */
+/** What one endpoint's turn may do while it is locked. Whatever freezes, wakes or evicts takes the placement lock, so that none crosses another. */
 export interface ScaleTurn {
   endpoint: ScaleEndpoint;
   sample: ScaleSample;
@@ -49,6 +51,10 @@ export interface ScaleTurn {
   machines(): Promise<PlacementMachine[]>;
   /** Starts a worker. */
   add(worker: NewWorker): Promise<void>;
+  /** Wakes frozen workers. Answers those that were still frozen, with their machines. */
+  wake(workerIds: readonly string[]): Promise<MovedWorker[]>;
+  /** Freezes idle workers while their machines have room for that. Answers those that are to be frozen. */
+  freeze(workerIds: readonly string[]): Promise<MovedWorker[]>;
   /** Lets workers finish and stop. Answers their machines. */
   drain(workerIds: readonly string[]): Promise<string[]>;
   /** Gives up crashed workers. */
@@ -124,7 +130,7 @@ export class ScaleStore {
         SELECT id, account_id AS "accountId", type, gpu_ids AS "gpuIds",
           gpu_count AS "gpuCount", instance_ids AS "instanceIds", locations, allowed_cuda_versions AS "allowedCudaVersions",
           workers_min AS "workersMin", workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds",
-          scaler_type AS "scalerType", scaler_value AS "scalerValue", version,
+          scaler_type AS "scalerType", scaler_value AS "scalerValue", version, flash_boot_type = 'FLASHBOOT' AND type = 'QB' AS "flashBoot",
           ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(network_volume_ids) ORDER BY v.id) AS "dataCenterIds"
         FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
       if (!endpoint) return false;
@@ -137,10 +143,11 @@ export class ScaleStore {
   async #sample(sql: Sql, endpoint: ScaleEndpoint): Promise<ScaleSample> {
     const endpointId = endpoint.id;
     const workers = await sql<WorkerRow[]>`
-      SELECT id, machine_id AS "machineId", desired, state, version, failures, coalesce(retry_at <= now(), false) AS "retryDue",
-        greatest(extract(epoch FROM now() - busy_at) * 1000, 0)::bigint AS "idleMs",
-        greatest(extract(epoch FROM now() - created_at) * 1000, 0)::bigint AS "ageMs"
-      FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL ORDER BY created_at, id`;
+      SELECT w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures, coalesce(w.retry_at <= now(), false) AS "retryDue",
+        greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
+        greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
+        cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS reachable
+      FROM worker w JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL ORDER BY w.created_at, w.id`;
     const { heldBy, ...demand } = endpoint.type === 'LB' ? await requestDemand(sql, endpointId) : await this.#jobDemand(endpoint);
     const busy = workers.filter((worker) => heldBy.has(worker.id)).map((worker) => worker.id);
     // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
@@ -170,7 +177,10 @@ export class ScaleStore {
   #actions(sql: Sql, endpoint: ScaleEndpoint): Omit<ScaleTurn, 'endpoint' | 'sample'> {
     return {
       machines: () => this.#machines.placementView(sql, endpoint.id),
+      wake: (workerIds) => wakeStandbys(sql, workerIds),
+      freeze: (workerIds) => freezeWorkers(sql, workerIds),
       add: async (worker) => {
+        await evictStandbys(sql, worker.evicted);
         await sql`
           INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
           VALUES (${worker.id}, ${endpoint.id}, ${worker.machineId}, ${endpoint.version}, ${worker.gpuUuids}, ${worker.instanceId},
@@ -178,8 +188,9 @@ export class ScaleStore {
       },
       drain: async (workerIds) => {
         if (workerIds.length === 0) return [];
+        await lockPlacement(sql);
         const rows = await sql<{ machine_id: string }[]>`
-          UPDATE worker SET desired = 'DRAIN' WHERE id = ANY(${[...workerIds]}) AND desired = 'RUN' RETURNING machine_id`;
+          UPDATE worker SET desired = 'DRAIN', desired_at = now() WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE') RETURNING machine_id`;
         return rows.map((row) => row.machine_id);
       },
       retire: async (workerIds) => {

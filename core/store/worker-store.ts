@@ -33,7 +33,7 @@ export interface DesiredWorkerRow {
   id: string;
   endpointId: string;
   machineId: string;
-  desired: 'RUN' | 'DRAIN';
+  desired: 'RUN' | 'FREEZE' | 'DRAIN';
   /** It drains, is of a load-balancing endpoint, and nobody says that it has a request. */
   idle: boolean;
 }
@@ -111,7 +111,7 @@ export class WorkerStore {
       const changed = await sql<{ endpoint_id: string }[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
           address = r.address, health = r.health,
-          busy_at = CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() ELSE w.busy_at END,
+          busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
         FROM unnest(${facts.map((f) => f.workerId)}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
           ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],

@@ -42,6 +42,8 @@ export const machine = pgTable('machine', {
   engine: jsonb('engine').$type<EngineRow>(),
   /** Why not; empty with an engine. */
   noEngineReason: text('no_engine_reason').notNull().default(''),
+  /** Frozen workers that it keeps at most. */
+  standbyMax: integer('standby_max').notNull().default(0),
   /** The session that may speak for the machine; a newer session replaces it. Null after the session ended in order. */
   sessionId: text('session_id'),
   /** The run of the agent that the session is of; empty = an agent that does not say. */

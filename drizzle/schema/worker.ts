@@ -10,9 +10,14 @@ export const worker = pgTable('worker', {
   id: text('id').primaryKey(),
   endpointId: text('endpoint_id').notNull().references(() => endpoint.id, { onDelete: 'cascade' }),
   machineId: text('machine_id').notNull().references(() => machine.id, { onDelete: 'cascade' }),
-  /** RUN, DRAIN or GONE. Written by scaling. GONE: its agent stops it at once; the row stays until it is old (endedAt). */
+  /**
+   * RUN, FREEZE, DRAIN or GONE. Written by scaling. FREEZE: kept frozen for the next job (FlashBoot). GONE: its agent stops it at once; the row
+   * stays until it is old (endedAt).
+   */
   desired: text('desired').notNull().default('RUN'),
-  /** INITIALIZING, READY, DRAINING, UNHEALTHY or STOPPED. Written from the agent's reports. */
+  /** When `desired` became what it is. */
+  desiredAt: instant('desired_at').notNull().defaultNow(),
+  /** INITIALIZING, READY, FROZEN, DRAINING, UNHEALTHY or STOPPED. Written from the agent's reports. */
   state: text('state').notNull().default('INITIALIZING'),
   /** Attempts it can hold at once, from the agent's reports. */
   capacity: integer('capacity').notNull().default(0),
@@ -40,7 +45,7 @@ export const worker = pgTable('worker', {
 }, (t) => [
   index('worker_endpoint_idx').on(t.endpointId),
   index('worker_machine_idx').on(t.machineId),
-  check('worker_desired_known', sql`${t.desired} IN ('RUN', 'DRAIN', 'GONE')`),
-  check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),
+  check('worker_desired_known', sql`${t.desired} IN ('RUN', 'FREEZE', 'DRAIN', 'GONE')`),
+  check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'FROZEN', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),
   check('worker_health_known', sql`${t.health} IN ('', 'INITIALIZING', 'READY', 'UNHEALTHY')`),
 ]);

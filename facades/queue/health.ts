@@ -1,4 +1,4 @@
-/** GET /health (docs/api.md#health): counts of jobs, the six counts of workers of the live service, and why some are throttled. */
+/** GET /health (docs/api.md#health): counts of jobs, the six counts of workers of the live service, frozen ones if there are any, why some are throttled. */
 import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
@@ -13,9 +13,12 @@ export function health({ jobs }: JobParts): JobHandler {
 export function presentHealth({ jobs, workers }: GetHealthResponse): string {
   if (jobs === undefined || workers === undefined) throw new CoreError('INTERNAL', 'core sent health without counts');
   const { completed, failed, inProgress, inQueue, retried } = jobs;
-  const { idle, initializing, ready, running, throttled, unhealthy, throttledReason } = workers;
+  const { idle, initializing, ready, running, throttled, unhealthy, throttledReason, standby } = workers;
   return JSON.stringify({
     jobs: { completed, failed, inProgress, inQueue, retried },
-    workers: { idle, initializing, ready, running, throttled, unhealthy, ...(throttledReason === '' ? {} : { throttledReason }) },
+    workers: {
+      idle, initializing, ready, running, throttled, unhealthy, ...(standby > 0 && { standby }),
+      ...(throttledReason === '' ? {} : { throttledReason }),
+    },
   });
 }

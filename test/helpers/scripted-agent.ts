@@ -22,6 +22,8 @@ export interface ScriptedAgentOptions {
   locations?: string[];
   /** Default 16. */
   cpuSlots?: number;
+  /** Frozen workers that it keeps. Default 4. */
+  standbyMax?: number;
   /** Processors and MiB of memory. Default 0: not known. */
   cpuCount?: number;
   memoryMib?: number;
@@ -70,6 +72,8 @@ export class ScriptedAgent {
   readonly #client: AgentServiceClient;
   /** Workers that run, with their endpoints. */
   readonly #known = new Map<string, string>();
+  /** Workers that stand still. */
+  readonly #frozen = new Set<string>();
   /** Attempts in hand by worker. */
   readonly #held = new Map<string, Set<string>>();
   #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
@@ -88,9 +92,9 @@ export class ScriptedAgent {
   connect(): Promise<Welcome> {
     const stream = this.#client.session(callMetadata(this.#options.agentKey));
     this.#stream = stream;
-    const { gpus = [], locations = [], cpuSlots = 16, cpuCount = 0, memoryMib = 0, cpuModel = '', held = [], workers = [] } = this.#options;
+    const { gpus = [], locations = [], cpuSlots = 16, standbyMax = 4, cpuCount = 0, memoryMib = 0, cpuModel = '', held = [], workers = [] } = this.#options;
     const machine = {
-      id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, cpuCount, memoryMib, cpuModel, agentVersion: 'scripted', cudaVersion: '',
+      id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, standbyMax, cpuCount, memoryMib, cpuModel, agentVersion: 'scripted', cudaVersion: '',
     };
     const { instance = '', replaces = '' } = this.#options;
     this.send({ hello: { machine, workers, attempts: held, instance, replaces } });
@@ -192,7 +196,21 @@ export class ScriptedAgent {
     for (const { workerId, endpointId } of fresh) this.#known.set(workerId, endpointId);
     if (this.#options.startWorkers !== false && fresh.length > 0) this.ready(fresh);
     for (const workerId of this.#known.keys()) if (!wanted.has(workerId)) this.#stopped(workerId);
+    this.#freezeAndWake();
     this.#stopDrained();
+  }
+
+  #freezeAndWake(): void {
+    for (const { workerId, endpointId, desired } of this.desired) {
+      const frozen = this.#frozen.has(workerId);
+      if (desired === DesiredState.FREEZE && !frozen) {
+        this.#frozen.add(workerId);
+        this.send({ workers: [{ workerId, endpointId, state: WorkerState.FROZEN }] });
+      } else if (desired === DesiredState.RUN && frozen) {
+        this.#frozen.delete(workerId);
+        this.ready([{ workerId, endpointId }]);
+      }
+    }
   }
 
   /** Draining workers end when they hold nothing. */
@@ -205,6 +223,7 @@ export class ScriptedAgent {
   #stopped(workerId: string): void {
     const endpointId = this.#known.get(workerId) ?? '';
     this.#known.delete(workerId);
+    this.#frozen.delete(workerId);
     this.#held.delete(workerId);
     this.send({ workers: [{ workerId, endpointId, state: WorkerState.STOPPED }] });
   }

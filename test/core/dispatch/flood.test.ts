@@ -1,7 +1,7 @@
 /** A flood of calls of one account: the leases of machines are extended all the same. */
 import t from 'tap';
 import { LEASE_MS } from '../../../core/domain/lease.ts';
-import { PLACEMENT_LOCK } from '../../../core/store/machine-store.ts';
+import { PLACEMENT_LOCK } from '../../../core/store/standby-rows.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';

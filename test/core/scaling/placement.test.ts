@@ -3,10 +3,12 @@ import t from 'tap';
 import { occupied, place, placeWorker } from '../../../core/domain/placement.ts';
 import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement.ts';
 
-const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => ({ uuid, name, migProfile: '', used: false, ...given });
+const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => (
+  { uuid, name, migProfile: '', used: false, standby: false, ...given }
+);
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
   id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
-  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, ...given,
+  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], ...given,
 });
 const asked = (given: Partial<PlacementRequest> = {}): PlacementRequest => ({
   gpuIds: [], gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given,
@@ -42,7 +44,7 @@ const PLACED: [what: string, machines: PlacementMachine[], asked: PlacementReque
 ];
 
 for (const [what, machines, given, machineId, gpuUuids] of PLACED) {
-  t.test(`placed: ${what}`, async (t) => { t.same(place(machines, given), { machineId, gpuUuids, instanceId: '' }); });
+  t.test(`placed: ${what}`, async (t) => { t.same(place(machines, given), { machineId, gpuUuids, instanceId: '', evicted: [] }); });
 }
 
 const REFUSED: [what: string, machines: PlacementMachine[], asked: PlacementRequest, why: RegExp][] = [

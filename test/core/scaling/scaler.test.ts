@@ -4,10 +4,11 @@ import { chosenScaler } from '../../../core/domain/scaler.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
 
 const settings = (given: Partial<ScaleSettings> = {}): ScaleSettings => ({
-  workersMin: 0, workersMax: 5, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, version: 0, ...given,
+  workersMin: 0, workersMax: 5, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, flashBoot: false, version: 0, ...given,
 });
 const worker = (given: Partial<WorkerSample> = {}): WorkerSample => ({
-  id: 'w', machineId: 'm', desired: 'RUN', state: 'READY', version: 0, held: 0, idleMs: 0, ageMs: 60_000, failures: 0, retryDue: false, ...given,
+  id: 'w', machineId: 'm', gpus: 1, reachable: true, desired: 'RUN', state: 'READY', version: 0, held: 0, idleMs: 0, ageMs: 60_000,
+  failures: 0, retryDue: false, ...given,
 });
 const sample = (given: Partial<ScaleSample> = {}): ScaleSample => ({ queued: 0, oldestWaitMs: 0, running: 0, workers: [], ...given });
 

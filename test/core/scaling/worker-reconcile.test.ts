@@ -5,12 +5,18 @@ import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts
 import { crashPauseSeconds } from '../../../core/domain/worker.ts';
 
 const settings = (given: Partial<ScaleSettings> = {}): ScaleSettings => ({
-  workersMin: 0, workersMax: 5, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, version: 1, ...given,
+  workersMin: 0, workersMax: 5, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, flashBoot: false, version: 1, ...given,
 });
 const worker = (id: string, given: Partial<WorkerSample> = {}): WorkerSample => ({
-  id, machineId: 'm', desired: 'RUN', state: 'READY', version: 1, held: 0, idleMs: 0, ageMs: 60_000, failures: 0, retryDue: false, ...given,
+  id, machineId: 'm', gpus: 1, reachable: true, desired: 'RUN', state: 'READY', version: 1, held: 0, idleMs: 0, ageMs: 60_000,
+  failures: 0, retryDue: false, ...given,
 });
 const idle = { idleMs: 5_000 };
+/** Frozen for ten seconds. */
+const asleep = (id: string, given: Partial<WorkerSample> = {}): WorkerSample => (
+  worker(id, { desired: 'FREEZE', state: 'FROZEN', ageMs: 10_000, idleMs: 15_000, ...given })
+);
+const FLASH = { flashBoot: true };
 const crashed = { state: 'UNHEALTHY', failures: 3 } as const;
 
 interface Row {
@@ -19,6 +25,8 @@ interface Row {
   settings?: Partial<ScaleSettings>;
   wanted: number;
   add?: number[];
+  wake?: string[];
+  freeze?: string[];
   drain?: string[];
   retire?: string[];
 }
@@ -42,6 +50,23 @@ const ROWS: Row[] = [
   { what: 'outdated workers are drained and replaced', workers: [worker('a', { version: 0, held: 1 })], wanted: 1, add: [0], drain: ['a'] },
   { what: 'an outdated crashed one is given up', workers: [worker('a', { ...crashed, version: 0 })], wanted: 1, add: [0], retire: ['a'] },
   { what: 'draining workers do not count', workers: [worker('a', { desired: 'DRAIN', held: 1 })], wanted: 1, add: [0] },
+  { what: 'FlashBoot freezes what idleness would take', workers: [worker('a', idle)], wanted: 0, settings: FLASH, freeze: ['a'] },
+  { what: 'not before idleTimeout', workers: [worker('a', { idleMs: 4_999 })], wanted: 0, settings: FLASH },
+  { what: 'not when the endpoint shall have no workers', workers: [worker('a', idle)], wanted: 0, settings: { ...FLASH, workersMax: 0 }, drain: ['a'] },
+  { what: 'not an outdated one', workers: [worker('a', { ...idle, version: 0 })], wanted: 0, settings: FLASH, drain: ['a'] },
+  { what: 'not one that starts', workers: [worker('a', { ...idle, state: 'INITIALIZING' })], wanted: 0, settings: FLASH },
+  { what: 'not one that a lower workersMax takes before it is idle', workers: [worker('a', { held: 1 }), worker('b')], wanted: 2,
+    settings: { ...FLASH, workersMax: 1 }, drain: ['b'] },
+  { what: 'a frozen one is woken before any is started', workers: [asleep('a')], wanted: 2, settings: FLASH, wake: ['a'], add: [0] },
+  { what: 'the last frozen first', workers: [asleep('a'), asleep('b', { ageMs: 5_000 })], wanted: 1, settings: FLASH, wake: ['b'] },
+  { what: 'one that is only about to be frozen too', workers: [asleep('a', { state: 'READY' })], wanted: 1, settings: FLASH, wake: ['a'] },
+  { what: 'not one whose machine is away', workers: [asleep('a', { reachable: false })], wanted: 1, settings: FLASH, add: [0] },
+  { what: 'frozen ones do not count', workers: [asleep('a'), worker('b', { held: 1 })], wanted: 1, settings: { ...FLASH, workersMax: 1 } },
+  { what: 'they go after an hour', workers: [asleep('a', { ageMs: 3_600_000 })], wanted: 0, settings: FLASH, drain: ['a'] },
+  { what: 'with their version', workers: [asleep('a', { version: 0 })], wanted: 1, settings: FLASH, drain: ['a'], add: [0] },
+  { what: 'when FlashBoot is switched off', workers: [asleep('a')], wanted: 0, drain: ['a'] },
+  { what: 'when workersMax is 0', workers: [asleep('a')], wanted: 1, settings: { ...FLASH, workersMax: 0 }, drain: ['a'] },
+  { what: 'one that died asleep is given up', workers: [asleep('a', crashed)], wanted: 1, settings: FLASH, retire: ['a'], add: [0] },
 ];
 
 for (const row of ROWS) {
@@ -49,6 +74,8 @@ for (const row of ROWS) {
     const sample = { queued: 0, oldestWaitMs: 0, running: 0, workers: row.workers };
     const changes = reconcileWorkers(sample, settings(row.settings), { workers: row.wanted, reason: 'r' });
     t.same(changes.add.map((added) => added.failures), row.add ?? []);
+    t.same(changes.wake, row.wake ?? []);
+    t.same(changes.freeze.toSorted(), row.freeze ?? []);
     t.same(changes.drain.toSorted(), row.drain ?? []);
     t.same(changes.retire.toSorted(), row.retire ?? []);
   });

@@ -84,7 +84,7 @@ export const DesiredState = {
   RUN: 1,
   /** DRAIN - Give it no more work and stop it when it holds no attempt. */
   DRAIN: 2,
-  /** FREEZE - Let it stand still when it holds no attempt; RUN wakes it. */
+  /** FREEZE - Give it no more work, and let it stand still when it holds no attempt. RUN wakes it. */
   FREEZE: 3,
 } as const;
 

@@ -337,6 +337,8 @@ export interface WorkerCounts {
   throttledReason: string;
   /** Why no machine there is could ever take a worker of it, as Endpoint.cannot_run_reason. Empty while one could. */
   cannotRunReason: string;
+  /** Frozen by FlashBoot: the next job wakes one. In none of the other counts. */
+  standby: number;
 }
 
 function createBasePipelineRequest(): PipelineRequest {
@@ -2393,6 +2395,7 @@ function createBaseWorkerCounts(): WorkerCounts {
     unhealthy: 0,
     throttledReason: "",
     cannotRunReason: "",
+    standby: 0,
   };
 }
 
@@ -2421,6 +2424,9 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
     }
     if (message.cannotRunReason !== "") {
       writer.uint32(66).string(message.cannotRunReason);
+    }
+    if (message.standby !== 0) {
+      writer.uint32(72).int32(message.standby);
     }
     return writer;
   },
@@ -2502,6 +2508,14 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
             message.cannotRunReason = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.standby = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2527,6 +2541,7 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
     message.unhealthy = object.unhealthy ?? 0;
     message.throttledReason = object.throttledReason ?? "";
     message.cannotRunReason = object.cannotRunReason ?? "";
+    message.standby = object.standby ?? 0;
     return message;
   },
 };

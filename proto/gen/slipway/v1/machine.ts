@@ -27,7 +27,10 @@ export const WorkerState = {
   STOPPED: 5,
   /** OUTDATED - It was started from an earlier version of its endpoint: it finishes what it holds and goes. Shown by core; agents never say it. */
   OUTDATED: 6,
-  /** FROZEN - It stands still with all that it has in memory, holds no attempt and gets none until it is woken (DESIRED_STATE_RUN). */
+  /**
+   * FROZEN - It stands still with all that it has in memory, holds no attempt and gets none until it is woken (DESIRED_STATE_RUN), which takes milliseconds
+   * (FlashBoot). Neither counted as running nor metered.
+   */
   FROZEN: 7,
 } as const;
 
@@ -158,6 +161,8 @@ export interface Machine {
     | undefined;
   /** Why there is no engine, for people, at most 1,024 characters. Empty with one. */
   noEngineReason: string;
+  /** Frozen workers that it keeps at most, 0 to 10,000. 0: none. */
+  standbyMax: number;
 }
 
 /** One running copy of an endpoint's template. */
@@ -539,6 +544,7 @@ function createBaseMachine(): Machine {
     runsCommands: false,
     containerEngine: undefined,
     noEngineReason: "",
+    standbyMax: 0,
   };
 }
 
@@ -585,6 +591,9 @@ export const Machine: MessageFns<Machine> = {
     }
     if (message.noEngineReason !== "") {
       writer.uint32(114).string(message.noEngineReason);
+    }
+    if (message.standbyMax !== 0) {
+      writer.uint32(120).int32(message.standbyMax);
     }
     return writer;
   },
@@ -714,6 +723,14 @@ export const Machine: MessageFns<Machine> = {
             message.noEngineReason = reader.string();
             continue;
           }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.standbyMax = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -747,6 +764,7 @@ export const Machine: MessageFns<Machine> = {
       ? ContainerEngine.fromPartial(object.containerEngine)
       : undefined;
     message.noEngineReason = object.noEngineReason ?? "";
+    message.standbyMax = object.standbyMax ?? 0;
     return message;
   },
 };

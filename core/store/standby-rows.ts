@@ -1,0 +1,52 @@
+/**
+ * Frozen workers: which are frozen, woken or made to go. All of it under the placement lock, which is kept until the transaction ends: a worker is
+ * never woken while what it has is given to another.
+ */
+import type { Statement } from './database.ts';
+
+/** Key of the advisory lock under which workers and pods are placed: two placements at once could give the same GPU twice. */
+export const PLACEMENT_LOCK = 5_947_213_006;
+
+/** A worker that shall do something else now. */
+export interface MovedWorker {
+  id: string;
+  machineId: string;
+}
+
+/** Takes the placement lock. A second time costs a round trip and nothing else. */
+export async function lockPlacement(statement: Statement): Promise<void> {
+  await statement`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
+}
+
+/** Freezes workers while their machines have room for that, the last busy first. Answers those that are to be frozen. */
+export async function freezeWorkers(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
+  if (workerIds.length === 0) return [];
+  await lockPlacement(statement);
+  return statement<MovedWorker[]>`
+    WITH idle AS (
+      SELECT id, machine_id, row_number() OVER (PARTITION BY machine_id ORDER BY busy_at DESC, id) AS place
+      FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'RUN' AND ended_at IS NULL
+    ), room AS (
+      SELECT m.id, m.standby_max - (SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL) AS free
+      FROM machine m
+    )
+    UPDATE worker w SET desired = 'FREEZE', desired_at = now() FROM idle JOIN room ON room.id = idle.machine_id
+    WHERE w.id = idle.id AND idle.place <= room.free RETURNING w.id, w.machine_id AS "machineId"`;
+}
+
+/** Wakes frozen workers. Answers those that were still frozen. */
+export async function wakeStandbys(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
+  if (workerIds.length === 0) return [];
+  await lockPlacement(statement);
+  return statement<MovedWorker[]>`
+    UPDATE worker SET desired = 'RUN', desired_at = now(), busy_at = now()
+    WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL RETURNING id, machine_id AS "machineId"`;
+}
+
+/** Makes frozen workers go for what takes their place. The lock is held: the place was chosen under it. */
+export async function evictStandbys(statement: Statement, workerIds: readonly string[]): Promise<void> {
+  if (workerIds.length === 0) return;
+  await statement`
+    UPDATE worker SET desired = 'DRAIN', desired_at = now()
+    WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL`;
+}
