@@ -66,6 +66,7 @@ export function agentEnv(options: AgentOptions): Record<string, string | undefin
       SLIPWAY_AGENT_LOCATIONS: options.location?.join(','),
       SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
       SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
+      SLIPWAY_STANDBY_MAX: options.standbyMax?.toString(),
       SLIPWAY_WORKER_USER: options.workerUser,
       SLIPWAY_AGENT_DATA_DIR: options.dataDir,
     }),
@@ -162,6 +163,7 @@ export interface AgentOptions {
   location?: string[];
   virtualGpus?: string[];
   cpuSlots?: number;
+  standbyMax?: number;
   workerUser?: string;
   dataDir: string;
 }

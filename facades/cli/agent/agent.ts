@@ -16,6 +16,7 @@ interface AgentCommandOptions {
   location?: string[];
   virtualGpus?: string[];
   cpuSlots?: number;
+  standbyMax?: number;
   workerUser?: string;
   dataDir?: string;
 }
@@ -44,6 +45,7 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
     .option('--virtual-gpus <gpus>', 'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once', collect)
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
+    .option('--standby-max <number>', 'most idle workers kept frozen for FlashBoot; default 4', wholeNumber(0, CPU_SLOTS_MAX))
     .option('--worker-user <user>', 'as whom workers run, for an agent that runs as root: per-account, a name, or a number')
     .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')
     .action((options: AgentCommandOptions) => runAgent(cli, options));

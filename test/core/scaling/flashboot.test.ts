@@ -1,0 +1,96 @@
+/** FlashBoot in core: idle workers are frozen, woken before others are started, evicted by others, not metered. A real database, scripted agents. */
+import t from 'tap';
+import { FlashBootType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
+import { CreatePodRequest } from '../../../proto/gen/slipway/v1/pod_service.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+const FLASH = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
+const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
+
+const run = async (core: CoreReplicas, endpointId: string) => core.wait(endpointId, (await core.submit(endpointId)).id);
+const frozen = (agent: ScriptedAgent) => waitFor('a frozen worker', () => agent.desired.find(({ desired }) => desired === DesiredState.FREEZE));
+const spans = (core: CoreReplicas, workerId: string) => core.sql<{ open: boolean }[]>`
+  SELECT ended_at IS NULL AS open FROM usage_span WHERE subject_id = ${workerId} ORDER BY id`;
+
+t.test('idle: frozen and not metered; the next job wakes the same worker; shown everywhere', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  const endpointId = await core.createEndpoint(FLASH);
+  t.equal((await run(core, endpointId)).state, JobState.COMPLETED);
+  const { workerId } = await frozen(agent);
+  const health = await waitFor('health to show it', async () => {
+    const { workers } = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
+    return workers!.standby === 1 ? workers : undefined;
+  });
+  t.match(health, { idle: 0, running: 0, ready: 0, initializing: 0 });
+  t.match((await call(core.clients.machines, 'listWorkers', { endpointId }, core.key)).workers, [{ id: workerId, state: WorkerState.FROZEN }]);
+  t.same((await spans(core, workerId)).map(({ open }) => open), [false], 'its time has ended');
+  t.equal((await run(core, endpointId)).state, JobState.COMPLETED);
+  t.same(agent.assignments.map(({ ref }) => ref!.workerId), [workerId, workerId], 'no other was started');
+  await waitFor('a new time to begin', async () => (await spans(core, workerId)).map(({ open }) => open).join() === 'false,true');
+  await core.updateEndpoint(endpointId, { flashBootType: FlashBootType.OFF });
+  await waitFor('it to go for good', () => agent.desired.length === 0);
+  await waitFor('its time to end', async () => (await spans(core, workerId)).map(({ open }) => open).join() === 'false,false');
+});
+
+t.test('who needs the GPU gets it: worker or pod', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ gpus: [L4] });
+  const sleeping = await core.createEndpoint({ ...FLASH, gpuIds: ['NVIDIA L4'] });
+  await run(core, sleeping);
+  const { workerId } = await frozen(agent);
+  const other = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, idleTimeoutSeconds: 1 });
+  t.equal((await run(core, other)).state, JobState.COMPLETED);
+  const [row] = await core.sql`SELECT desired, state FROM worker WHERE id = ${workerId}`;
+  t.match(row, { desired: 'DRAIN', state: 'STOPPED' }, 'the frozen one has gone for it');
+  await waitFor('the GPU to be free again', () => agent.desired.length === 0);
+  t.equal((await run(core, sleeping)).state, JobState.COMPLETED, 'and starts anew when it is its turn');
+  await frozen(agent);
+  const pod = Pod.fromPartial({ name: 'p', startCommand: ['true'], gpuIds: ['NVIDIA L4'], gpuCount: 1, computeType: 'GPU' });
+  await call(core.clients.pods, 'createPod', CreatePodRequest.fromPartial({ pod }), core.key);
+  await waitFor('the frozen one to go for the pod', () => agent.desired.length === 0);
+  t.equal(agent.desiredPods.length, 1);
+});
+
+t.test('a machine keeps no more than it says; the rest is stopped', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ standbyMax: 1 });
+  const endpointId = await core.createEndpoint({ ...FLASH, workersMin: 2, workersMax: 2 });
+  await core.ready(endpointId, 2);
+  await core.updateEndpoint(endpointId, { workersMin: 0 });
+  await waitFor('one of two', () => agent.desired.length === 1 && agent.desired[0]!.desired === DesiredState.FREEZE);
+  t.equal((await core.sql`SELECT FROM worker WHERE endpoint_id = ${endpointId} AND state = 'STOPPED'`).length, 1);
+  const none = await core.joinAgent({ standbyMax: 0, locations: ['US'] });
+  const plain = await core.createEndpoint({ ...FLASH, locations: ['US'] });
+  await run(core, plain);
+  await waitFor('it to be stopped', () => none.desired.length === 0);
+});
+
+t.test('frozen workers are nothing that the quota counts, and waking one is', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent();
+  await call(core.clients.access, 'setQuota', { accountId: core.accountId, quota: { workers: 1, gpus: undefined, queuedJobs: undefined, requests: undefined } },
+    core.rootKey);
+  const endpointId = await core.createEndpoint(FLASH);
+  await run(core, endpointId);
+  await frozen(agent);
+  const other = await core.createEndpoint({ workersMin: 1 });
+  await core.ready(other);
+  const { id } = await core.submit(endpointId);
+  await waitFor('it to say why', async () => {
+    const { workers } = await call(core.clients.jobs, 'getHealth', { endpointId }, core.key);
+    return /quota of 1 worker is used up/.test(workers!.throttledReason);
+  });
+  await core.updateEndpoint(other, { workersMin: 0, workersMax: 0 });
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED, 'then the frozen one is woken');
+});
