@@ -3,12 +3,10 @@
  * `container`, images on a container engine. Whatever is only possible on one of them says so in words instead of failing silently.
  */
 import type { HostUser } from '../../core/runtime/host-user.ts';
+import type { ImageCredentials } from '../images/prepare-error.ts';
 
-/** How to log in to an image's registry. Used for one pull, kept nowhere, never logged. */
-export interface ImageCredentials {
-  username: string;
-  password: string;
-}
+export { PrepareError } from '../images/prepare-error.ts';
+export type { ImageCredentials, PrepareFailure } from '../images/prepare-error.ts';
 
 /** The image of a unit. */
 export interface ImageRequest {
@@ -116,19 +114,6 @@ export interface RunningUnit {
   thaw(): Promise<void>;
   /** Undefined: it has ended, or its executor cannot tell. */
   stats(): Promise<UnitStats | undefined>;
-}
-
-/** Why a unit cannot be prepared. */
-export type PrepareFailure = 'NOT_FOUND' | 'NO_ACCESS' | 'NO_SPACE' | 'WRONG_PLATFORM' | 'UNREACHABLE' | 'REFUSED';
-
-/** A unit cannot be prepared; trying again at once would not help. The message is for its owner and says what to do. */
-export class PrepareError extends Error {
-  readonly failure: PrepareFailure;
-
-  constructor(failure: PrepareFailure, message: string) {
-    super(message);
-    this.failure = failure;
-  }
 }
 
 /** Starts units of one kind. */

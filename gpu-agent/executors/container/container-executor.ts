@@ -1,0 +1,156 @@
+/** Runs units as containers of the machine's engine. They outlive the agent: a restarted one takes them up again. */
+import type Docker from 'dockerode';
+import type { Clock, Random } from '../../../core/runtime/clock.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import { ImagePuller } from '../../images/image-puller.ts';
+import { ImageStore, statusOf } from '../../images/image-store.ts';
+import { PrepareError } from '../executor.ts';
+import type { Executor, Launch, RunningUnit } from '../executor.ts';
+import { MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
+import type { Ulimit } from './container-plan.ts';
+import { ContainerUnit } from './container-unit.ts';
+import { createContainer } from './engine-calls.ts';
+import type { EngineFinder } from './engine-finder.ts';
+import type { Engine } from './engine.ts';
+import type { UnitNetworks } from './unit-networks.ts';
+
+/** What containers are run with. */
+export interface ContainerExecutorOptions {
+  engines: EngineFinder;
+  networks: UnitNetworks;
+  machineId: string;
+  /** Vendor and class of the machine's CDI devices; default `nvidia.com/gpu`. */
+  cdiKind?: string;
+  /** Default: the engine's own. */
+  ulimits?: readonly Ulimit[];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class ContainerExecutor implements Executor {
+  readonly #options: ContainerExecutorOptions;
+  readonly #units = new Map<string, ContainerUnit>();
+  /** Images of prepared units by unit. */
+  readonly #images = new Map<string, string>();
+  readonly #removals = new Set<Promise<void>>();
+  #puller: { socket: string; puller: ImagePuller } | undefined;
+
+  constructor(options: ContainerExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** Where containers find the agent's bridge. Rejects with NoEngineError. */
+  async bridgeUrl(): Promise<string> {
+    return this.#options.networks.bridgeUrl(await this.#options.engines.find());
+  }
+
+  async prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
+    if (!launch.image) throw new PrepareError('REFUSED', 'a container needs an image');
+    const engine = await this.#engine();
+    const image = await this.#pullerOf(engine).prepare(launch.image, progress, signal);
+    this.#images.set(launch.unitId, image.id);
+  }
+
+  start(launch: Launch): RunningUnit {
+    const { clock, logger } = this.#options;
+    const unit = new ContainerUnit({ unitId: launch.unitId, onOutput: (bytes) => launch.onOutput(bytes), clock, logger });
+    this.#keep(launch.unitId, unit);
+    void unit.run(() => this.#create(launch));
+    return unit;
+  }
+
+  async adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined> {
+    const { engines, clock, logger, networks } = this.#options;
+    const engine = await engines.find();
+    // Its bridge has to answer again, too.
+    await networks.bridgeUrl(engine);
+    const found = (await this.#containers(engine)).find((container) => container.Labels[UNIT_LABEL] === unitId);
+    if (!found || !['running', 'paused'].includes(found.State)) return undefined;
+    const unit = new ContainerUnit({ unitId, onOutput, clock, logger });
+    this.#keep(unitId, unit);
+    await unit.adopt(engine.docker.getContainer(found.Id));
+    return unit;
+  }
+
+  async sweep(keep: ReadonlySet<string>): Promise<void> {
+    const engine = await this.#options.engines.find();
+    const left = (await this.#containers(engine)).filter(({ Labels }) => !keep.has(Labels[UNIT_LABEL] ?? ''));
+    await Promise.all(left.map(({ Id }) => remove(engine.docker.getContainer(Id))));
+    await this.#options.networks.sweep(engine, keep);
+  }
+
+  async close(): Promise<void> {
+    for (const unit of this.#units.values()) unit.release();
+    await Promise.all(this.#removals);
+    if (this.#units.size === 0) await this.#options.networks.close();
+  }
+
+  /** Its container goes once it has ended; who wants to know of the end does not wait for that. */
+  #keep(unitId: string, unit: ContainerUnit): void {
+    this.#units.set(unitId, unit);
+    void unit.ended.then(() => {
+      const removal = this.#remove(unitId);
+      this.#removals.add(removal);
+      return removal.finally(() => this.#removals.delete(removal));
+    });
+  }
+
+  async #remove(unitId: string): Promise<void> {
+    const { engines, logger, networks } = this.#options;
+    try {
+      const engine = await engines.find();
+      const own = (await this.#containers(engine, unitId)).map(({ Id }) => remove(engine.docker.getContainer(Id)));
+      await Promise.all(own);
+      await networks.drop(engine, unitId);
+    } catch (error) {
+      logger.warn({ unitId, err: error }, 'a container was not removed: the next start of the agent does it');
+    } finally {
+      this.#units.delete(unitId);
+      this.#images.delete(unitId);
+    }
+  }
+
+  async #create(launch: Launch): Promise<Docker.Container> {
+    const { engines, networks, machineId, cdiKind = 'nvidia.com/gpu', ulimits = [] } = this.#options;
+    const imageId = this.#images.get(launch.unitId);
+    if (imageId === undefined) throw new Error('it was not prepared');
+    const engine = await engines.find();
+    const network = await networks.open(engine, launch.unitId);
+    return createContainer(engine, { launch, imageId, machineId, network, limits: engine.facts.limits, cdiKind, ulimits });
+  }
+
+  async #engine(): Promise<Engine> {
+    try {
+      return await this.#options.engines.find();
+    } catch (error) {
+      throw new PrepareError('UNREACHABLE', (error as Error).message);
+    }
+  }
+
+  #pullerOf({ docker, facts }: Engine): ImagePuller {
+    const { clock, random } = this.#options;
+    if (this.#puller?.socket !== facts.socket) {
+      const puller = new ImagePuller({ store: new ImageStore(docker), architecture: facts.architecture, clock, random });
+      this.#puller = { socket: facts.socket, puller };
+    }
+    return this.#puller.puller;
+  }
+
+  /** Containers of this machine's units, running or not. */
+  #containers({ docker }: Engine, unitId?: string): Promise<Docker.ContainerInfo[]> {
+    const label = [`${MACHINE_LABEL}=${this.#options.machineId}`, ...(unitId === undefined ? [] : [`${UNIT_LABEL}=${unitId}`])];
+    return docker.listContainers({ all: true, filters: { label } });
+  }
+}
+
+/** Ends it when it runs. */
+async function remove(container: Docker.Container): Promise<void> {
+  try {
+    // Else an engine asks politely first, and waits.
+    await container.kill({ signal: 'SIGKILL' }).catch(() => undefined);
+    await container.remove({ force: true, v: true });
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error;
+  }
+}

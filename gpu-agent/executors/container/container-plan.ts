@@ -1,0 +1,108 @@
+/** What an engine is asked to make for a unit: the same plan in Docker's words and in Podman's own. Pure. */
+import type { Launch, LaunchGpu } from '../executor.ts';
+import type { LimitName } from './engine.ts';
+
+/** Whose container it is. */
+export const UNIT_LABEL = 'slipway.unit';
+export const MACHINE_LABEL = 'slipway.machine';
+
+/** How many of something a process may have at most, by its name in setrlimit without RLIMIT_. */
+export interface Ulimit {
+  name: string;
+  soft: number;
+  hard: number;
+}
+
+/** All that a container is made from. */
+export interface ContainerPlan {
+  launch: Launch;
+  /** What the engine calls the image: names its bytes. */
+  imageId: string;
+  machineId: string;
+  /** Name of the network it is put into. */
+  network: string;
+  /** Limits that hold on this engine; others are not asked for, because some engines then refuse to start. */
+  limits: readonly LimitName[];
+  /** Vendor and class of the CDI devices, for instance `nvidia.com/gpu`. */
+  cdiKind: string;
+  ulimits: readonly Ulimit[];
+}
+
+/** Period of a share of processors, in microseconds. */
+const CPU_PERIOD_MICROS = 100_000;
+/** Least share of a processor that Linux knows, in microseconds of the period. */
+const CPU_QUOTA_MICROS_MIN = 1_000;
+/** What an engine keeps of a unit's output, to be read again after a restart of the agent. */
+const LOG_BYTES = '4m';
+
+/** Name of a unit's container: one agent's units never meet another's. */
+export function containerName(machineId: string, unitId: string): string {
+  return `slipway-${machineId}-${unitId}`;
+}
+
+/** Body of Docker's `POST /containers/create`. */
+export function dockerBody(plan: ContainerPlan): object {
+  const { launch, imageId, network, ulimits } = plan;
+  const limits = held(plan);
+  const gpus = realGpus(launch.gpus);
+  return {
+    Image: imageId, Labels: labels(plan), Env: Object.entries(launch.env).map(([name, value]) => `${name}=${value}`),
+    ...(launch.command.length > 0 && { Cmd: launch.command }), ...(launch.entrypoint.length > 0 && { Entrypoint: launch.entrypoint }),
+    ...(launch.workingDirectory !== '' && { WorkingDir: launch.workingDirectory }),
+    HostConfig: {
+      NetworkMode: network, SecurityOpt: ['no-new-privileges'], Init: false,
+      LogConfig: { Type: 'json-file', Config: { 'max-size': LOG_BYTES, 'max-file': '1' } },
+      Mounts: launch.mounts.map(({ source, target }) => ({ Type: 'bind', Source: source, Target: target })),
+      ...(limits.memoryBytes && { Memory: limits.memoryBytes, MemorySwap: limits.memoryBytes }),
+      ...(limits.cpus && { CpuPeriod: CPU_PERIOD_MICROS, CpuQuota: cpuQuota(limits.cpus) }),
+      ...(limits.pids && { PidsLimit: limits.pids }), ...(limits.shmBytes && { ShmSize: limits.shmBytes }),
+      ...(limits.diskBytes && { StorageOpt: { size: String(limits.diskBytes) } }),
+      ...(ulimits.length > 0 && { Ulimits: ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })) }),
+      ...(gpus.length > 0 && { DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: gpus, Capabilities: [['gpu']] }] }),
+    },
+  };
+}
+
+/** Body of Podman's `POST /libpod/containers/create`: its Docker-like one takes no CDI devices. */
+export function podmanBody(plan: ContainerPlan): object {
+  const { launch, imageId, network, ulimits, cdiKind } = plan;
+  const limits = held(plan);
+  return {
+    name: containerName(plan.machineId, launch.unitId), image: imageId, labels: labels(plan), env: launch.env,
+    ...(launch.command.length > 0 && { command: launch.command }), ...(launch.entrypoint.length > 0 && { entrypoint: launch.entrypoint }),
+    ...(launch.workingDirectory !== '' && { work_dir: launch.workingDirectory, create_working_dir: true }),
+    netns: { nsmode: 'bridge' }, Networks: { [network]: {} }, no_new_privileges: true,
+    log_configuration: { driver: 'k8s-file', options: { 'max-size': LOG_BYTES } },
+    mounts: launch.mounts.map(({ source, target }) => ({ type: 'bind', source, destination: target, options: ['rbind', 'rw'] })),
+    resource_limits: {
+      ...(limits.memoryBytes && { memory: { limit: limits.memoryBytes, swap: limits.memoryBytes } }),
+      ...(limits.cpus && { cpu: { period: CPU_PERIOD_MICROS, quota: cpuQuota(limits.cpus) } }),
+      ...(limits.pids && { pids: { limit: limits.pids } }),
+    },
+    ...(limits.shmBytes && { shm_size: limits.shmBytes }), ...(limits.diskBytes && { storage_opts: { size: String(limits.diskBytes) } }),
+    ...(ulimits.length > 0 && { r_limits: ulimits.map(({ name, soft, hard }) => ({ type: `RLIMIT_${name.toUpperCase()}`, soft, hard })) }),
+    devices: realGpus(launch.gpus).map((uuid) => ({ path: `${cdiKind}=${uuid}` })),
+  };
+}
+
+function labels({ launch, machineId }: ContainerPlan): Record<string, string> {
+  return { [UNIT_LABEL]: launch.unitId, [MACHINE_LABEL]: machineId };
+}
+
+/** The limits that this engine holds. */
+function held({ launch, limits }: ContainerPlan): Partial<Launch['limits']> {
+  const { memoryBytes, cpus, pids, shmBytes, diskBytes } = launch.limits;
+  return {
+    ...(limits.includes('memory') && { memoryBytes }), ...(limits.includes('cpus') && { cpus }), ...(limits.includes('pids') && { pids }),
+    ...(limits.includes('shm') && { shmBytes }), ...(limits.includes('disk') && { diskBytes }),
+  };
+}
+
+/** Virtual ones hand nothing over. */
+function realGpus(gpus: readonly LaunchGpu[]): string[] {
+  return gpus.filter((gpu) => !gpu.virtual).map((gpu) => gpu.uuid);
+}
+
+function cpuQuota(cpus: number): number {
+  return Math.max(Math.round(cpus * CPU_PERIOD_MICROS), CPU_QUOTA_MICROS_MIN);
+}

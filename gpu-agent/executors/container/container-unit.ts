@@ -1,0 +1,271 @@
+/** One container from its creation to its end: its output in order, the orders it gets, and how it ended. */
+import { constants } from 'node:os';
+import { Readable, Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type Docker from 'dockerode';
+import { delay } from '../../../core/runtime/clock.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import { statusOf } from '../../images/image-store.ts';
+import type { RunningUnit, UnitExit, UnitStats } from '../executor.ts';
+import { engineWords } from './engine-calls.ts';
+import { MemoryWatch } from './memory-watch.ts';
+
+/** What a unit's container works with. */
+export interface ContainerUnitOptions {
+  /** For the log. */
+  unitId: string;
+  onOutput(bytes: Buffer): void;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Pauses while an engine catches up with what it just did, and while it is away, in milliseconds. */
+const SETTLE_MS = 10;
+const AWAY_MS = 500;
+/** After so many looks a container whose output ended runs on: the connection broke, not the container. */
+const LOOKS_MAX = 100;
+/** Output that an engine has still in its log when a connection broke, in bytes; what was more cannot be joined without doubt. */
+const REPLAY_BYTES_MAX = 2_000_000;
+const OVER = new Set(['exited', 'stopped', 'dead', 'removing']);
+
+type State = Docker.ContainerInspectInfo['State'];
+
+export class ContainerUnit implements RunningUnit {
+  readonly ended: Promise<UnitExit>;
+  readonly #options: ContainerUnitOptions;
+  readonly #ended = Promise.withResolvers<UnitExit>();
+  /** Once it has been created. */
+  #container: Docker.Container | undefined;
+  #address = '';
+  #memory: MemoryWatch | undefined;
+  #output: NodeJS.ReadableStream | undefined;
+  #outputBytes = 0;
+  #frozen = false;
+  #over = false;
+  #released = false;
+  #killed = false;
+  /** Orders run one after the other. */
+  #orders: Promise<void> = Promise.resolve();
+
+  constructor(options: ContainerUnitOptions) {
+    this.#options = options;
+    this.ended = this.#ended.promise;
+  }
+
+  get address(): string {
+    return this.#address;
+  }
+
+  /** Starts a container once `create` has made it, and follows it to its end. */
+  async run(create: () => Promise<Docker.Container>): Promise<void> {
+    try {
+      if (this.#killed) return this.#end({ code: undefined, signal: 'SIGKILL', failure: undefined });
+      this.#container = await create();
+      await this.#attach(false);
+      if (this.#killed) return this.#end({ code: undefined, signal: 'SIGKILL', failure: undefined });
+      await this.#container.start();
+    } catch (error) {
+      return this.#end({ code: undefined, signal: undefined, failure: `the container could not be started: ${engineWords(error)}` });
+    }
+    await this.#look();
+    await this.#follow();
+  }
+
+  /** Goes on with a container that runs already: what is still in the engine's log of its output comes first. */
+  async adopt(container: Docker.Container): Promise<void> {
+    this.#container = container;
+    await this.#look();
+    await this.#attach(true);
+    void this.#follow();
+  }
+
+  stop(): void {
+    this.#order(async (container) => {
+      if (this.#frozen) await this.#unpause(container);
+      await container.kill({ signal: 'SIGTERM' });
+    });
+  }
+
+  kill(): void {
+    this.#killed = true;
+    // Not in line with the other orders: one that hangs must not keep it.
+    const container = this.#container;
+    if (!container || this.#over) return;
+    void (async () => {
+      if (this.#frozen) await this.#unpause(container).catch(() => undefined);
+      await container.kill({ signal: 'SIGKILL' });
+    })().catch((error: unknown) => this.#report(error));
+  }
+
+  async freeze(): Promise<void> {
+    await this.#ask(async (container) => {
+      if (this.#frozen) return;
+      await container.pause();
+      this.#frozen = true;
+    });
+  }
+
+  async thaw(): Promise<void> {
+    await this.#ask(async (container) => {
+      if (this.#frozen) await this.#unpause(container);
+    });
+  }
+
+  async stats(): Promise<UnitStats | undefined> {
+    if (!this.#container || this.#over) return undefined;
+    try {
+      const { memory_stats: memory, cpu_stats: cpu } = await this.#container.stats({ stream: false, 'one-shot': true });
+      return { memoryBytes: memory.usage, cpuMicros: Math.round(cpu.cpu_usage.total_usage / 1_000) };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Lets go of it: it runs on, and nothing is told of it any more. */
+  release(): void {
+    this.#released = true;
+    (this.#output as (NodeJS.ReadableStream & { destroy?(): void }) | undefined)?.destroy?.();
+  }
+
+  /** An order for people to wait for: after those before it. Rejects when the engine refuses it to a container that runs. */
+  async #ask(order: (container: Docker.Container) => Promise<void>): Promise<void> {
+    const done = this.#orders.then(async () => {
+      if (!this.#container || this.#over) return;
+      await order(this.#container).catch((error: unknown) => {
+        if (!this.#over) throw new Error(engineWords(error));
+      });
+    });
+    this.#orders = done.catch(() => undefined);
+    await done;
+  }
+
+  #order(order: (container: Docker.Container) => Promise<void>): void {
+    this.#ask(order).catch((error: unknown) => this.#report(error));
+  }
+
+  async #unpause(container: Docker.Container): Promise<void> {
+    await container.unpause();
+    this.#frozen = false;
+  }
+
+  /** What is only known of a running container; it may be over already. */
+  async #look(): Promise<void> {
+    const info = await this.#inspect();
+    if (!info) return;
+    this.#frozen = info.State.Paused;
+    this.#address = Object.values(info.NetworkSettings.Networks ?? {})[0]?.IPAddress ?? '';
+    this.#memory = await MemoryWatch.of(info.State.Pid);
+    if (this.#killed) this.kill();
+  }
+
+  /** Takes its output from now on. `again`: what the engine's log has comes first, less what was taken already. */
+  async #attach(again: boolean): Promise<void> {
+    const container = this.#container!;
+    const stream = await container.attach({ stream: true, stdout: true, stderr: true });
+    const early: Buffer[] = [];
+    let waits = again;
+    const sink = new Writable({
+      write: (bytes: Buffer, _encoding, done) => {
+        if (waits) early.push(bytes);
+        else this.#take(bytes);
+        done();
+      },
+    });
+    container.modem.demuxStream(stream, sink, sink);
+    this.#output = stream;
+    if (!again) return;
+    const log = await readLog(container).catch(() => Buffer.alloc(0));
+    waits = false;
+    this.#take(log.subarray(this.#outputBytes));
+    this.#take(withoutOverlap(log, Buffer.concat(early)));
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#released || bytes.length === 0) return;
+    this.#outputBytes += bytes.length;
+    this.#options.onOutput(bytes);
+  }
+
+  async #follow(): Promise<void> {
+    for (;;) {
+      // However it ends: what counts is what the engine then says of the container.
+      await finished(this.#output!, { writable: false }).catch(() => undefined);
+      if (this.#released) return;
+      const oomKills = await this.#memory?.kills();
+      const state = await this.#stateAfterOutput();
+      if (this.#released) return;
+      if (state !== 'runs') return this.#end(state === undefined ? GONE : exitOf(state, oomKills));
+      await this.#reattach();
+    }
+  }
+
+  /** How it ended; `runs`: only the connection did; undefined: it is not there any more. */
+  async #stateAfterOutput(): Promise<State | 'runs' | undefined> {
+    for (let looks = 0; looks < LOOKS_MAX && !this.#released; looks += 1) {
+      const info = await this.#inspect();
+      if (!info) return undefined;
+      if (OVER.has(info.State.Status)) return info.State;
+      await delay(this.#options.clock, SETTLE_MS);
+    }
+    return 'runs';
+  }
+
+  async #reattach(): Promise<void> {
+    const { logger, unitId, clock, onOutput } = this.#options;
+    logger.warn({ unitId }, 'the output of a container was cut off, taking it up again');
+    const joins = this.#outputBytes <= REPLAY_BYTES_MAX;
+    if (!joins) onOutput(Buffer.from('[slipway] the container engine cut the output off: some lines are missing here\n'));
+    await this.#attach(joins).catch(() => delay(clock, AWAY_MS));
+  }
+
+  /** Undefined: there is no such container. Waits while the engine is away: containers live on without it. */
+  async #inspect(): Promise<Docker.ContainerInspectInfo | undefined> {
+    while (!this.#released) {
+      try {
+        return await this.#container!.inspect();
+      } catch (error) {
+        if (statusOf(error) === 404) return undefined;
+        // Podman fails to describe one that ends this moment.
+        await delay(this.#options.clock, statusOf(error) === 500 ? SETTLE_MS : AWAY_MS);
+      }
+    }
+    return undefined;
+  }
+
+  #end(exit: UnitExit): void {
+    this.#over = true;
+    this.#ended.resolve(exit);
+  }
+
+  #report(error: unknown): void {
+    if (!this.#over) this.#options.logger.warn({ unitId: this.#options.unitId, err: error }, 'the engine refused an order for a container');
+  }
+}
+
+const GONE: UnitExit = { code: undefined, signal: undefined, failure: 'somebody removed its container' };
+
+/** What the engine's log has of a container's output. Podman's way to have it before the stream counts its bytes wrong. */
+async function readLog(container: Docker.Container): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  const sink = new Writable({ write: (bytes: Buffer, _encoding, done) => { parts.push(bytes); done(); } });
+  const stream = Readable.from([await container.logs({ follow: false, stdout: true, stderr: true })]);
+  container.modem.demuxStream(stream, sink, sink);
+  await finished(stream);
+  return Buffer.concat(parts);
+}
+
+/** What came by the stream while the log was read may be in the log already. */
+function withoutOverlap(log: Buffer, early: Buffer): Buffer {
+  for (let length = Math.min(log.length, early.length); length > 0; length -= 1) {
+    if (log.subarray(-length).equals(early.subarray(0, length))) return early.subarray(length);
+  }
+  return early;
+}
+
+/** An engine has one number for both: above 128 it means the signal that ended the first process. */
+function exitOf(state: State, oomKills: number | undefined): UnitExit {
+  const signal = Object.entries(constants.signals).find(([, number]) => state.ExitCode === 128 + number)?.[0];
+  const outOfMemory = state.OOMKilled || (oomKills === undefined ? undefined : oomKills > 0 && state.ExitCode !== 0);
+  return { code: signal ? undefined : state.ExitCode, signal, failure: undefined, ...(outOfMemory && { outOfMemory }) };
+}

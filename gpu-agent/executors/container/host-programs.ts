@@ -1,0 +1,25 @@
+/** Runs programs of this host that change its network. */
+import { execFile } from 'node:child_process';
+
+/** Runs a program to its end. */
+export interface HostPrograms {
+  /** What it wrote to stdout. Rejects with what it wrote to stderr. */
+  run(program: string, args: readonly string[], input?: string): Promise<string>;
+}
+
+/** Longest run in milliseconds: these programs take a few. */
+const RUN_MS = 10_000;
+
+/** The host's own. */
+export const hostPrograms: HostPrograms = {
+  run: (program, args, input = '') => new Promise((resolve, reject) => {
+    // Administrators' programs lie in folders that a service's PATH may not have.
+    const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
+    const child = execFile(program, [...args], { env, timeout: RUN_MS }, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${program} ${args.join(' ')}: ${stderr.trim() || error.message}`));
+      else resolve(stdout);
+    });
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  }),
+};

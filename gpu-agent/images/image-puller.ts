@@ -1,0 +1,166 @@
+/** Sees to it that an image is here: units that want the same one share a pull, what may pass is tried again, what cannot is said in a sentence. */
+import type { BackoffOptions } from '../../core/runtime/backoff.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import { retry } from '../../core/runtime/retry.ts';
+import { fullName, parseImageName } from './image-name.ts';
+import type { ImageName } from './image-name.ts';
+import { digestOf } from './image-store.ts';
+import type { ImageStore, StoredImage } from './image-store.ts';
+import { PrepareError } from './prepare-error.ts';
+import type { ImageCredentials } from './prepare-error.ts';
+import { pullFailure } from './pull-failure.ts';
+import { PullProgress } from './pull-progress.ts';
+
+/** Which image is wanted. */
+export interface WantedImage {
+  /** As its owner wrote it. */
+  name: string;
+  /** `sha256:…` when it is settled which bytes that means, else empty. */
+  digest: string;
+  credentials: ImageCredentials | undefined;
+  /** Told what the name resolved to here, answers what it shall mean. Not called when `digest` is given or the image came from no registry. */
+  settle(digest: string): Promise<string>;
+}
+
+/** What a puller works with. */
+export interface PullerOptions {
+  store: ImageStore;
+  /** Processor of the engine, for instance `amd64`. */
+  architecture: string;
+  clock: Clock;
+  random: Random;
+  /** Pauses between tries; default 1 s to 30 s. */
+  pause?: BackoffOptions;
+}
+
+/** Tries of a pull whose failure may pass: about a minute and a half. */
+const TRIES_MAX = 6;
+const PAUSE: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
+/** Least time between two lines about a pull, in milliseconds. */
+const NEWS_MS = 1_000;
+
+interface SharedPull {
+  done: Promise<StoredImage>;
+  listeners: Set<(text: string) => void>;
+  /** The last line, for who joins later. */
+  text: string;
+  abort: AbortController;
+}
+
+export class ImagePuller {
+  readonly #options: PullerOptions;
+  /** By image and credentials: nobody profits from what another may pull. */
+  readonly #pulls = new Map<string, SharedPull>();
+
+  constructor(options: PullerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with the image once it is here and it is settled that it is the right one. PrepareError, or the signal's reason. */
+  async prepare(wanted: WantedImage, progress: (text: string) => void, signal: AbortSignal): Promise<StoredImage> {
+    signal.throwIfAborted();
+    const name = parseImageName(wanted.name);
+    if (!name) throw new PrepareError('REFUSED', `${wanted.name} cannot be the name of an image: write it like registry/path:tag`);
+    const local = wanted.digest === '' ? await this.#local(wanted.name, name) : undefined;
+    if (local) return local;
+    if (wanted.digest !== '') return this.#exact({ ...name, digest: wanted.digest }, wanted, progress, signal);
+    const image = await this.#pull(name, wanted, progress, signal);
+    const digest = digestOf(image, name);
+    const settled = digest === '' ? '' : await wanted.settle(digest);
+    signal.throwIfAborted();
+    return settled === digest ? image : this.#exact({ ...name, digest: settled }, wanted, progress, signal);
+  }
+
+  /** What was built on this machine belongs to no registry. A bare name means it, too, as engines have it. */
+  async #local(written: string, name: ImageName): Promise<StoredImage | undefined> {
+    const { store } = this.#options;
+    const bare = name.repository === `docker.io/library/${written.split(/[:@]/)[0]!}`;
+    if (name.registry !== 'localhost' && !bare) return undefined;
+    const full = name.registry === 'localhost' ? fullName(name) : `localhost/${name.repository.split('/').at(-1)!}:${name.tag}`;
+    const image = await store.find(full);
+    if (image) return image;
+    if (name.registry === 'localhost') {
+      throw new PrepareError('NOT_FOUND', `this machine has no image ${written}: build it here, or push it to a registry and name that`);
+    }
+    // What Docker builds gets no registry in front; it has no digest of one.
+    const built = await store.find(fullName(name));
+    return built?.digests.length === 0 ? built : undefined;
+  }
+
+  /** It is settled which bytes: those that are here need no registry. */
+  async #exact(name: ImageName, wanted: WantedImage, progress: (text: string) => void, signal: AbortSignal): Promise<StoredImage> {
+    return await this.#options.store.find(fullName(name)) ?? this.#pull(name, wanted, progress, signal);
+  }
+
+  async #pull(name: ImageName, wanted: WantedImage, progress: (text: string) => void, signal: AbortSignal): Promise<StoredImage> {
+    const key = JSON.stringify([fullName(name), wanted.credentials?.username, wanted.credentials?.password]);
+    const shared = this.#pulls.get(key) ?? this.#begin(key, name, wanted);
+    shared.listeners.add(progress);
+    progress(shared.text);
+    try {
+      return await Promise.race([shared.done, aborted(signal)]);
+    } finally {
+      shared.listeners.delete(progress);
+      if (shared.listeners.size === 0) shared.abort.abort(new Error('nobody wants the image any more'));
+    }
+  }
+
+  #begin(key: string, name: ImageName, wanted: WantedImage): SharedPull {
+    const abort = new AbortController();
+    const shared: SharedPull = { done: undefined!, listeners: new Set(), text: `pulling ${wanted.name}`, abort };
+    shared.done = this.#tryPull(name, wanted, shared).finally(() => this.#pulls.delete(key));
+    // Whoever still waits is told; nobody may be left.
+    shared.done.catch(() => undefined);
+    this.#pulls.set(key, shared);
+    abort.signal.addEventListener('abort', () => this.#pulls.get(key) === shared && this.#pulls.delete(key));
+    return shared;
+  }
+
+  async #tryPull(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<StoredImage> {
+    const { store, architecture, clock, random, pause = PAUSE } = this.#options;
+    const { signal } = shared.abort;
+    const failureOf = (error: unknown): ReturnType<typeof pullFailure> => pullFailure(wanted.name, name.registry, (error as Error).message);
+    try {
+      await retry(() => store.pull(name, wanted.credentials, this.#news(wanted.name, shared), signal), {
+        clock, random, pause, triesMax: TRIES_MAX, signal,
+        mayHelp: (error) => failureOf(error).mayPass,
+        onFailure: (error) => { if (!signal.aborted) tell(shared, `${failureOf(error).error.message}; trying again`); },
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error).error;
+    }
+    const image = await store.find(fullName(name));
+    if (!image) throw new PrepareError('NOT_FOUND', `${wanted.name} was pulled and is gone again: something removes images from this machine`);
+    if (image.architecture !== '' && architecture !== '' && image.architecture !== architecture) {
+      const words = `${wanted.name} is for ${image.architecture}, but this machine is ${architecture}: build it for ${architecture}`;
+      throw new PrepareError('WRONG_PLATFORM', words);
+    }
+    return image;
+  }
+
+  /** A line whenever there is news, at most one per second. */
+  #news(name: string, shared: SharedPull): (event: Parameters<PullProgress['take']>[0]) => void {
+    const { clock } = this.#options;
+    const state = new PullProgress(name);
+    let toldAtMs = -Infinity;
+    return (event) => {
+      state.take(event);
+      if (clock.monotonicMs() - toldAtMs < NEWS_MS || state.text() === shared.text) return;
+      toldAtMs = clock.monotonicMs();
+      tell(shared, state.text());
+    };
+  }
+}
+
+function tell(shared: SharedPull, text: string): void {
+  shared.text = text;
+  for (const listener of shared.listeners) listener(text);
+}
+
+/** Rejects with the signal's reason when it aborts; never resolves. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}

@@ -1,0 +1,122 @@
+/** What an engine has of images: looks them up, pulls one, lists and removes them. Speaks what Docker and Podman both understand. */
+import type Docker from 'dockerode';
+import type { ImageName } from './image-name.ts';
+import { fullName, parseImageName } from './image-name.ts';
+import type { ImageCredentials } from './prepare-error.ts';
+import type { PullEvent } from './pull-progress.ts';
+
+/** An image on this machine. */
+export interface StoredImage {
+  /** Names its bytes to the engine, whatever tags move. */
+  id: string;
+  /** As the engine calls it, in full; may be several, or none. */
+  names: string[];
+  /** `repository@sha256:…` for each registry it came from. */
+  digests: string[];
+  sizeBytes: number;
+  /** Processor it was built for, for instance `amd64`; empty in a list. */
+  architecture: string;
+}
+
+/** Asks one engine. */
+export class ImageStore {
+  readonly #docker: Docker;
+
+  constructor(docker: Docker) {
+    this.#docker = docker;
+  }
+
+  /** By name, digest or id; undefined: not here. */
+  async find(name: string): Promise<StoredImage | undefined> {
+    try {
+      const info = await this.#docker.getImage(name).inspect();
+      return {
+        id: idOf(info.Id), names: info.RepoTags ?? [], digests: info.RepoDigests ?? [], sizeBytes: info.Size, architecture: info.Architecture ?? '',
+      };
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async list(): Promise<StoredImage[]> {
+    const images = await this.#docker.listImages();
+    return images.map((info) => ({
+      id: idOf(info.Id), names: info.RepoTags ?? [], digests: info.RepoDigests ?? [], sizeBytes: info.Size, architecture: '',
+    }));
+  }
+
+  /** Resolves once all of it is here. Rejects with the engine's words, or the signal's reason. */
+  async pull(name: ImageName, credentials: ImageCredentials | undefined, onEvent: (event: PullEvent) => void, signal: AbortSignal): Promise<void> {
+    const auth = credentials && { ...credentials, serveraddress: name.registry };
+    const stream = await this.#openPull(name, auth, signal);
+    let failure = '';
+    try {
+      for await (const event of linesOf(stream)) {
+        failure ||= event.error ?? '';
+        onEvent(event);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
+    signal.throwIfAborted();
+    if (failure !== '') throw new Error(failure);
+  }
+
+  /** False: something uses it, or it is gone. */
+  async remove(id: string): Promise<boolean> {
+    try {
+      await this.#docker.getImage(id).remove({ force: false });
+      return true;
+    } catch (error) {
+      if (statusOf(error) === 404 || statusOf(error) === 409) return false;
+      throw error;
+    }
+  }
+
+  /** Ids of the images that containers are made of, running or not. */
+  async inUse(): Promise<Set<string>> {
+    const containers = await this.#docker.listContainers({ all: true });
+    return new Set(containers.map(({ ImageID }) => idOf(ImageID)));
+  }
+
+  #openPull(name: ImageName, authconfig: object | undefined, abortSignal: AbortSignal): Promise<NodeJS.ReadableStream> {
+    return new Promise((resolve, reject) => {
+      this.#docker.modem.dial({
+        path: `/images/create?fromImage=${encodeURIComponent(fullName(name))}`,
+        method: 'POST', authconfig, abortSignal, isStream: true,
+        statusCodes: { 200: true, 400: 'bad request', 404: 'not found', 500: 'server error' },
+      } as Parameters<Docker['modem']['dial']>[0], (error, stream) => {
+        if (error) reject(abortSignal.aborted ? abortSignal.reason as Error : error as Error);
+        else resolve(stream as NodeJS.ReadableStream);
+      });
+    });
+  }
+}
+
+/** What the image is called at its registry: the digest of what `name` meant when it was pulled. Empty: it came from no registry. */
+export function digestOf(image: StoredImage, name: ImageName): string {
+  const own = image.digests.map(parseImageName).filter((digest) => digest?.repository === name.repository);
+  return own.find((digest) => name.digest === '' || digest?.digest === name.digest)?.digest ?? '';
+}
+
+/** Status of an engine's answer; undefined: it gave none. */
+export function statusOf(error: unknown): number | undefined {
+  return (error as { statusCode?: number } | undefined)?.statusCode;
+}
+
+/** Podman leaves the algorithm out in some answers. */
+function idOf(id: string): string {
+  return id.includes(':') ? id : `sha256:${id}`;
+}
+
+async function* linesOf(stream: NodeJS.ReadableStream): AsyncGenerator<PullEvent> {
+  let rest = '';
+  for await (const chunk of stream) {
+    const lines = (rest + String(chunk)).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as PullEvent;
+  }
+  if (rest.trim() !== '') yield JSON.parse(rest) as PullEvent;
+}

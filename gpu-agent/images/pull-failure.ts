@@ -1,0 +1,72 @@
+/** What an engine's words about a failed pull mean for the image's owner, and whether it may pass. Pure. */
+import { PrepareError } from './prepare-error.ts';
+import type { PrepareFailure } from './prepare-error.ts';
+
+interface Meaning {
+  pattern: RegExp;
+  failure: PrepareFailure;
+  /** Another try may help. */
+  mayPass: boolean;
+  sentence(name: string, registry: string): string;
+}
+
+/** The first row that matches counts. Docker Hub answers `denied` for what does not exist, too. */
+const MEANINGS: Meaning[] = [
+  {
+    pattern: /no space left|not enough space|disk quota exceeded|ENOSPC/i, failure: 'NO_SPACE', mayPass: false,
+    sentence: (name) => `the machine's disk has no room for ${name}: free some, or use a smaller image`,
+  },
+  {
+    pattern: /no image found in (manifest list|image index)|no matching manifest|does not match the (specified|host) platform|image operating system/i,
+    failure: 'WRONG_PLATFORM', mayPass: false,
+    sentence: (name) => `${name} was not built for this machine's kind of processor: build it for linux/amd64 or what the machine has`,
+  },
+  {
+    pattern: /toomanyrequests|too many requests|\b429\b|rate limit/i, failure: 'UNREACHABLE', mayPass: true,
+    sentence: (name, registry) => `${registry} takes no more pulls from here for now: log in by registry credentials, or wait; ${name} was not pulled`,
+  },
+  {
+    pattern: /manifest unknown|name unknown|repository name not known|manifest for .* not found|repository .* not found|no such image|\b404\b/i,
+    failure: 'NOT_FOUND', mayPass: false,
+    sentence: (name, registry) => `${registry} has no image ${name}: check its name and tag`,
+  },
+  {
+    pattern: /unauthorized|denied|authentication required|forbidden|invalid username\/password|no basic auth|incorrect username|\b40[13]\b/i,
+    failure: 'NO_ACCESS', mayPass: false,
+    sentence: (name, registry) => `${registry} gives no access to ${name}, or it does not exist: name registry credentials that may pull it`,
+  },
+  {
+    pattern: /invalid reference|short-name|must be lowercase/i, failure: 'REFUSED', mayPass: false,
+    sentence: (name) => `the container engine cannot read the name ${name}: write it like registry/path:tag`,
+  },
+  {
+    pattern: new RegExp([
+      'no such host', 'connection refused', 'connection reset', 'timeout', 'timed out', 'deadline exceeded', 'unreachable', 'no route', 'EOF',
+      'temporary failure', 'server misbehaving', 'socket hang up', 'ECONN', 'EPIPE', '\\b5\\d\\d\\b', 'internal server error', 'unavailable', 'bad gateway',
+      'x509', 'tls:', 'server gave HTTP response',
+    ].join('|'), 'i'), failure: 'UNREACHABLE', mayPass: true,
+    sentence: (name, registry) => `${registry} cannot be reached for ${name}`,
+  },
+];
+
+/** What to tell the owner of `name`. The engine's own words are part of it where they say more; they never hold credentials. */
+export function pullFailure(name: string, registry: string, words: string): { error: PrepareError; mayPass: boolean } {
+  const meaning = MEANINGS.find(({ pattern }) => pattern.test(withoutName(words, name)));
+  if (!meaning) return { error: new PrepareError('REFUSED', `${name} could not be pulled: ${lastWords(words)}`), mayPass: false };
+  const sentence = meaning.sentence(name, registry);
+  const more = meaning.failure === 'UNREACHABLE' ? `: ${lastWords(words)}` : '';
+  return { error: new PrepareError(meaning.failure, `${sentence}${more}`), mayPass: meaning.mayPass };
+}
+
+/** A name such as `lab/denied:404` must not be taken for an answer. */
+function withoutName(words: string, name: string): string {
+  const [path = name] = name.split('@');
+  const bare = path.slice(0, path.lastIndexOf(':') > path.lastIndexOf('/') ? path.lastIndexOf(':') : undefined);
+  return words.replaceAll(name, '').replaceAll(bare, '');
+}
+
+/** The end of what an engine said: causes stand last. */
+function lastWords(words: string): string {
+  const line = words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
+  return line.length <= 300 ? line : `… ${line.slice(-300)}`;
+}

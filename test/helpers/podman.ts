@@ -1,0 +1,132 @@
+/** A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however that ends. */
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import root from 'tap';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
+import { waitFor } from './wait-for.ts';
+
+const run = promisify(execFile);
+
+/** One line where containers cannot be tested, else false. As an option of a test it skips it. */
+export const podmanSkip: string | false = process.getuid?.() !== 0 ? 'containers are tested as root'
+  : existsSync('/usr/bin/podman') && existsSync('/usr/sbin/iptables') && existsSync('/usr/sbin/runc') ? false
+    : 'needs podman runc conmon netavark iptables iproute2';
+
+/** A small image with a shell and Python, made of this host's. */
+export const BASE_IMAGE = 'localhost/slipway-base:1';
+
+/** Blocks until the test's process lets go of the pipe or is gone; then all of that Podman goes. */
+const REAP = `
+cat >/dev/null
+podman rm --all --force --time 0
+read -r pid < "$1/service.pid" && kill "$pid"
+for pid in $(cat "$1"/more-*.pid 2>/dev/null); do kill "$pid"; done
+for mount in $(awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/self/mounts | sort -r); do umount -l "$mount"; done
+rm -rf -- "$1"
+`;
+
+/** What the host's programs of an image need, found by ldd. */
+const PROGRAMS = ['/bin/sh', '/bin/sleep', '/bin/cat', '/bin/ls', '/bin/dd', '/bin/mkdir', '/usr/bin/id', '/usr/bin/env', '/usr/bin/python3'];
+const LEFT_OUT = ['test', '__pycache__', 'config-3*', 'idlelib', 'pydoc_data', 'lib2to3', 'tkinter', 'ensurepip'];
+
+export interface TestPodman {
+  /** Path of its socket. */
+  socket: string;
+  folder: string;
+  /** Its command line; stdout. */
+  cli(...args: string[]): Promise<string>;
+  /** Ends its service at once; containers live on. */
+  killService(): Promise<void>;
+  startService(): Promise<void>;
+  /** Images are read from this registry without TLS. */
+  trustRegistry(address: string): void;
+  /** A process that goes with it. */
+  keepPid(name: string, pid: number): void;
+}
+
+let podman: Promise<TestPodman> | undefined;
+
+/** The Podman of this file's process, with the base image. */
+export function startPodman(): Promise<TestPodman> {
+  podman ??= start();
+  return podman;
+}
+
+async function start(): Promise<TestPodman> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-podman-'));
+  const path = (name: string): string => join(folder, name);
+  const env = writeSettings(folder);
+  const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', folder], { cwd: '/', env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  reaper.stdin.on('error', () => undefined);
+  const reaped = new Promise<void>((resolve) => { reaper.once('exit', () => resolve()); });
+  const cli = async (...args: string[]): Promise<string> => (await run('podman', args, { env })).stdout;
+  let service: ReturnType<typeof spawn> | undefined;
+  const self: TestPodman = {
+    socket: path('podman.sock'), folder, cli,
+    startService: async () => {
+      service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], { env, stdio: 'ignore' });
+      writeFileSync(path('service.pid'), `${service.pid}\n`);
+      await waitFor('podman to answer', () => askEngine(self.socket, systemClock));
+    },
+    killService: async () => {
+      const gone = new Promise((resolve) => { service?.once('exit', resolve); });
+      service?.kill('SIGKILL');
+      await gone;
+    },
+    trustRegistry: (address) => writeFileSync(path('registries.conf'), `[[registry]]\nlocation="${address}"\ninsecure=true\n`),
+    keepPid: (name, pid) => writeFileSync(path(`more-${name}.pid`), `${pid}\n`),
+  };
+  root.teardown(async () => {
+    reaper.stdin.end();
+    await reaped;
+  });
+  makeBaseTar(path('base.tar'));
+  await cli('import', path('base.tar'), BASE_IMAGE);
+  await self.startService();
+  return self;
+}
+
+/** Settings with which Podman works on cgroup v1 and v2, with and without systemd, on small virtual machines. Answers the environment for them. */
+function writeSettings(folder: string): Record<string, string> {
+  const path = (name: string): string => join(folder, name);
+  // Each Podman has addresses of its own: those of files that run at the same time must not meet.
+  const network = `10.${randomInt(100, 250)}.0.0/16`;
+  writeFileSync(path('containers.conf'), `
+[containers]
+default_ulimits=["nofile=20000:20000","nproc=4096:4096"]
+log_driver="k8s-file"
+[engine]
+runtime="runc"
+cgroup_manager="cgroupfs"
+events_logger="file"
+tmp_dir="${path('tmp')}"
+[network]
+network_backend="netavark"
+network_config_dir="${path('networks')}"
+default_subnet_pools=[{base="${network}",size=24}]
+`);
+  writeFileSync(path('storage.conf'), `[storage]\ndriver="overlay"\ngraphroot="${path('graph')}"\nrunroot="${path('run')}"\n`);
+  writeFileSync(path('registries.conf'), '');
+  return {
+    PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder, CONTAINERS_CONF: path('containers.conf'), CONTAINERS_STORAGE_CONF: path('storage.conf'),
+    CONTAINERS_REGISTRIES_CONF: path('registries.conf'),
+  };
+}
+
+/** Writes a root file system with a shell, a few programs and Python; `more` are further paths of this host, by transformations of tar. */
+export function makeBaseTar(file: string, more: readonly string[] = []): void {
+  const python = execFileSync('/usr/bin/python3', ['-c', 'import sysconfig; print(sysconfig.get_path("stdlib"))'], { encoding: 'utf8' }).trim();
+  const modules = execFileSync('sh', ['-c', `ls ${python}/lib-dynload/*.so`], { encoding: 'utf8' }).trim().split('\n');
+  const linked = execFileSync('sh', ['-c', `ldd ${[...PROGRAMS, ...modules].join(' ')} 2>/dev/null || true`], { encoding: 'utf8' });
+  const libraries = new Set([...linked.matchAll(/(?:=>|^\t)\s*(\/\S+) \(/gm)].map((match) => match[1]!));
+  const names = [...PROGRAMS, ...libraries, python].map((name) => name.slice(1));
+  execFileSync('tar', [
+    '--create', '--dereference', '--hard-dereference', '--file', file, ...LEFT_OUT.map((name) => `--exclude=*/${name}`), '--directory=/', ...names, ...more,
+  ]);
+}
