@@ -1,5 +1,4 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
-import { join } from 'node:path';
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
@@ -10,6 +9,8 @@ import { SlicedWork } from '../core/runtime/sliced-work.ts';
 import type { Hello } from '../proto/gen/slipway/v1/agent_service.ts';
 import { buildAttempts } from './build-attempts.ts';
 import type { AttemptParts } from './build-attempts.ts';
+import { buildUnitBase } from './build-units.ts';
+import type { ContainerSide, UnitBase } from './build-units.ts';
 import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
@@ -23,18 +24,13 @@ import { readGpus } from './inventory/read-gpus.ts';
 import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
 import { PodKeeper } from './units/pods/pod-keeper.ts';
-import { PodStarter } from './units/pods/pod-starter.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
 import type { Disk } from './spool/journal.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
+import { ImageSettler } from './session/image-settler.ts';
 import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
 import { dropAllIn } from './users/given-folder.ts';
-import { WorkerUsers } from './users/worker-users.ts';
-import { GpuHandover } from './launch/gpu-handover.ts';
-import { LogArchive } from './launch/log-archive.ts';
-import { ProcessExecutor } from './executors/process/process-executor.ts';
-import { WorkerStarter } from './units/workers/worker-starter.ts';
 
 /** A built agent. */
 export interface Agent {
@@ -57,11 +53,13 @@ export interface AgentSeams {
   clock?: Clock;
   random?: Random;
   disk?: Disk;
+  /** Undefined: this machine runs no images. */
+  container?: ContainerSide | undefined;
 }
 
 /** Nothing runs before `start`. */
-export function buildAgent(config: AgentConfig, { logger, clock = systemClock, random = systemRandom, disk }: AgentSeams): Agent {
-  const agent = new AgentProcess(config, { logger, clock, random, disk });
+export function buildAgent(config: AgentConfig, { logger, clock = systemClock, random = systemRandom, disk, container }: AgentSeams): Agent {
+  const agent = new AgentProcess(config, { logger, clock, random, disk, container });
   return {
     services: agent.services,
     start: async () => {
@@ -78,9 +76,8 @@ class AgentProcess extends SingleRunService {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #archive: LogArchive;
-  readonly #users: WorkerUsers;
-  readonly #handover = new GpuHandover();
+  readonly #settler: ImageSettler;
+  readonly #units: UnitBase;
   readonly #parts: AttemptParts;
   readonly #pods: PodKeeper;
   readonly #bridge: Bridge;
@@ -93,16 +90,20 @@ class AgentProcess extends SingleRunService {
   #instance: AgentInstance = { instance: '', replaces: '' };
   #machine = { id: '', gpus: [] as MachineGpu[], cudaVersion: '' };
 
-  constructor(config: AgentConfig, seams: { logger: Logger; clock: Clock; random: Random; disk: Disk | undefined }) {
+  constructor(config: AgentConfig, seams: AgentSeams & { clock: Clock; random: Random }) {
     super();
-    const { logger, clock, random, disk } = seams;
+    const { logger, clock, random, disk, container } = seams;
     this.#config = config;
     this.#logger = logger;
     this.#clock = clock;
     this.#random = random;
-    this.#archive = new LogArchive(join(config.dataDir, 'logs'));
-    this.#users = new WorkerUsers(config.workerUser, config.dataDir, logger);
-    this.#parts = buildAttempts({ config, logger, clock, random, disk, starter: this.#buildStarter() });
+    this.#settler = new ImageSettler({ clock, random });
+    this.#units = buildUnitBase({
+      config, logger, clock, container,
+      late: { gpus: () => this.#machine.gpus, bridgeUrl: () => this.#bridge.url },
+      settleImage: (request) => this.#settler.settle(request),
+    });
+    this.#parts = buildAttempts({ config, logger, clock, random, disk, units: this.#units });
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
@@ -113,7 +114,7 @@ class AgentProcess extends SingleRunService {
       // Core may give every attempt away now, so none may go on here.
       onExpired: () => this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.'),
     });
-    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#archive, logger });
+    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#units.archive, logger });
     this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
   }
 
@@ -124,15 +125,17 @@ class AgentProcess extends SingleRunService {
 
   protected override async onStart(): Promise<void> {
     const { dataDir, virtualGpus } = this.#config;
-    this.#unlock = await takeDataFolder(dataDir, this.#users.differ);
+    const { users, archive, executors, scratchFolder, podsFolder } = this.#units;
+    this.#unlock = await takeDataFolder(dataDir, users.differ);
     // Nothing of an earlier run lives any more.
-    await dropAllIn(join(dataDir, 'scratch')).catch((error: unknown) => this.#logger.warn({ err: error }, 'old scratch folders were not removed'));
-    await this.#users.open(dataDir, [join(dataDir, 'scratch'), join(dataDir, 'pods')]);
+    for (const executor of [executors.process, executors.container]) await executor?.sweep(new Set());
+    await dropAllIn(scratchFolder).catch((error: unknown) => this.#logger.warn({ err: error }, 'old scratch folders were not removed'));
+    await users.open(dataDir, [scratchFolder, podsFolder]);
     const id = await machineId(dataDir, this.#random);
     this.#instance = await takeInstance(dataDir, this.#random);
     const { gpus, cudaVersion } = await readGpus(this.#logger);
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
-    await this.#archive.open();
+    await archive.open();
     const recovered = await this.#parts.outcomes.recover();
     await startAll(this.services, this.#logger, this.ending);
     this.#logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
@@ -144,6 +147,7 @@ class AgentProcess extends SingleRunService {
     await Promise.all([this.#parts.pool.stopAll(), this.#pods.stop()]);
     await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
     await stopAll(this.services, this.#logger);
+    for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
     await this.#parts.spool.close();
     this.#unlock();
@@ -156,34 +160,11 @@ class AgentProcess extends SingleRunService {
     await this.#parts.outbox.idle();
   }
 
-  #buildStarter(): WorkerStarter {
-    const { dataDir, volumesDir, name, locations, hostEnv } = this.#config;
-    return new WorkerStarter({
-      executor: new ProcessExecutor(this.#clock),
-      users: this.#users,
-      archive: this.#archive,
-      handover: this.#handover,
-      scratchFolder: join(dataDir, 'scratch'),
-      volumesFolder: volumesDir,
-      machineName: name,
-      locations,
-      hostEnv,
-      gpus: () => this.#machine.gpus,
-      bridgeUrl: () => this.#bridge.url,
-      logger: this.#logger,
-    });
-  }
-
   #buildPods(): PodKeeper {
-    const { dataDir, volumesDir, name, locations, hostEnv, workerGraceMs } = this.#config;
+    const { launcher, archive, handover, podsFolder } = this.#units;
     const { outbox } = this.#parts;
-    const files = new PodFiles(join(dataDir, 'pods'));
-    const starter = new PodStarter({
-      executor: new ProcessExecutor(this.#clock), users: this.#users, files, volumesFolder: volumesDir, machineName: name, locations, hostEnv,
-      gpus: () => this.#machine.gpus,
-    });
     return new PodKeeper({
-      starter, files, archive: this.#archive, handover: this.#handover, terminateGraceMs: workerGraceMs,
+      launcher, archive, handover, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
       onChanged: (podId) => outbox.addPod(podId),
       clock: this.#clock, random: this.#random, logger: this.#logger,
     });
@@ -196,6 +177,7 @@ class AgentProcess extends SingleRunService {
       periodMs: WATCH_PERIOD_MS,
       pass: async () => {
         pool.pass();
+        this.#pods.pass();
         stopper.pass();
         watch.pass();
       },
@@ -225,11 +207,15 @@ class AgentProcess extends SingleRunService {
       hello: () => this.#hello(),
       onUp: (link) => {
         large.up(link);
+        this.#settler.up(link);
         // Chunks first: an outcome must not overtake them.
         chunks.sendAll();
         outcomes.sendAll();
       },
-      onDown: () => large.down(),
+      onDown: () => {
+        large.down();
+        this.#settler.down();
+      },
       onMessage: (message) => this.#inbound.receive(message),
     });
   }

@@ -17,13 +17,13 @@ import { OutcomeReporter } from './attempts/outcome-reporter.ts';
 import { WorkerReporter } from './attempts/worker-reporter.ts';
 import { WorkerRoom } from './attempts/worker-room.ts';
 import { OpenPolls } from './bridge/open-polls.ts';
+import type { UnitBase } from './build-units.ts';
 import type { AgentConfig } from './config.ts';
 import { LargePayloads } from './session/large-payloads.ts';
 import { Outbox } from './session/outbox.ts';
 import type { Disk } from './spool/journal.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { WorkerPool } from './units/workers/worker-pool.ts';
-import type { WorkerStarter } from './units/workers/worker-starter.ts';
 
 /** The wired parts. */
 export interface AttemptParts {
@@ -51,12 +51,12 @@ export interface AttemptOptions {
   logger: Logger;
   clock: Clock;
   random: Random;
-  starter: WorkerStarter;
+  units: Pick<UnitBase, 'launcher' | 'archive' | 'handover'>;
   disk?: Disk | undefined;
 }
 
 /** Builds them. */
-export function buildAttempts({ config, logger, clock, random, starter, disk }: AttemptOptions): AttemptParts {
+export function buildAttempts({ config, logger, clock, random, units, disk }: AttemptOptions): AttemptParts {
   const outbox = new Outbox();
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
@@ -70,7 +70,7 @@ export function buildAttempts({ config, logger, clock, random, starter, disk }: 
     isBusy: (workerId: string) => holdings.isBusy(workerId),
     hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
   };
-  const pool = new WorkerPool({ starter, questions, clock, random, logger, terminateGraceMs: config.workerGraceMs });
+  const pool = new WorkerPool({ ...units, questions, clock, random, logger, graceMs: config.workerGraceMs });
   const table = new AttemptTable({ holdings, outcomes, chunks, logger });
   const handOver = new HandOver({ table, holdings, polls, room, clock });
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
@@ -102,7 +102,7 @@ function listen({ pool, polls, holdings, table, reporter, outcomes, handOver }: 
     const worker = pool.get(workerId);
     if (!worker) return;
     reporter.capacityChanged(worker);
-    pool.settle(worker);
+    worker.settle();
     handOver.offer(worker);
   });
   outcomes.listen((workerId) => {

@@ -32,7 +32,7 @@ async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, body
     if (!attempt.stop) parts.toCore.addProgress({ ref: attempt.ref, output: result.output });
   } else {
     // Before the attempt ends, so that no other job can take its place.
-    if (result.refresh) parts.pool.recycle(worker);
+    if (result.refresh) worker.recycle();
     const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, result.output);
     await finish(parts, attempt, gap ? { ...result, kind: 'failed', error: attempt.leftOut! } : result);
   }

@@ -16,7 +16,7 @@ export function registerStop(app: FastifyInstance, prefix: string, parts: Bridge
     handler: async (request, reply) => {
       const worker = workerOfCall(parts, request);
       if (typeof worker === 'string') return answerNobody(parts, reply, worker);
-      if (worker.terminatedAtMs !== undefined) {
+      if (worker.isStopping) {
         await delay(parts.clock, LEAVING_PAUSE_MS, parts.stopping);
         return reply.code(204).send();
       }

@@ -24,14 +24,14 @@ export function registerTake(app: FastifyInstance, prefix: string, parts: Bridge
 async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyReply, batch: boolean): Promise<FastifyReply> {
   const worker = workerOfCall(parts, request);
   if (typeof worker === 'string') return answerNobody(parts, reply, worker);
-  if (worker.terminatedAtMs !== undefined) {
+  if (worker.isStopping) {
     await delay(parts.clock, LEAVING_PAUSE_MS, parts.stopping);
     return reply.code(204).send();
   }
   if (queryText(request, 'job_in_progress') === '0') parts.evidence.idle(worker);
   // Only the SDK of this repository says it in words.
   parts.polls.declare(worker.id, queryCount(request, 'concurrency', BATCH_MAX));
-  if (!worker.asked) parts.pool.ready(worker);
+  if (!worker.asked) worker.ready();
   // A worker that tells its free slots asks in one take at a time: an older one has been given up.
   if (worker.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
   reply.hijack();

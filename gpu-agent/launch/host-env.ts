@@ -6,8 +6,8 @@ export interface HostFacts {
   machineName: string;
   /** The machine's locations; the first names the data centre. */
   locations: readonly string[];
-  /** Variables of the agent's host that a process may see. */
-  hostEnv: Readonly<Record<string, string>>;
+  /** Variables of the agent's host that a process may see. Undefined: it is a container, whose image has its own. */
+  hostEnv: Readonly<Record<string, string>> | undefined;
   /** GPUs it was given. */
   gpus: readonly GivenGpu[];
   /** The account's name for its GPU. */
@@ -29,7 +29,7 @@ export interface GivenGpu {
 /** What its owner may change. */
 export function hostDefaults({ hostEnv, cpuCount, locations }: HostFacts): Record<string, string> {
   return {
-    PATH: hostEnv.PATH ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    ...(hostEnv ? { PATH: hostEnv.PATH ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } : {}),
     PYTHONUNBUFFERED: '1',
     RUNPOD_CPU_COUNT: String(cpuCount),
     ...(locations[0] === undefined ? {} : { RUNPOD_DC_ID: locations[0] }),

@@ -12,16 +12,15 @@ const PLAIN_ID = /^[a-z0-9]{1,64}$/;
 const PASSABLE = 0o711;
 
 /**
- * Makes the directories of volumes in `folder` where they are not there yet, and answers the first one's path, which is all that core
- * sends for one machine. They are given to `user` if there is one: volumes belong to one account. Undefined: there are no volumes. Fails when
- * an id is not plain or a directory cannot be made or given.
+ * Makes the directories of volumes in `folder` where they are not there yet, and answers their paths. They are given to `user` if there is one:
+ * volumes belong to one account. Fails when an id is not plain or a directory cannot be made or given.
  */
-export async function openVolumes(folder: string, mounts: readonly VolumeMount[], user?: HostUser): Promise<string | undefined> {
+export async function openVolumes(folder: string, mounts: readonly VolumeMount[], user?: HostUser): Promise<string[]> {
   const paths = mounts.map(({ networkVolumeId }) => {
     if (!PLAIN_ID.test(networkVolumeId)) throw new Error(`${JSON.stringify(networkVolumeId)} is not the id of a network volume`);
     return join(folder, networkVolumeId);
   });
   if (paths.length > 0 && await mkdir(folder, { recursive: true }) !== undefined) await chmod(folder, PASSABLE);
   for (const path of paths) await giveFolder(path, user);
-  return paths[0];
+  return paths;
 }

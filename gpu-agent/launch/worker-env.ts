@@ -28,7 +28,7 @@ export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
   const user = Object.fromEntries(Object.entries(facts.userEnv).filter(([name]) => !REMOVED.test(name)));
   const env = { ...facts.hostEnv, ...defaults(facts), ...user, ...gpuVariables(facts), ...identity(facts), ...addresses(facts) };
   if (!(Number(env.RUNPOD_PING_INTERVAL) >= PING_INTERVAL_MS_MIN)) env.RUNPOD_PING_INTERVAL = String(PING_INTERVAL_MS);
-  return { ...env, ...proxyExceptions(env) };
+  return { ...env, ...proxyExceptions(env, new URL(facts.bridgeUrl).hostname) };
 }
 
 /** What a template may change. */
@@ -69,8 +69,8 @@ function addresses(facts: WorkerEnvFacts): Record<string, string> {
 }
 
 /** The SDK's pings honour proxy variables; calls to the bridge must never leave the host. */
-function proxyExceptions(env: Readonly<Record<string, string>>): Record<string, string> {
-  const local = ['127.0.0.1', 'localhost'];
+function proxyExceptions(env: Readonly<Record<string, string>>, bridgeHost: string): Record<string, string> {
+  const local = ['127.0.0.1', 'localhost', bridgeHost];
   const listed = (env.NO_PROXY ?? env.no_proxy ?? '').split(',').filter((part) => part !== '');
   const all = [...new Set([...listed, ...local])].join(',');
   return { NO_PROXY: all, no_proxy: all };

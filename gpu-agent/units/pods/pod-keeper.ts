@@ -11,7 +11,6 @@ import type { PodParts } from './pod.ts';
 export class PodKeeper {
   readonly #parts: PodParts;
   readonly #pods = new Map<string, Pod>();
-  readonly #lives = new Map<string, Promise<void>>();
   #sweeping: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -41,22 +40,26 @@ export class PodKeeper {
     this.#sweeping = this.#sweeping.then(() => this.#sweep(wanted));
   }
 
+  /** Looks after all of them. Called often. */
+  pass(): void {
+    for (const pod of this.#pods.values()) pod.look();
+  }
+
   /** Ends all processes and waits for their end; files stay. */
   async stop(): Promise<void> {
     this.#closed = true;
-    for (const pod of this.#pods.values()) pod.close();
-    await Promise.all([...this.#lives.values(), this.#sweeping]);
+    const all = [...this.#pods.values()];
+    for (const pod of all) pod.halt();
+    await Promise.all([...all.map((pod) => pod.over), this.#sweeping]);
   }
 
   #begin(request: DesiredPod): void {
     const pod = new Pod(request, this.#parts);
     this.#pods.set(pod.id, pod);
-    this.#parts.onChanged(pod.id);
-    const life = pod.live().finally(() => {
-      this.#lives.delete(pod.id);
+    pod.begin();
+    void pod.over.then(() => {
       if (!this.#closed) this.#pods.delete(pod.id);
     });
-    this.#lives.set(pod.id, life);
   }
 
   /** Removes what an earlier run of the agent left of pods that are no longer wanted. Never rejects. */

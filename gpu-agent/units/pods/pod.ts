@@ -1,64 +1,51 @@
 /**
- * One pod of this machine, from being asked for to being gone. It makes of its process what core wants last: run, another run, stand still,
- * go. A process that ends by itself is started again after a pause that grows. Nothing here looks at the session or at the lease: a pod
- * belongs to one machine for its whole life and nobody else may ever run it, so it goes on while core cannot be reached.
+ * One pod of this machine, from being asked for to being gone: its disk, what core is told of it. Nothing here looks at the session or at the
+ * lease: a pod belongs to one machine for its whole life and nobody else may ever run it, so it goes on while core cannot be reached.
  */
-import { backoffMs } from '../../../core/runtime/backoff.ts';
-import { delay } from '../../../core/runtime/clock.ts';
-import type { Clock, Random } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
 import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../../proto/wire/limits.ts';
+import { PrepareError } from '../../executors/executor.ts';
+import type { Executor, UnitExit } from '../../executors/executor.ts';
 import { REASON_LOG_BYTES, describeExit, withLog } from '../../launch/end-reason.ts';
-import type { RunningUnit, UnitExit } from '../../executors/executor.ts';
-import type { GpuHandover } from '../../launch/gpu-handover.ts';
+import type { Launcher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
-import { LogRing } from '../../launch/log-ring.ts';
+import type { LogRing } from '../../launch/log-ring.ts';
+import { isLive } from '../step.ts';
+import type { Desired, Policy } from '../step.ts';
+import { Unit } from '../unit.ts';
+import type { UnitKind, UnitParts } from '../unit-kind.ts';
 import type { PodFiles } from './pod-files.ts';
-import type { PodStarter } from './pod-starter.ts';
-
-/** Pauses before a process that ended by itself is started again: from 1 to 60 s. */
-const PAUSE = { firstMs: 2_000, maxMs: 60_000 };
-/** A process that ran for this long has proven itself: the next pause is the shortest again. */
-const PROVEN_MS = 60_000;
-/** Pause before files that could not be removed are tried again. */
-const REMOVE_PAUSE_MS = 5_000;
 
 /** What all pods of a machine share. */
-export interface PodParts {
-  starter: PodStarter;
+export interface PodParts extends UnitParts {
+  launcher: Launcher;
   files: PodFiles;
   archive: LogArchive;
-  handover: GpuHandover;
   /** How long a process may take to end after SIGTERM, in milliseconds. */
-  terminateGraceMs: number;
+  graceMs: number;
   /** Core must be told something about it. */
   onChanged(podId: string): void;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
 }
 
-export class Pod {
+export class Pod implements UnitKind {
   readonly id: string;
-  readonly log = new LogRing(WORKER_LOG_BYTES_MAX);
+  readonly policy: Policy;
   readonly #parts: PodParts;
-  /** Undefined: it shall go. */
-  #request: DesiredPod | undefined;
-  /** Aborted when the request changes. */
-  #change = new AbortController();
+  readonly #unit: Unit;
+  /** What core said of it last. */
+  #request: DesiredPod;
   #report: PodReport;
-  /** What its process has, from before its start to its end. */
-  #using: { gpuUuids: readonly string[]; ended: Promise<void> } | undefined;
-  #failures = 0;
-  #closing = false;
+  /** How the run that is wanted ended last. */
+  #failed: PodReport | undefined;
 
+  /** Nothing happens before `begin`. */
   constructor(request: DesiredPod, parts: PodParts) {
     this.id = request.podId;
     this.#parts = parts;
     this.#request = request;
-    this.#report = { podId: request.podId, run: request.run, state: PodState.STARTING, reason: '', exitCode: undefined };
+    this.policy = { restarts: true, graceMs: parts.graceMs, initTimeoutMs: undefined };
+    this.#report = { podId: this.id, run: request.run, state: PodState.STARTING, reason: '', exitCode: undefined };
+    this.#unit = new Unit(this.id, desiredOf(request), this, parts);
   }
 
   /** What core is told. */
@@ -66,140 +53,116 @@ export class Pod {
     return this.#report;
   }
 
+  get log(): LogRing {
+    return this.#unit.log;
+  }
+
+  /** It and its files are gone, or the agent stops and nothing of it runs. */
+  get over(): Promise<void> {
+    return this.#unit.over;
+  }
+
+  /** Begins its life. */
+  begin(): void {
+    this.#parts.onChanged(this.id);
+    this.#unit.look();
+  }
+
   /** What core wants of it now; undefined: that it and its files go. */
   want(request: DesiredPod | undefined): void {
-    const before = this.#request;
-    const same = before && request && before.running === request.running && before.run === request.run && before.disk === request.disk;
-    if (same || (!before && !request)) return;
-    this.#request = request;
-    this.#failures = 0;
-    // At once: whoever is to have its GPUs now may be in the same message.
-    if (this.#using) this.#parts.handover.leave(this.#using.gpuUuids, this.#using.ended);
-    this.#wake();
+    const desired: Desired = request ? desiredOf(request) : { ...this.#unit.desired, want: 'gone' };
+    const { want, run, disk } = this.#unit.desired;
+    if (want !== desired.want || run !== desired.run || disk !== desired.disk) this.#failed = undefined;
+    if (request) this.#request = request;
+    this.#unit.want(desired);
   }
 
   /** Ends its process and keeps its files: the agent stops. */
-  close(): void {
-    this.#closing = true;
-    this.#wake();
+  halt(): void {
+    this.#unit.want({ ...this.#unit.desired, want: 'halt' });
   }
 
-  /** Lives until it shall go or the agent stops. Never rejects. */
-  async live(): Promise<void> {
-    while (!this.#closing) {
-      const request = this.#request;
-      const { signal } = this.#change;
-      if (!request) {
-        if (await this.#remove(signal)) return;
-      } else if (request.running) await this.#run(request, signal);
-      else await this.#stand(request, signal);
-    }
-    await this.#keepLog();
+  /** Looks what is to be done. */
+  look(): void {
+    this.#unit.look();
   }
 
-  #wake(): void {
-    const before = this.#change;
-    this.#change = new AbortController();
-    before.abort();
+  // What its unit asks and tells.
+
+  get gpuUuids(): readonly string[] {
+    return this.#request.spec?.gpuUuids ?? [];
   }
 
-  async #stand(request: DesiredPod, signal: AbortSignal): Promise<void> {
-    const { files, logger } = this.#parts;
-    await files.open(this.id, request.disk)
-      .catch((error: unknown) => logger.warn({ err: error, podId: this.id }, 'disks of a pod were not removed'));
-    await this.#keepLog();
-    this.#tell(request, PodState.EXITED);
-    await aborted(signal);
+  isBusy(): boolean {
+    return false;
   }
 
-  async #run(request: DesiredPod, signal: AbortSignal): Promise<void> {
-    const { starter, clock, logger } = this.#parts;
-    const refusal = request.spec ? starter.refusal(request.spec) : 'Core did not say how to start the pod.';
-    if (refusal !== undefined) {
-      this.#tell(request, PodState.FAILED, refusal);
-      return aborted(signal);
-    }
-    if (this.#report.run !== request.run || this.#report.state === PodState.EXITED) this.#tell(request, PodState.STARTING);
-    const startedAtMs = clock.monotonicMs();
-    const exit = await this.#once(request, signal).catch((error: unknown): UnitExit => {
-      return { code: undefined, signal: undefined, failure: error instanceof Error ? error.message : String(error) };
+  executor(): Executor | undefined {
+    return this.#request.spec && this.#parts.launcher.executorOf(this.#request.spec);
+  }
+
+  async launch({ run, disk }: Desired): Promise<Ready> {
+    const { spec } = this.#request;
+    if (!spec) throw new PrepareError('REFUSED', 'Core did not say how to start the pod.');
+    const { launcher, files } = this.#parts;
+    return launcher.pod({
+      podId: this.id, run, spec, openDisk: (user) => files.open(this.id, disk, user), onOutput: (bytes) => this.log.write(bytes),
     });
-    if (!exit) return;
-    if (clock.monotonicMs() - startedAtMs >= PROVEN_MS) this.#failures = 0;
-    this.#failures += 1;
-    const pauseMs = backoffMs(this.#failures, PAUSE, this.#parts.random);
-    const reason = `The pod ${describeExit(exit)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
-    this.#tell(request, PodState.FAILED, withLog(reason, this.log.tail(REASON_LOG_BYTES)), exit.code);
-    logger.info({ podId: this.id, run: request.run, exit, failures: this.#failures }, 'pod ended by itself');
-    await delay(clock, pauseMs, signal);
   }
 
-  /** One process, to its end. Undefined: it was ended because something else is wanted. */
-  async #once(request: DesiredPod, signal: AbortSignal): Promise<UnitExit | undefined> {
-    const { gpuUuids } = request.spec!;
-    await Promise.race([this.#parts.handover.free(gpuUuids), aborted(signal)]);
-    if (signal.aborted) return undefined;
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    this.#using = { gpuUuids, ended };
-    try {
-      return await this.#process(request, signal);
-    } finally {
-      this.#using = undefined;
-      end();
-    }
+  started(): void {
+    this.#failed = undefined;
   }
 
-  async #process(request: DesiredPod, signal: AbortSignal): Promise<UnitExit | undefined> {
-    const running = await this.#parts.starter.start(request, request.spec!, (bytes) => this.log.write(bytes));
-    if (!signal.aborted) this.#tell(request, PodState.RUNNING);
-    const exit = await Promise.race([running.ended, aborted(signal)]);
-    if (exit && !signal.aborted) return exit;
-    await this.#end(running);
-    if (this.#closing) this.#tell(request, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');
-    return undefined;
-  }
-
-  async #end(running: RunningUnit): Promise<void> {
-    const { clock, terminateGraceMs } = this.#parts;
-    running.stop();
-    const timer = clock.after(terminateGraceMs, () => running.kill());
-    await running.ended;
-    timer.cancel();
-  }
-
-  /** So that it can be read from the next agent too. */
-  async #keepLog(): Promise<void> {
-    const { archive, logger } = this.#parts;
-    if (this.log.size === 0) return;
-    await archive.keep(this.id, this.log.tail(this.log.size))
-      .catch((error: unknown) => logger.warn({ err: error, podId: this.id }, 'log was not kept'));
-  }
-
-  /** True: nothing is left and nothing else was wanted meanwhile. */
-  async #remove(signal: AbortSignal): Promise<boolean> {
-    const { files, archive, clock, logger } = this.#parts;
-    try {
-      await files.remove(this.id);
-      await archive.drop(this.id);
-      logger.info({ podId: this.id }, 'pod removed');
-    } catch (error) {
-      logger.warn({ err: error, podId: this.id }, 'files of a pod were not removed, will try again');
-      await delay(clock, REMOVE_PAUSE_MS, signal);
-      return false;
-    }
-    return !this.#request;
-  }
-
-  #tell(request: DesiredPod, state: PodState, reason = '', exitCode?: number): void {
-    this.#report = { podId: this.id, run: request.run, state, reason, exitCode };
+  changed(): void {
+    const report = this.#reportNow();
+    const { run, state, reason, exitCode } = this.#report;
+    if (report.run === run && report.state === state && report.reason === reason && report.exitCode === exitCode) return;
+    this.#report = report;
     this.#parts.onChanged(this.id);
+  }
+
+  ending(): void {}
+
+  stopping(): void {}
+
+  exited(exit: UnitExit, pauseMs = 0): void {
+    const { run } = this.#unit.observed.made ?? this.#request;
+    const again = `The pod ${describeExit(exit)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
+    const reason = pauseMs === Infinity ? exit.failure! : withLog(again, this.log.tail(REASON_LOG_BYTES));
+    this.#failed = { podId: this.id, run, state: PodState.FAILED, reason, exitCode: exit.code };
+    this.#parts.logger.info({ podId: this.id, run, exit }, 'pod ended by itself');
+  }
+
+  async settleFiles(disk: number | undefined): Promise<void> {
+    const { files, archive, logger } = this.#parts;
+    const warn = (what: string) => (error: unknown) => logger.warn({ err: error, podId: this.id }, what);
+    if (disk !== undefined) await files.open(this.id, disk).catch(warn('disks of a pod were not removed'));
+    // So that it can be read from the next agent too.
+    if (this.log.size > 0) await archive.keep(this.id, this.log.tail(this.log.size)).catch(warn('log was not kept'));
+  }
+
+  async remove(): Promise<void> {
+    await this.#parts.files.remove(this.id);
+    await this.#parts.archive.drop(this.id);
+    this.#parts.logger.info({ podId: this.id }, 'pod removed');
+  }
+
+  /** Until what is wanted has come, the last report stands. */
+  #reportNow(): PodReport {
+    const { phase, made } = this.#unit.observed;
+    const { want, run } = this.#unit.desired;
+    const say = (of: number, state: PodState, reason = ''): PodReport => ({ podId: this.id, run: of, state, reason, exitCode: undefined });
+    if (isLive(phase)) return this.#unit.isEnding ? this.#report : say(made?.run ?? run, PodState.RUNNING);
+    if (want === 'halt' && this.#report.state === PodState.RUNNING) {
+      return say(this.#report.run, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');
+    }
+    if (want === 'stand') return phase === 'settled' ? say(run, PodState.EXITED) : this.#report;
+    if (want !== 'run') return this.#report;
+    return this.#failed ?? say(run, PodState.STARTING, this.#unit.progress);
   }
 }
 
-/** Resolves when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
+function desiredOf({ running, run, disk }: DesiredPod): Desired {
+  return { want: running ? 'run' : 'stand', run, disk };
 }

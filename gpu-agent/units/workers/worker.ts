@@ -1,66 +1,288 @@
-/** One worker as the agent knows it: what it is, what it does, how it ended. Its process belongs to the pool. */
+/** One worker: what core knows of it, as which state its unit shows, and what its start and its end take. A restart is a new worker. */
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredWorker, WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
-import { WORKER_LOG_BYTES_MAX } from '../../../proto/wire/limits.ts';
-import type { RunningUnit } from '../../executors/executor.ts';
-import { LogRing } from '../../launch/log-ring.ts';
+import { enumName } from '../../../proto/wire/enum-name.ts';
+import type { Executor, UnitExit } from '../../executors/executor.ts';
+import { REASON_LOG_BYTES, describeExit, endReason, withLog } from '../../launch/end-reason.ts';
+import { initTimeoutSeconds } from '../../launch/launcher.ts';
+import type { Launcher, Ready } from '../../launch/launcher.ts';
+import type { LogArchive } from '../../launch/log-archive.ts';
+import type { LogRing } from '../../launch/log-ring.ts';
+import type { EndCause, Policy, Want } from '../step.ts';
+import { Unit } from '../unit.ts';
+import type { UnitKind, UnitParts } from '../unit-kind.ts';
 import { sdkTraits } from './sdk-traits.ts';
 import type { SdkTraits } from './sdk-traits.ts';
 
-/** What the end of its process will mean, when the agent ended it. */
+/** What the end of a worker will mean, when the agent ended it. */
 export interface EndStatus {
   state: WorkerState;
   /** Empty when it simply ended as it was told to. */
   reason: string;
 }
 
-export class Worker {
+/** Who is told of a worker. */
+export interface WorkerListener {
+  /** Its state changed, or core must be told something about it. */
+  changed(worker: Worker): void;
+  /** It gets no more work: what waits for it goes back to core. */
+  leaving(worker: Worker): void;
+  /** It was asked to end: what it waits for will not come. */
+  stopping(worker: Worker): void;
+  /** Nothing of it runs any more; `cause` says how it ended, for the attempts it held. */
+  ended(worker: Worker, cause: string): void;
+}
+
+/** What a worker works with. */
+export interface WorkerParts extends UnitParts {
+  launcher: Launcher;
+  archive: LogArchive;
+  listener: WorkerListener;
+  /** The worker was given attempts that have not ended. */
+  isBusy(workerId: string): boolean;
+  /** How long it may take to end after SIGTERM, in milliseconds. */
+  graceMs: number;
+}
+
+export class Worker implements UnitKind {
   readonly id: string;
   readonly endpointId: string;
   readonly spec: WorkerSpec;
   /** Proves to the bridge that a request is this worker's. */
   readonly token: string;
-  /** By the steady clock. */
-  readonly startedAtMs: number;
-  readonly log = new LogRing(WORKER_LOG_BYTES_MAX);
-  /** Written through WorkerPool only. */
-  state: WorkerState = WorkerState.INITIALIZING;
-  sdkVersion = '';
-  traits: SdkTraits = sdkTraits('');
-  /** It has asked for work. */
-  asked = false;
-  /** It wants to be replaced before its next job. */
-  refresh = false;
-  running: RunningUnit | undefined;
-  endStatus: EndStatus | undefined;
-  /** When it was asked to end, by the steady clock. */
-  terminatedAtMs: number | undefined;
-  reason = '';
-  exitCode: number | undefined;
+  readonly policy: Policy;
+  readonly #unit: Unit;
+  readonly #parts: WorkerParts;
+  #state: WorkerState = WorkerState.INITIALIZING;
+  #sdkVersion = '';
+  #traits = sdkTraits('');
+  #refresh = false;
+  #verdict: EndStatus | undefined;
+  #exit: UnitExit | undefined;
+  #endReason = '';
+  #shownProgress = '';
 
-  constructor(options: { id: string; endpointId: string; spec: WorkerSpec; token: string; nowMs: number }) {
-    this.id = options.id;
-    this.endpointId = options.endpointId;
-    this.spec = options.spec;
-    this.token = options.token;
-    this.startedAtMs = options.nowMs;
+  /** Nothing happens before `begin`. */
+  constructor(request: DesiredWorker, token: string, parts: WorkerParts) {
+    this.id = request.workerId;
+    this.endpointId = request.endpointId;
+    this.spec = request.spec!;
+    this.token = token;
+    this.#parts = parts;
+    this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs: initTimeoutSeconds(this.spec) * 1_000 };
+    this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts);
+  }
+
+  get state(): WorkerState {
+    return this.#state;
+  }
+
+  get log(): LogRing {
+    return this.#unit.log;
+  }
+
+  get sdkVersion(): string {
+    return this.#sdkVersion;
+  }
+
+  get traits(): SdkTraits {
+    return this.#traits;
+  }
+
+  /** It wants to be replaced before its next job. */
+  get refresh(): boolean {
+    return this.#refresh;
+  }
+
+  /** It has asked for work. */
+  get asked(): boolean {
+    return this.#unit.observed.asked;
+  }
+
+  /** Why it ended, or how its preparation gets on. */
+  get reason(): string {
+    return this.hasEnded ? this.#endReason : this.#unit.progress;
+  }
+
+  get exitCode(): number | undefined {
+    return this.#exit?.code;
+  }
+
+  /** Where its ports can be reached from this host. Undefined: it does not run. */
+  get address(): string | undefined {
+    return this.#unit.address;
   }
 
   /** Nothing of it runs any more. */
   get hasEnded(): boolean {
-    return this.state === WorkerState.UNHEALTHY || this.state === WorkerState.STOPPED;
+    return this.#state === WorkerState.UNHEALTHY || this.#state === WorkerState.STOPPED;
   }
 
-  /** It gets no more work. */
+  /** It gets no more work, or none as long as it stands still. */
   get isLeaving(): boolean {
-    return this.state !== WorkerState.INITIALIZING && this.state !== WorkerState.READY;
+    return this.#state !== WorkerState.INITIALIZING && this.#state !== WorkerState.READY;
+  }
+
+  /** It was told to end. */
+  get isStopping(): boolean {
+    return this.#unit.isEnding;
+  }
+
+  /** It has ended and left nothing. */
+  get over(): Promise<void> {
+    return this.#unit.over;
+  }
+
+  /** Begins its life. */
+  begin(): void {
+    this.changed();
+    this.#parts.listener.changed(this);
+    this.#unit.look();
+  }
+
+  /** What core wants of it; undefined: that it ends, and nobody waits for what it holds. One that is to be replaced drains whatever core wants. */
+  want(desired: DesiredState | undefined): void {
+    const want = desired === undefined ? 'gone' : wantOf(desired);
+    this.#unit.want({ want: this.#refresh && want !== 'gone' ? 'drain' : want, run: 0, disk: 0 });
+  }
+
+  /** The agent stops. */
+  halt(verdict: EndStatus): void {
+    if (!this.isStopping) this.#verdict ??= verdict;
+    this.#unit.want({ want: 'halt', run: 0, disk: 0 });
+  }
+
+  /** It ends because the agent says so, in order or at once. The first verdict counts. */
+  condemn(how: 'stop' | 'kill', verdict: EndStatus): void {
+    if (this.hasEnded || (how === 'stop' && this.isStopping)) return;
+    this.#verdict ??= verdict;
+    this.#unit.condemn(how);
+  }
+
+  /** It has asked for work. */
+  ready(): void {
+    this.#unit.asked();
+  }
+
+  /** It wants to be replaced before its next job: it drains. */
+  recycle(): void {
+    if (this.#refresh) return;
+    this.#refresh = true;
+    this.#parts.listener.changed(this);
+    const { want } = this.#unit.desired;
+    if (want === 'run' || want === 'freeze') this.#unit.want({ want: 'drain', run: 0, disk: 0 });
   }
 
   /** Remembers the SDK version; true when that is news. */
   learnVersion(version: string): boolean {
-    if (version === '' || version === this.sdkVersion) return false;
-    this.sdkVersion = version;
-    this.traits = sdkTraits(version);
+    if (version === '' || version === this.#sdkVersion) return false;
+    this.#sdkVersion = version;
+    this.#traits = sdkTraits(version);
     return true;
   }
+
+  /** Looks what is to be done. */
+  look(): void {
+    this.#unit.look();
+  }
+
+  /** An attempt of it has ended: it may have waited for that. */
+  settle(): void {
+    if (this.#unit.desired.want !== 'run') this.#unit.look();
+  }
+
+  // What its unit asks and tells.
+
+  get gpuUuids(): readonly string[] {
+    return this.spec.gpuUuids;
+  }
+
+  isBusy(): boolean {
+    return this.#parts.isBusy(this.id);
+  }
+
+  executor(): Executor | undefined {
+    return this.#parts.launcher.executorOf(this.spec);
+  }
+
+  launch(): Promise<Ready> {
+    const { id: workerId, endpointId, token, spec } = this;
+    return this.#parts.launcher.worker({ workerId, endpointId, token, spec, onOutput: (bytes) => this.log.write(bytes) });
+  }
+
+  started(): void {
+    const { id: workerId, endpointId, spec } = this;
+    this.#parts.logger.info({ workerId, endpointId, version: spec.version }, 'worker started');
+  }
+
+  changed(): void {
+    const { listener, logger } = this.#parts;
+    const from = this.#state;
+    const to = this.#stateNow();
+    if (from === to) return this.#showProgress();
+    this.#state = to;
+    logger.debug({ workerId: this.id, from: enumName(WorkerState, from), to: enumName(WorkerState, to) }, 'worker changed its state');
+    // First the causes of its attempts, then its own end: core reads them in this order.
+    if (this.hasEnded) listener.ended(this, this.#causeOfLosses());
+    listener.changed(this);
+    if (to === WorkerState.DRAINING) listener.leaving(this);
+  }
+
+  ending(why: EndCause): void {
+    if (this.#exit) return;
+    if (why === 'unwanted') this.#verdict ??= { state: WorkerState.STOPPED, reason: '' };
+    if (why !== 'late') return;
+    this.#verdict ??= { state: WorkerState.UNHEALTHY, reason: `The worker did not ask for work within ${initTimeoutSeconds(this.spec)} s.` };
+  }
+
+  stopping(): void {
+    this.#parts.listener.stopping(this);
+  }
+
+  exited(exit: UnitExit): void {
+    if (this.#refresh && exit.code === 0) this.#verdict ??= { state: WorkerState.STOPPED, reason: '' };
+    this.#exit = exit;
+    const tail = this.log.tail(REASON_LOG_BYTES);
+    const verdict = this.#verdict;
+    if (!verdict) this.#endReason = endReason(exit, this.asked, tail);
+    else this.#endReason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
+    const { id: workerId, endpointId } = this;
+    this.#parts.logger.info({ workerId, endpointId, exit, state: enumName(WorkerState, verdict?.state ?? WorkerState.UNHEALTHY) }, 'worker ended');
+  }
+
+  /** It has no files to settle. */
+  async settleFiles(): Promise<void> {}
+
+  async remove(): Promise<void> {
+    const { archive, launcher, logger } = this.#parts;
+    await archive.keep(this.id, this.log.tail(this.log.size)).catch((error: unknown) => logger.warn({ err: error }, 'log was not kept'));
+    await launcher.dropScratch(this.id).catch((error: unknown) => logger.warn({ err: error }, 'scratch folder was not removed'));
+  }
+
+  #stateNow(): WorkerState {
+    const { phase, asked } = this.#unit.observed;
+    if (phase === 'exited' || phase === 'removing' || phase === 'gone') return this.#verdict?.state ?? WorkerState.UNHEALTHY;
+    const { want } = this.#unit.desired;
+    if (this.isStopping || this.#refresh || want === 'drain' || want === 'gone' || want === 'halt') return WorkerState.DRAINING;
+    if (phase === 'freezing' || phase === 'frozen') return WorkerState.FROZEN;
+    return asked ? WorkerState.READY : WorkerState.INITIALIZING;
+  }
+
+  #showProgress(): void {
+    const { progress } = this.#unit;
+    if (progress === this.#shownProgress) return;
+    this.#shownProgress = progress;
+    this.#parts.listener.changed(this);
+  }
+
+  #causeOfLosses(): string {
+    if (this.#verdict?.reason) return this.#verdict.reason;
+    return `The worker ${this.id} ${this.#exit ? describeExit(this.#exit) : 'was not wanted any more'} while it held the job.`;
+  }
+}
+
+function wantOf(desired: DesiredState): Want {
+  if (desired === DesiredState.DRAIN) return 'drain';
+  return desired === DesiredState.FREEZE ? 'freeze' : 'run';
 }

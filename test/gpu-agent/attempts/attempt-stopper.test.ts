@@ -5,7 +5,7 @@ import { turn, wired } from './wired.ts';
 
 t.test('a stop that a poll carries', async (t) => {
   const agent = await wired(t);
-  agent.desire({ w: 'e' });
+  await agent.desire({ w: 'e' });
   const ref = agent.refOf('job', 'w');
   await agent.give(ref);
   agent.stopper.stop([{ ref, reason: '' }]);
@@ -15,7 +15,7 @@ t.test('a stop that a poll carries', async (t) => {
 
 t.test('a stop that no poll carried goes with its attempt', async (t) => {
   const agent = await wired(t);
-  agent.desire({ w: 'e' });
+  await agent.desire({ w: 'e' });
   const first = agent.refOf('job', 'w', 1);
   await agent.give(first);
   agent.stopper.stop([{ ref: first, reason: '' }]);
@@ -28,7 +28,7 @@ t.test('a stop that no poll carried goes with its attempt', async (t) => {
 
 t.test('a stop that did not arrive is told again to its own attempt only', async (t) => {
   const agent = await wired(t);
-  agent.desire({ w: 'e' });
+  await agent.desire({ w: 'e' });
   const first = agent.refOf('job', 'w', 1);
   await agent.give(first);
   agent.stopper.stop([{ ref: first, reason: '' }]);
@@ -45,7 +45,7 @@ t.test('a stop that did not arrive is told again to its own attempt only', async
 
 t.test('a stop of what the agent has ended itself reaches the worker, unless it has the job again', async (t) => {
   const agent = await wired(t);
-  agent.desire({ w: 'e' });
+  await agent.desire({ w: 'e' });
   const worker = agent.pool.get('w')!;
   for (const attempt of [1, 2]) {
     await agent.give(agent.refOf('job', 'w', attempt));

@@ -8,7 +8,7 @@ import { wired } from './wired.ts';
 /** Workers of two endpoints, each with the first attempt of a job of the same id. */
 async function twice(t: Test) {
   const agent = await wired(t);
-  agent.desire({ one: 'e1', two: 'e2' });
+  await agent.desire({ one: 'e1', two: 'e2' });
   const refs = [agent.refOf('job', 'one'), agent.refOf('job', 'two')] as const;
   for (const ref of refs) await agent.give(ref);
   return { ...agent, refs };

@@ -6,11 +6,14 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
 import type { UnitExit } from '../../../gpu-agent/executors/executor.ts';
-import type { WorkerStarter } from '../../../gpu-agent/units/workers/worker-starter.ts';
-import type { Worker } from '../../../gpu-agent/units/workers/worker.ts';
+import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
+import { Launcher } from '../../../gpu-agent/launch/launcher.ts';
+import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
+import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
 import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptRef, SessionRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
+import { ScriptedExecutor } from '../scripted-executor.ts';
 
 /** Lets everything run that waits for nothing but its turn. */
 export const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
@@ -18,27 +21,33 @@ export const turn = (): Promise<void> => new Promise((resolve) => { setImmediate
 /** Builds them. Nothing is sent: `message` takes what would be. */
 export async function wired(t: Test) {
   const clock = new ManualClock();
-  const exits = new Map<string, (exit: UnitExit) => void>();
-  const run = (worker: Worker): Promise<UnitExit> => new Promise((resolve) => { exits.set(worker.id, resolve); });
-  const folder = t.testdir({});
+  const executor = new ScriptedExecutor();
+  const folder = t.testdir({ logs: {} });
+  const logger = createLogger('test', 'silent');
+  const launcher = new Launcher({
+    executors: { process: executor, container: undefined }, users: new WorkerUsers({ kind: 'same' }, folder, logger),
+    scratchFolder: join(folder, 'scratch'), volumesFolder: join(folder, 'volumes'), machineName: 'machine', locations: [], hostEnv: {}, gpus: () => [],
+    bridgeUrl: () => 'http://127.0.0.1:1', settleImage: async ({ digest }) => digest,
+  });
   const parts = buildAttempts({
     config: readAgentConfig({
       SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_WORKER_USER: 'same',
     }),
-    logger: createLogger('test', 'silent'), clock, random: systemRandom,
-    starter: { run, cleanUp: async () => {} } as unknown as WorkerStarter,
+    logger, clock, random: systemRandom, units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover() },
   });
   await parts.spool.open();
   t.teardown(() => parts.spool.close());
 
   /** Core wants these workers and no others: ids with their endpoints. The new ones ask for work at once. */
-  const desire = (workers: Record<string, string>): void => {
-    const list = Object.entries(workers).map(([workerId, endpointId]) => ({ workerId, endpointId, desired: DesiredState.RUN, spec: {} }));
+  const desire = async (workers: Record<string, string>): Promise<void> => {
+    const how = { desired: DesiredState.RUN, spec: { startCommand: ['run'] } };
+    const list = Object.entries(workers).map(([workerId, endpointId]) => ({ workerId, endpointId, ...how }));
     parts.pool.apply(DesiredWorkers.fromPartial({ workers: list }));
     for (const { workerId } of list) {
       const worker = parts.pool.get(workerId)!;
+      while (!executor.of(workerId)) await turn();
       worker.learnVersion('1.12.0');
-      if (!worker.asked) parts.pool.ready(worker);
+      if (!worker.asked) worker.ready();
     }
   };
   const refOf = (jobId: string, workerId: string, attempt = 1): AttemptRef => (
@@ -54,7 +63,7 @@ export async function wired(t: Test) {
     parts.intake.assign([{ ref, input: Buffer.from('{}'), inputSize: 2, s3Config: undefined }]);
   };
   return {
-    ...parts, clock, folder: join(folder, 'spool'), desire, refOf, openTake, assign,
+    ...parts, executor, clock, folder: join(folder, 'spool'), desire, refOf, openTake, assign,
     /** Gives a worker a job, which it takes at once. */
     give: async (ref: AttemptRef): Promise<void> => {
       openTake(ref.workerId);
@@ -71,7 +80,7 @@ export async function wired(t: Test) {
     }),
     /** Its process ends. */
     exit: async (workerId: string, exit: Partial<UnitExit> = {}): Promise<void> => {
-      exits.get(workerId)!({ code: undefined, signal: undefined, failure: undefined, ...exit });
+      executor.of(workerId)!.exit(exit);
       await turn();
     },
     /** The worker holds a stop poll open; resolves with the jobs it is told of so far. `delivered`: the answer reaches it. */

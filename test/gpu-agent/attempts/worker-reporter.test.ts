@@ -16,7 +16,7 @@ const { DRAINING, READY, UNHEALTHY } = WorkerState;
 async function crashed(t: Test) {
   const agent = await wired(t);
   const { table, message, refOf } = agent;
-  agent.desire({ ends: 'e', stays: 'e' });
+  await agent.desire({ ends: 'e', stays: 'e' });
   const [large, small] = [refOf('large', 'ends'), refOf('small', 'ends')];
   await agent.give(large);
   await agent.give(small);
@@ -46,11 +46,11 @@ t.test('a crashed worker drains until core has all of its outcomes', async (t) =
 
 t.test('its end is told although core wants it no more', async (t) => {
   const { told, desire, outcomes, pool, large, small } = await crashed(t);
-  desire({ stays: 'e' });
+  await desire({ stays: 'e' });
   told();
   for (const ref of [small, large]) outcomes.acknowledge(ref);
   t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
-  desire({ stays: 'e' });
+  await desire({ stays: 'e' });
   t.equal(pool.get('ends'), undefined, 'and then it is forgotten');
 });
 

@@ -7,15 +7,15 @@ import { openVolumes } from '../../../gpu-agent/launch/open-volumes.ts';
 const mount = (networkVolumeId: string) => ({ networkVolumeId, mountPath: '/runpod-volume' });
 
 t.test('no volume, no path', async (t) => {
-  t.equal(await openVolumes(join(t.testdir({}), 'volumes'), []), undefined);
+  t.same(await openVolumes(join(t.testdir({}), 'volumes'), []), []);
 });
 
 t.test('the directory is made once and keeps its files', async (t) => {
   const folder = join(t.testdir({}), 'not', 'there', 'yet');
-  const path = await openVolumes(folder, [mount('abc123defg')]);
+  const [path] = await openVolumes(folder, [mount('abc123defg')]);
   t.equal(path, join(folder, 'abc123defg'));
   writeFileSync(join(path!, 'kept'), 'text');
-  t.equal(await openVolumes(folder, [mount('abc123defg')]), path);
+  t.same(await openVolumes(folder, [mount('abc123defg')]), [path]);
   t.equal(readFileSync(join(path!, 'kept'), 'utf8'), 'text');
 });
 

@@ -1,0 +1,66 @@
+/** Builds what units are launched with: users, folders, logs, GPUs, executors. */
+import { join } from 'node:path';
+import type { Clock } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import type { SettleImageRequest } from '../proto/gen/slipway/v1/agent_service.ts';
+import type { AgentConfig } from './config.ts';
+import type { Executor } from './executors/executor.ts';
+import { ProcessExecutor } from './executors/process/process-executor.ts';
+import type { MachineGpu } from './inventory/machine-gpu.ts';
+import type { MachineExecutors } from './launch/choose-executor.ts';
+import { GpuHandover } from './launch/gpu-handover.ts';
+import { Launcher } from './launch/launcher.ts';
+import { LogArchive } from './launch/log-archive.ts';
+import { WorkerUsers } from './users/worker-users.ts';
+
+/** Runs images, where the machine has an engine. */
+export interface ContainerSide {
+  executor: Executor;
+  /** Where containers reach the bridge that listens at this address of the host. */
+  bridgeUrl(hostUrl: string): string;
+}
+
+/** What workers and pods share. */
+export interface UnitBase {
+  executors: MachineExecutors;
+  launcher: Launcher;
+  users: WorkerUsers;
+  archive: LogArchive;
+  handover: GpuHandover;
+  /** Parent of the workers' own folders. */
+  scratchFolder: string;
+  /** Parent of the pods' disks. */
+  podsFolder: string;
+}
+
+/** What only the agent's start brings to light. */
+export interface LateFacts {
+  gpus(): readonly MachineGpu[];
+  /** The bridge's address on this host. */
+  bridgeUrl(): string;
+}
+
+/** Builds it. */
+export function buildUnitBase(options: {
+  config: AgentConfig;
+  logger: Logger;
+  clock: Clock;
+  container: ContainerSide | undefined;
+  late: LateFacts;
+  settleImage(request: SettleImageRequest): Promise<string>;
+}): UnitBase {
+  const { config, logger, clock, container, late, settleImage } = options;
+  const { dataDir, volumesDir, name, locations, hostEnv } = config;
+  const users = new WorkerUsers(config.workerUser, dataDir, logger);
+  const executors = { process: new ProcessExecutor(clock), container: container?.executor };
+  const scratchFolder = join(dataDir, 'scratch');
+  const launcher = new Launcher({
+    executors, users, scratchFolder, volumesFolder: volumesDir, machineName: name, locations, hostEnv, settleImage,
+    gpus: () => late.gpus(),
+    bridgeUrl: (by) => (by === 'container' ? container!.bridgeUrl(late.bridgeUrl()) : late.bridgeUrl()),
+  });
+  return {
+    executors, launcher, users, scratchFolder, archive: new LogArchive(join(dataDir, 'logs')), handover: new GpuHandover(),
+    podsFolder: join(dataDir, 'pods'),
+  };
+}

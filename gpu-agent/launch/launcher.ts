@@ -1,0 +1,177 @@
+/** Makes of a worker's or pod's description what its executor starts: user, folders, volumes, environment, GPUs, limits, image. */
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { HostUser } from '../../core/runtime/host-user.ts';
+import type { SettleImageRequest, WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { PrepareError } from '../executors/executor.ts';
+import type { Executor, ImageRequest, Launch, Mount } from '../executors/executor.ts';
+import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import { dropFolder, giveFolder } from '../users/given-folder.ts';
+import { hostEnvOf } from '../users/worker-users.ts';
+import type { WorkerUser, WorkerUsers } from '../users/worker-users.ts';
+import { chooseExecutor } from './choose-executor.ts';
+import type { MachineExecutors } from './choose-executor.ts';
+import type { HostFacts } from './host-env.ts';
+import { limitsOf } from './limits.ts';
+import { openVolumes } from './open-volumes.ts';
+import { buildPodEnv } from './pod-env.ts';
+import { buildWorkerEnv } from './worker-env.ts';
+
+/** Seconds a worker may take to ask for work when its endpoint does not say (docs/worker-protocol.md#environment). */
+const INIT_TIMEOUT_SECONDS = 420;
+
+/** What all units of a machine share. */
+export interface LauncherParts {
+  executors: MachineExecutors;
+  users: WorkerUsers;
+  /** Parent of the workers' own folders. */
+  scratchFolder: string;
+  /** Parent of the network volumes' directories. */
+  volumesFolder: string;
+  machineName: string;
+  locations: readonly string[];
+  hostEnv: Readonly<Record<string, string>>;
+  gpus(): readonly MachineGpu[];
+  /** The bridge's address as units of this kind reach it. */
+  bridgeUrl(by: 'process' | 'container'): string;
+  /** Settles with core which bytes an image's name means. */
+  settleImage(request: SettleImageRequest): Promise<string>;
+}
+
+/** Something to start, and what starts it. */
+export interface Ready {
+  launch: Launch;
+  executor: Executor;
+}
+
+/** A worker to launch. */
+export interface WorkerAsk {
+  workerId: string;
+  endpointId: string;
+  /** Proves to the bridge who calls. */
+  token: string;
+  spec: WorkerSpec;
+  onOutput(bytes: Buffer): void;
+}
+
+/** A pod to launch. */
+export interface PodAsk {
+  podId: string;
+  run: number;
+  spec: WorkerSpec;
+  /** Makes its disk ready and answers its path. */
+  openDisk(user: HostUser | undefined): Promise<string>;
+  onOutput(bytes: Buffer): void;
+}
+
+/** How long a worker may take to ask for work, in seconds. */
+export function initTimeoutSeconds(spec: WorkerSpec): number {
+  return spec.initTimeoutSeconds || INIT_TIMEOUT_SECONDS;
+}
+
+export class Launcher {
+  readonly #parts: LauncherParts;
+
+  constructor(parts: LauncherParts) {
+    this.#parts = parts;
+  }
+
+  /** What runs it. Undefined: nothing on this machine can. */
+  executorOf(spec: WorkerSpec): Executor | undefined {
+    const choice = chooseExecutor(spec, this.#parts.executors);
+    return choice.by === 'nothing' ? undefined : choice.executor;
+  }
+
+  /** Makes a worker ready to be started. Rejects with the reason; PrepareError REFUSED: this machine can never start it. */
+  async worker({ workerId, endpointId, token, spec, onOutput }: WorkerAsk): Promise<Ready> {
+    const choice = chooseExecutor(spec, this.#parts.executors);
+    if (choice.by === 'nothing') {
+      throw new PrepareError('REFUSED', choice.why === 'no-engine' ? 'this agent runs commands, not images' : 'the template has no start command');
+    }
+    const { executor, by } = choice;
+    const user = await this.#parts.users.of(spec.accountNumber);
+    const scratch = this.#scratch(workerId);
+    if (by === 'process') await giveFolder(scratch, user);
+    const mounts = await this.#volumes(spec, user);
+    const env = buildWorkerEnv({
+      ...this.#facts(spec, by, user, mounts), workerId, endpointId, token, userEnv: spec.env, bridgeUrl: this.#parts.bridgeUrl(by),
+      initTimeoutSeconds: initTimeoutSeconds(spec),
+    });
+    const settled = { endpointId, version: spec.version, podId: '', run: 0 };
+    return { executor, launch: { ...this.#base(spec, by, user, scratch), unitId: workerId, image: this.#image(spec, by, settled), mounts, env, onOutput } };
+  }
+
+  /** Makes a pod ready to be started. Rejects as `worker` does. */
+  async pod({ podId, run, spec, openDisk, onOutput }: PodAsk): Promise<Ready> {
+    const choice = chooseExecutor(spec, this.#parts.executors);
+    if (choice.by === 'nothing') {
+      const refusal = choice.why === 'no-engine'
+        ? 'This agent runs commands, not images: give the pod a start command.'
+        : 'The pod has no start command.';
+      throw new PrepareError('REFUSED', refusal);
+    }
+    const { executor, by } = choice;
+    const user = await this.#parts.users.of(spec.accountNumber);
+    const disk = await openDisk(user);
+    const volumes = await this.#volumes(spec, user);
+    const env = buildPodEnv({ ...this.#facts(spec, by, user, volumes), podId, userEnv: spec.env });
+    const mounts = spec.volumeMountPath === '' ? volumes : [...volumes, { source: disk, target: spec.volumeMountPath }];
+    const image = this.#image(spec, by, { endpointId: '', version: 0, podId, run });
+    return { executor, launch: { ...this.#base(spec, by, user, disk), unitId: podId, image, mounts, env, onOutput } };
+  }
+
+  /** Removes a worker's own folder. */
+  async dropScratch(workerId: string): Promise<void> {
+    await dropFolder(this.#scratch(workerId));
+  }
+
+  #scratch(workerId: string): string {
+    return join(this.#parts.scratchFolder, workerId);
+  }
+
+  /** Directories of the host, with where they appear in a container. */
+  async #volumes(spec: WorkerSpec, user: WorkerUser | undefined): Promise<Mount[]> {
+    const paths = await openVolumes(this.#parts.volumesFolder, spec.volumes, user);
+    return paths.map((source, index) => ({ source, target: spec.volumes[index]!.mountPath }));
+  }
+
+  /** What worker and pod have in common. Images bring their own user and start where they say. */
+  #base(spec: WorkerSpec, by: 'process' | 'container', user: WorkerUser | undefined, folder: string)
+    : Pick<Launch, 'command' | 'entrypoint' | 'user' | 'workingDirectory' | 'gpus' | 'limits'> {
+    return {
+      command: spec.startCommand,
+      entrypoint: by === 'container' ? spec.entrypoint : [],
+      user: by === 'container' ? undefined : user,
+      workingDirectory: spec.workingDirectory || (by === 'container' ? '' : folder),
+      gpus: this.#gpus(spec).map(({ uuid, virtual }) => ({ uuid, virtual })),
+      limits: limitsOf(spec),
+    };
+  }
+
+  #facts(spec: WorkerSpec, by: 'process' | 'container', user: WorkerUser | undefined, [volume]: readonly Mount[]): HostFacts {
+    const { machineName, locations, hostEnv } = this.#parts;
+    return {
+      machineName, locations,
+      // An image has what its programs need; the host's paths mean nothing in it.
+      hostEnv: by === 'container' ? undefined : hostEnvOf(hostEnv, user),
+      gpus: this.#gpus(spec),
+      gpuTypeId: spec.gpuTypeId,
+      volumePath: by === 'container' ? volume?.target : volume?.source,
+      cpuCount: spec.vcpuCount || availableParallelism(),
+    };
+  }
+
+  #gpus(spec: WorkerSpec): MachineGpu[] {
+    return this.#parts.gpus().filter((gpu) => spec.gpuUuids.includes(gpu.uuid));
+  }
+
+  #image(spec: WorkerSpec, by: 'process' | 'container', whose: Omit<SettleImageRequest, 'imageName' | 'digest'>): ImageRequest | undefined {
+    if (by === 'process') return undefined;
+    return {
+      name: spec.imageName,
+      digest: spec.imageDigest,
+      credentials: spec.registryCredentials,
+      settle: (digest) => this.#parts.settleImage({ ...whose, imageName: spec.imageName, digest }),
+    };
+  }
+}

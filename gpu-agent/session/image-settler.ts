@@ -1,0 +1,45 @@
+/** Asks core, beside the session, which bytes an image's name means for all machines. */
+import { status } from '@grpc/grpc-js';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import { retry } from '../../core/runtime/retry.ts';
+import type { SettleImageRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { CoreLink } from './core-link.ts';
+
+/** Tries before the image counts as one that cannot be prepared now. */
+const TRIES_MAX = 10;
+const PAUSE = { firstMs: 200, maxMs: 2_000 };
+/** Answers that no other try would change. */
+const FINAL: ReadonlySet<number | undefined> = new Set([status.NOT_FOUND, status.INVALID_ARGUMENT]);
+
+export class ImageSettler {
+  readonly #options: { clock: Clock; random: Random };
+  #link: CoreLink | undefined;
+
+  constructor(options: { clock: Clock; random: Random }) {
+    this.#options = options;
+  }
+
+  /** A session is up. */
+  up(link: CoreLink): void {
+    this.#link = link;
+  }
+
+  /** The session is over. */
+  down(): void {
+    this.#link = undefined;
+  }
+
+  /** The digest to run, which another machine may have said first. Rejects when core does not know whose image it is, or cannot be reached. */
+  settle(request: SettleImageRequest): Promise<string> {
+    const mayHelp = (error: unknown): boolean => !FINAL.has((error as { code?: number }).code);
+    return retry(() => this.#once(request), { ...this.#options, pause: PAUSE, triesMax: TRIES_MAX, mayHelp });
+  }
+
+  #once(request: SettleImageRequest): Promise<string> {
+    if (!this.#link) return Promise.reject(new Error('there is no session'));
+    const { client, metadata } = this.#link.side();
+    return new Promise((resolve, reject) => {
+      client.settleImage(request, metadata, (error, response) => (error ? reject(error) : resolve(response.digest)));
+    });
+  }
+}

@@ -1,0 +1,35 @@
+/** All that must be before a unit can start: what is its own, its GPUs, and what its executor needs. */
+import type { RunningUnit } from '../executors/executor.ts';
+import type { GpuUse } from '../launch/gpu-handover.ts';
+import type { Progress } from './progress.ts';
+import type { Desired } from './step.ts';
+import type { UnitKind, UnitParts } from './unit-kind.ts';
+
+/** What it is done with. */
+export interface PrepareOptions {
+  kind: UnitKind;
+  desired: Desired;
+  gpus: GpuUse;
+  progress: Progress;
+  parts: UnitParts;
+  /** Aborts when it is not wanted any more. */
+  signal: AbortSignal;
+}
+
+/** Answers what starts it. Rejects when it could not be prepared or is not wanted any more. */
+export async function prepareUnit({ kind, desired, gpus, progress, parts, signal }: PrepareOptions): Promise<() => RunningUnit> {
+  const { launch, executor } = await kind.launch(desired);
+  await Promise.race([parts.handover.free(gpus.uuids), aborted(signal)]);
+  signal.throwIfAborted();
+  await executor.prepare(launch, (line) => { if (!signal.aborted) progress.say(line); }, signal);
+  signal.throwIfAborted();
+  return () => executor.start(launch);
+}
+
+/** Resolves when the signal aborts. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,298 @@
+/**
+ * One unit of this machine, a worker or a pod: looks what it is, asks the rule (step.ts) what to do, and does it through its launch and its
+ * executor. All that happens to a unit happens here and once: its kind says what it is made of and is told of what becomes of it.
+ */
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { PrepareError } from '../executors/executor.ts';
+import type { RunningUnit, UnitExit } from '../executors/executor.ts';
+import type { GpuUse } from '../launch/gpu-handover.ts';
+import { LogRing } from '../launch/log-ring.ts';
+import { prepareUnit } from './prepare-unit.ts';
+import { Progress } from './progress.ts';
+import { advance, isLive, step } from './step.ts';
+import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
+import type { UnitKind, UnitParts } from './unit-kind.ts';
+
+/** Pauses before what ended by itself is started again: from 1 to 60 s. */
+const PAUSE = { firstMs: 2_000, maxMs: 60_000 };
+/** What ran for this long has proven itself: the next pause is the shortest again. */
+const PROVEN_MS = 60_000;
+/** Pause before files that could not be removed, or a freeze that did not succeed, are tried again. */
+const RETRY_MS = 5_000;
+/** More actions in a row than any unit has phases: the rule runs in a circle. */
+const ACTIONS_MAX = 20;
+
+type State = { -readonly [Key in keyof Omit<Observed, 'busy'>]: Observed[Key] };
+
+export class Unit {
+  readonly id: string;
+  readonly log = new LogRing(WORKER_LOG_BYTES_MAX);
+  /** Resolves when it is gone, or settled because the agent stops. */
+  readonly over: Promise<void>;
+  readonly #parts: UnitParts;
+  readonly #kind: UnitKind;
+  #desired: Desired;
+  readonly #is: State;
+  #running: RunningUnit | undefined;
+  #preparation = new AbortController();
+  /** From the beginning of a preparation to the end of what came of it. */
+  #use: GpuUse | undefined;
+  readonly #progress: Progress;
+  #failures = 0;
+  #looking = false;
+  readonly #end: () => void;
+
+  /** Nothing happens before the first `look`. */
+  constructor(id: string, desired: Desired, kind: UnitKind, parts: UnitParts) {
+    this.id = id;
+    this.#desired = desired;
+    this.#kind = kind;
+    this.#parts = parts;
+    this.#progress = new Progress(parts.clock, (line) => {
+      this.log.write(Buffer.from(`${line}\n`));
+      kind.changed();
+    });
+    const over = Promise.withResolvers<void>();
+    this.over = over.promise;
+    this.#end = over.resolve;
+    this.#is = {
+      phase: 'unknown', sinceMs: parts.clock.monotonicMs(), made: undefined, asked: false, condemned: undefined, abandoned: false,
+      stopAskedAtMs: undefined, killed: false, retryAtMs: undefined, settledDisk: undefined,
+    };
+  }
+
+  get desired(): Desired {
+    return this.#desired;
+  }
+
+  get observed(): Readonly<State> {
+    return this.#is;
+  }
+
+  /** How its preparation gets on, for people. Empty: nothing is being prepared. */
+  get progress(): string {
+    return this.#progress.text;
+  }
+
+  /** Where its ports can be reached from this host. Undefined: it does not run. */
+  get address(): string | undefined {
+    return this.#running?.address;
+  }
+
+  /** It will end, or has. */
+  get isEnding(): boolean {
+    const { condemned, abandoned, stopAskedAtMs, killed } = this.#is;
+    return condemned !== undefined || abandoned || stopAskedAtMs !== undefined || killed;
+  }
+
+  /** What is wanted of it from now on. */
+  want(desired: Desired): void {
+    const { want, run, disk } = this.#desired;
+    if (want === desired.want && run === desired.run && disk === desired.disk) return this.look();
+    this.#desired = desired;
+    this.#failures = 0;
+    this.#is.retryAtMs = undefined;
+    this.#kind.changed();
+    this.look();
+    this.#endIfOver();
+  }
+
+  /** The agent itself decides that it ends, in order or at once. */
+  condemn(how: 'stop' | 'kill'): void {
+    if (this.#is.condemned === how || this.#is.condemned === 'kill') return;
+    this.#is.condemned = how;
+    this.#kind.changed();
+    this.look();
+  }
+
+  /** It asked for work. */
+  asked(): void {
+    if (this.#is.asked) return;
+    this.#is.asked = true;
+    this.#kind.changed();
+    this.look();
+  }
+
+  /** Does what is to be done now. Call it whenever something has changed, and often: time passes. */
+  look(): void {
+    // A listener may have changed what is wanted: the one that looks already sees it.
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      for (let count = 0; count < ACTIONS_MAX; count += 1) {
+        const actions = step(this.#desired, { ...this.#is, busy: this.#kind.isBusy() }, this.#kind.policy, this.#parts.clock.monotonicMs());
+        if (actions.length === 0) return;
+        for (const action of actions) this.#do(action);
+      }
+      this.#parts.logger.error({ unitId: this.id, phase: this.#is.phase, want: this.#desired.want }, 'a unit runs in a circle');
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  #do(action: Action): void {
+    switch (action.do) {
+      case 'adopt': return void this.#adopt();
+      case 'prepare': return void this.#prepare();
+      case 'abandon': return this.#abandon(action.why);
+      case 'stop': return this.#stop(action.why);
+      case 'kill': return this.#kill(action.why);
+      case 'freeze': return void this.#freeze();
+      case 'thaw': return void this.#thaw();
+      case 'settle': return void this.#settle(action.disk);
+      case 'remove': return void this.#remove();
+    }
+  }
+
+  async #adopt(): Promise<void> {
+    this.#enter('adopting');
+    const running = await this.#kind.executor()?.adopt(this.id, (bytes) => this.log.write(bytes)).catch((error: unknown) => {
+      this.#parts.logger.warn({ err: error, unitId: this.id }, 'could not look whether it runs from before');
+      return undefined;
+    });
+    if (running) this.#runs(running);
+    else this.#enter('absent');
+    this.look();
+  }
+
+  async #prepare(): Promise<void> {
+    const { signal } = this.#preparation = new AbortController();
+    this.#use = this.#parts.handover.use(this.#kind.gpuUuids);
+    Object.assign(this.#is, { asked: false, abandoned: false, stopAskedAtMs: undefined, killed: false, retryAtMs: undefined });
+    this.#is.made = { run: this.#desired.run, disk: this.#desired.disk };
+    this.#enter('preparing');
+    let start: () => RunningUnit;
+    try {
+      start = await prepareUnit({ kind: this.#kind, desired: this.#desired, gpus: this.#use, progress: this.#progress, parts: this.#parts, signal });
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const isRefused = error instanceof PrepareError && error.failure === 'REFUSED';
+      this.#exited({ code: undefined, signal: undefined, failure: signal.aborted ? 'it was not wanted any more' : text }, isRefused);
+      return this.look();
+    }
+    this.#runs(start());
+    this.look();
+  }
+
+  #runs(running: RunningUnit): void {
+    this.#running = running;
+    this.#use ??= this.#parts.handover.use(this.#kind.gpuUuids);
+    this.#enter('running');
+    this.#kind.started();
+    void running.ended.then((exit) => {
+      this.#running = undefined;
+      this.#exited(exit);
+      this.look();
+    });
+  }
+
+  /** `isFinal`: another try would end like this one. */
+  #exited(exit: UnitExit, isFinal = false): void {
+    const { clock, random } = this.#parts;
+    const { restarts } = this.#kind.policy;
+    const ranMs = isLive(this.#is.phase) ? clock.monotonicMs() - this.#is.sinceMs : 0;
+    this.#use?.end();
+    this.#use = undefined;
+    if (restarts && this.isEnding) return this.#enter('absent');
+    let pauseMs: number | undefined;
+    if (restarts) {
+      this.#failures = ranMs >= PROVEN_MS ? 1 : this.#failures + 1;
+      pauseMs = isFinal ? Infinity : backoffMs(this.#failures, PAUSE, random);
+      this.#is.retryAtMs = clock.monotonicMs() + pauseMs;
+    }
+    this.#kind.exited(exit, pauseMs);
+    this.#enter('exited');
+  }
+
+  #abandon(why: EndCause): void {
+    this.#is.abandoned = true;
+    this.#leave(why);
+    this.#preparation.abort();
+  }
+
+  #stop(why: EndCause): void {
+    this.#is.stopAskedAtMs = this.#parts.clock.monotonicMs();
+    this.#leave(why);
+    this.#running?.stop();
+    this.#kind.stopping();
+  }
+
+  #kill(why: EndCause): void {
+    this.#is.killed = true;
+    this.#leave(why);
+    this.#running?.kill();
+  }
+
+  /** Whoever is to have its GPUs may be in the same message of core: they wait for its end from now on. */
+  #leave(why: EndCause): void {
+    this.#use?.leave();
+    this.#kind.ending(why);
+    this.#kind.changed();
+  }
+
+  async #freeze(): Promise<void> {
+    this.#enter('freezing');
+    try {
+      await this.#running?.freeze();
+      if (this.#is.phase === 'freezing') this.#enter('frozen');
+    } catch (error) {
+      this.#parts.logger.warn({ err: error, unitId: this.id }, 'it could not be frozen');
+      this.#is.retryAtMs = this.#parts.clock.monotonicMs() + RETRY_MS;
+      if (this.#is.phase === 'freezing') this.#enter('running');
+    }
+    this.look();
+  }
+
+  async #thaw(): Promise<void> {
+    this.#enter('running');
+    await this.#running?.thaw().catch((error: unknown) => {
+      this.#parts.logger.error({ err: error, unitId: this.id }, 'it could not be thawed and is ended');
+      this.condemn('kill');
+    });
+  }
+
+  async #settle(disk: number | undefined): Promise<void> {
+    this.#enter('settling');
+    await this.#kind.settleFiles(disk);
+    this.#is.settledDisk = disk;
+    this.#enter('settled');
+    this.look();
+  }
+
+  async #remove(): Promise<void> {
+    this.#kind.ending('unwanted');
+    this.#enter('removing');
+    try {
+      await this.#kind.remove();
+      // It may have been asked for again meanwhile.
+      const { want } = this.#desired;
+      this.#enter(this.#kind.policy.restarts && (want === 'run' || want === 'stand') ? 'absent' : 'gone');
+    } catch (error) {
+      this.#parts.logger.warn({ err: error, unitId: this.id }, 'what is its own was not removed, will try again');
+      this.#is.retryAtMs = this.#parts.clock.monotonicMs() + RETRY_MS;
+      this.#enter(this.#kind.policy.restarts ? 'absent' : 'exited');
+    }
+    this.look();
+  }
+
+  #enter(phase: Phase): void {
+    const from = this.#is.phase;
+    try {
+      this.#is.phase = advance(from, phase);
+    } catch (error) {
+      return this.#parts.logger.error({ err: error, unitId: this.id }, 'a step back was refused');
+    }
+    this.#is.sinceMs = this.#parts.clock.monotonicMs();
+    if (phase !== 'preparing') this.#progress.clear();
+    if (phase === 'absent') Object.assign(this.#is, { made: undefined, abandoned: false, stopAskedAtMs: undefined, killed: false });
+    this.#parts.logger.debug({ unitId: this.id, from, to: phase }, 'unit changed its phase');
+    this.#kind.changed();
+    this.#endIfOver();
+  }
+
+  #endIfOver(): void {
+    const { phase } = this.#is;
+    if (phase === 'gone' || (phase === 'settled' && this.#desired.want === 'halt')) this.#end();
+  }
+}

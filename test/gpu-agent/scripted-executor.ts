@@ -1,0 +1,73 @@
+/** An executor whose units are only what a test says of them: nothing runs, and each ends when it is told to. */
+import type { Executor, Launch, RunningUnit, UnitExit } from '../../gpu-agent/executors/executor.ts';
+
+/** A unit that was started. */
+export interface Started {
+  launch: Launch;
+  /** What was asked of it, in order. */
+  asked: ('stop' | 'kill' | 'freeze' | 'thaw')[];
+  /** It ends. */
+  exit(exit?: Partial<UnitExit>): void;
+}
+
+export class ScriptedExecutor implements Executor {
+  /** All starts, in order. */
+  readonly starts: Started[] = [];
+  /** What runs from before, by id. */
+  readonly leftovers = new Map<string, Started>();
+  closed = false;
+  /** What a preparation does, when it is not over at once. */
+  preparing: (progress: (text: string) => void, signal: AbortSignal) => Promise<void> = async () => {};
+  /** How a freeze goes. */
+  freezing: () => Promise<void> = async () => {};
+
+  /** The latest start of a unit. */
+  of(unitId: string): Started | undefined {
+    return this.starts.findLast(({ launch }) => launch.unitId === unitId);
+  }
+
+  async prepare(_launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
+    await this.preparing(progress, signal);
+  }
+
+  start(launch: Launch): RunningUnit {
+    const { unit, started } = this.#make(launch);
+    this.starts.push(started);
+    return unit;
+  }
+
+  async adopt(unitId: string): Promise<RunningUnit | undefined> {
+    if (!this.leftovers.has(unitId)) return undefined;
+    const { unit, started } = this.#make(this.leftovers.get(unitId)!.launch);
+    this.leftovers.set(unitId, started);
+    return unit;
+  }
+
+  async sweep(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  #make(launch: Launch): { unit: RunningUnit; started: Started } {
+    const { promise: ended, resolve } = Promise.withResolvers<UnitExit>();
+    const started: Started = {
+      launch, asked: [], exit: (exit = {}) => resolve({ code: undefined, signal: undefined, failure: undefined, ...exit }),
+    };
+    const unit: RunningUnit = {
+      ended, address: '127.0.0.1',
+      stop: () => { started.asked.push('stop'); },
+      kill: () => {
+        started.asked.push('kill');
+        started.exit({ signal: 'SIGKILL' });
+      },
+      freeze: async () => {
+        started.asked.push('freeze');
+        await this.freezing();
+      },
+      thaw: async () => { started.asked.push('thaw'); },
+      stats: async () => undefined,
+    };
+    return { unit, started };
+  }
+}
