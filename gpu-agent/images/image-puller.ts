@@ -31,9 +31,11 @@ export interface PullerOptions {
   random: Random;
   /** Pauses between tries; default 1 s to 30 s. */
   pause?: BackoffOptions;
+  /** Default: tries of about a minute and a half. */
+  triesMax?: number;
 }
 
-/** Tries of a pull whose failure may pass: about a minute and a half. */
+/** Tries of a pull whose failure may pass. */
 const TRIES_MAX = 6;
 const PAUSE: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 };
 /** Least time between two lines about a pull, in milliseconds. */
@@ -117,12 +119,12 @@ export class ImagePuller {
   }
 
   async #tryPull(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<StoredImage> {
-    const { store, architecture, clock, random, pause = PAUSE } = this.#options;
+    const { store, architecture, clock, random, pause = PAUSE, triesMax = TRIES_MAX } = this.#options;
     const { signal } = shared.abort;
     const failureOf = (error: unknown): ReturnType<typeof pullFailure> => pullFailure(wanted.name, name.registry, (error as Error).message);
     try {
       await retry(() => store.pull(name, wanted.credentials, this.#news(wanted.name, shared), signal), {
-        clock, random, pause, triesMax: TRIES_MAX, signal,
+        clock, random, pause, triesMax, signal,
         mayHelp: (error) => failureOf(error).mayPass,
         onFailure: (error) => { if (!signal.aborted) tell(shared, `${failureOf(error).error.message}; trying again`); },
       });

@@ -1,7 +1,7 @@
 /** What an engine has of images: looks them up, pulls one, lists and removes them. Speaks what Docker and Podman both understand. */
 import type Docker from 'dockerode';
 import type { ImageName } from './image-name.ts';
-import { fullName, parseImageName } from './image-name.ts';
+import { parseImageName } from './image-name.ts';
 import type { ImageCredentials } from './prepare-error.ts';
 import type { PullEvent } from './pull-progress.ts';
 
@@ -84,7 +84,7 @@ export class ImageStore {
   #openPull(name: ImageName, authconfig: object | undefined, abortSignal: AbortSignal): Promise<NodeJS.ReadableStream> {
     return new Promise((resolve, reject) => {
       this.#docker.modem.dial({
-        path: `/images/create?fromImage=${encodeURIComponent(fullName(name))}`,
+        path: '/images/create?', options: { _query: { fromImage: name.repository, tag: name.digest || name.tag }, _body: {} },
         method: 'POST', authconfig, abortSignal, isStream: true,
         statusCodes: { 200: true, 400: 'bad request', 404: 'not found', 500: 'server error' },
       } as Parameters<Docker['modem']['dial']>[0], (error, stream) => {

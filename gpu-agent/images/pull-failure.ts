@@ -22,16 +22,16 @@ const MEANINGS: Meaning[] = [
     sentence: (name) => `${name} was not built for this machine's kind of processor: build it for linux/amd64 or what the machine has`,
   },
   {
-    pattern: /toomanyrequests|too many requests|\b429\b|rate limit/i, failure: 'UNREACHABLE', mayPass: true,
+    pattern: /toomanyrequests|too many requests|status[^\d]{0,12}429|rate limit/i, failure: 'UNREACHABLE', mayPass: true,
     sentence: (name, registry) => `${registry} takes no more pulls from here for now: log in by registry credentials, or wait; ${name} was not pulled`,
   },
   {
-    pattern: /manifest unknown|name unknown|repository name not known|manifest for .* not found|repository .* not found|no such image|\b404\b/i,
+    pattern: /manifest unknown|name unknown|repository name not known|manifest for .* not found|repository .* not found|no such image|status[^\d]{0,12}404/i,
     failure: 'NOT_FOUND', mayPass: false,
     sentence: (name, registry) => `${registry} has no image ${name}: check its name and tag`,
   },
   {
-    pattern: /unauthorized|denied|authentication required|forbidden|invalid username\/password|no basic auth|incorrect username|\b40[13]\b/i,
+    pattern: /unauthorized|denied|authentication required|forbidden|invalid username\/password|no basic auth|incorrect username|status[^\d]{0,12}40[13]/i,
     failure: 'NO_ACCESS', mayPass: false,
     sentence: (name, registry) => `${registry} gives no access to ${name}, or it does not exist: name registry credentials that may pull it`,
   },
@@ -40,10 +40,14 @@ const MEANINGS: Meaning[] = [
     sentence: (name) => `the container engine cannot read the name ${name}: write it like registry/path:tag`,
   },
   {
+    pattern: /x509|server gave HTTP response|tls: (failed|bad|unknown|unrecognized)/i, failure: 'UNREACHABLE', mayPass: false,
+    sentence: (name, registry) => `the machine's container engine does not trust the TLS of ${registry}, so it cannot pull ${name}: ask its operator`,
+  },
+  {
     pattern: new RegExp([
       'no such host', 'connection refused', 'connection reset', 'timeout', 'timed out', 'deadline exceeded', 'unreachable', 'no route', 'EOF',
-      'temporary failure', 'server misbehaving', 'socket hang up', 'ECONN', 'EPIPE', '\\b5\\d\\d\\b', 'internal server error', 'unavailable', 'bad gateway',
-      'x509', 'tls:', 'server gave HTTP response',
+      'temporary failure', 'server misbehaving', 'socket hang up', 'ECONN', 'EPIPE',
+      'status[^\\d]{0,12}5\\d\\d', 'internal server error', 'unavailable', 'bad gateway',
     ].join('|'), 'i'), failure: 'UNREACHABLE', mayPass: true,
     sentence: (name, registry) => `${registry} cannot be reached for ${name}`,
   },
@@ -51,7 +55,7 @@ const MEANINGS: Meaning[] = [
 
 /** What to tell the owner of `name`. The engine's own words are part of it where they say more; they never hold credentials. */
 export function pullFailure(name: string, registry: string, words: string): { error: PrepareError; mayPass: boolean } {
-  const meaning = MEANINGS.find(({ pattern }) => pattern.test(withoutName(words, name)));
+  const meaning = MEANINGS.find(({ pattern }) => pattern.test(withoutName(withoutFrame(words), name)));
   if (!meaning) return { error: new PrepareError('REFUSED', `${name} could not be pulled: ${lastWords(words)}`), mayPass: false };
   const sentence = meaning.sentence(name, registry);
   const more = meaning.failure === 'UNREACHABLE' ? `: ${lastWords(words)}` : '';
@@ -67,6 +71,11 @@ function withoutName(words: string, name: string): string {
 
 /** The end of what an engine said: causes stand last. */
 function lastWords(words: string): string {
-  const line = words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
+  const line = withoutFrame(words);
   return line.length <= 300 ? line : `… ${line.slice(-300)}`;
+}
+
+/** What the library puts in front of an engine's words. */
+function withoutFrame(words: string): string {
+  return words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
 }

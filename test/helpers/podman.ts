@@ -45,7 +45,7 @@ export interface TestPodman {
   killService(): Promise<void>;
   startService(): Promise<void>;
   /** Images are read from this registry without TLS. */
-  trustRegistry(address: string): void;
+  trustRegistry(address: string): Promise<void>;
   /** A process that goes with it. */
   keepPid(name: string, pid: number): void;
 }
@@ -79,7 +79,12 @@ async function start(): Promise<TestPodman> {
       service?.kill('SIGKILL');
       await gone;
     },
-    trustRegistry: (address) => writeFileSync(path('registries.conf'), `[[registry]]\nlocation="${address}"\ninsecure=true\n`),
+    trustRegistry: async (address) => {
+      writeFileSync(path('registries.conf'), `[[registry]]\nlocation="${address}"\ninsecure=true\n`);
+      // It reads them once.
+      await self.killService();
+      await self.startService();
+    },
     keepPid: (name, pid) => writeFileSync(path(`more-${name}.pid`), `${pid}\n`),
   };
   root.teardown(async () => {

@@ -80,7 +80,7 @@ export function podmanBody(plan: ContainerPlan): object {
       ...(limits.pids && { pids: { limit: limits.pids } }),
     },
     ...(limits.shmBytes && { shm_size: limits.shmBytes }), ...(limits.diskBytes && { storage_opts: { size: String(limits.diskBytes) } }),
-    ...(ulimits.length > 0 && { r_limits: ulimits.map(({ name, soft, hard }) => ({ type: `RLIMIT_${name.toUpperCase()}`, soft, hard })) }),
+    ...(ulimits.length > 0 && { r_limits: ulimits.map(({ name, soft, hard }) => ({ type: name, soft, hard })) }),
     devices: realGpus(launch.gpus).map((uuid) => ({ path: `${cdiKind}=${uuid}` })),
   };
 }

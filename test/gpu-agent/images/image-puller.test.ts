@@ -1,0 +1,113 @@
+/** Images from a real private registry by a real Podman: access, digests, shared pulls, tries, reasons. */
+import t from 'tap';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
+import { askEngine } from '../../../gpu-agent/executors/container/engine.ts';
+import { ImagePuller } from '../../../gpu-agent/images/image-puller.ts';
+import type { WantedImage } from '../../../gpu-agent/images/image-puller.ts';
+import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
+import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/podman.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/registry.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
+  const podman = await startPodman();
+  const registry = await startRegistry(podman);
+  const { docker, facts } = await askEngine(podman.socket, systemClock);
+  const store = new ImageStore(docker);
+  const pullerOf = (architecture = facts.architecture): ImagePuller =>
+    new ImagePuller({ store, architecture, clock: systemClock, random: systemRandom, pause: { firstMs: 50, maxMs: 100 }, triesMax: 3 });
+  const puller = pullerOf();
+  const never = new AbortController().signal;
+  const wanted = (name: string, more: Partial<WantedImage> = {}): WantedImage =>
+    ({ name, digest: '', credentials: REGISTRY_USER, settle: async (digest) => digest, ...more });
+  const fails = async (image: WantedImage): Promise<{ failure?: string; message: string }> =>
+    puller.prepare(image, () => undefined, never).then(() => ({ message: 'it was pulled' }), (error: Error & { failure: string }) => error);
+
+  // Two versions of one name: what differs is the command.
+  const name = await registry.push(BASE_IMAGE, 'lab/worker:1');
+  const first = await registry.digest('lab/worker', '1');
+  await podman.cli('import', '--change', 'CMD ["/bin/sleep"]', `${podman.folder}/base.tar`, 'localhost/other:1');
+  const forget = (): Promise<string> => podman.cli('rmi', '--force', '--ignore', name);
+  let firstId = '';
+  await forget();
+
+  await t.test('with access it is pulled, and its tag settled', async (t) => {
+    const settled: string[] = [];
+    const lines: string[] = [];
+    const settle = async (digest: string): Promise<string> => { settled.push(digest); return digest; };
+    const image = await puller.prepare(wanted(name, { settle }), (line) => lines.push(line), never);
+    firstId = image.id;
+    t.same(settled, [first]);
+    t.ok(image.digests.includes(`${registry.address}/lab/worker@${first}`));
+    t.equal(lines[0], `pulling ${name}`);
+    t.match(lines.join('\n'), /layers|%/);
+  });
+
+  await t.test('another digest was settled before: that one is pulled, though the tag moved on', async (t) => {
+    await registry.push('localhost/other:1', 'lab/worker:1');
+    await forget();
+    const image = await puller.prepare(wanted(name, { settle: async () => first }), () => undefined, never);
+    t.equal(image.id, firstId);
+    await registry.stop();
+    const again = await puller.prepare(wanted(name, { digest: first, credentials: undefined }), () => undefined, never);
+    t.equal(again.id, firstId, 'settled and here: no registry is asked');
+    await registry.start();
+  });
+
+  await t.test('what cannot be pulled is said', async (t) => {
+    await forget();
+    const stranger = { username: 'alice', password: 'wrong' };
+    const refusal = await fails(wanted(name, { credentials: undefined }));
+    t.match(refusal, { failure: 'NO_ACCESS', message: /gives no access to .*lab\/worker:1.*registry credentials/ });
+    const refused = await fails(wanted(name, { credentials: stranger }));
+    t.match(refused, { failure: 'NO_ACCESS' });
+    t.notMatch(refused.message, stranger.password);
+    t.match(await fails(wanted(`${registry.address}/lab/none:2`)), { failure: 'NOT_FOUND', message: /has no image .*lab\/none:2: check its name/ });
+    t.match(await fails(wanted('Not A Name')), { failure: 'REFUSED', message: /cannot be the name of an image/ });
+    t.match(await fails(wanted('localhost/nothing:1')), { failure: 'NOT_FOUND', message: /this machine has no image localhost\/nothing:1: build it here/ });
+    await t.rejects(pullerOf('arm64').prepare(wanted(name), () => undefined, never),
+      { failure: 'WRONG_PLATFORM', message: /is for amd64, but this machine is arm64/ });
+  });
+
+  await t.test('what is here may not be had without access either', async (t) => {
+    await puller.prepare(wanted(name), () => undefined, never);
+    t.match(await fails(wanted(name, { credentials: undefined })), { failure: 'NO_ACCESS' });
+  });
+
+  await t.test('a registry that is away is asked again', async (t) => {
+    await forget();
+    await registry.stop();
+    const lines: string[] = [];
+    const pull = puller.prepare(wanted(name), (line) => lines.push(line), never);
+    await waitFor('a failed try', () => lines.some((line) => /cannot be reached for .*connection refused; trying again/.test(line)));
+    await registry.start();
+    t.ok((await pull).id);
+    await t.rejects(new ImagePuller({ store, architecture: '', clock: systemClock, random: systemRandom, triesMax: 1 })
+      .prepare(wanted('127.0.0.1:1/lab/away:1'), () => undefined, never), { failure: 'UNREACHABLE', message: /cannot be reached/ });
+  });
+
+  await t.test('those who want the same share a pull, and one may leave', async (t) => {
+    await forget();
+    const leaving = new AbortController();
+    const asked: string[] = [];
+    const pulls: string[] = [];
+    const counted = new ImageStore(docker);
+    const pull = counted.pull.bind(counted);
+    counted.pull = (image, ...rest) => { pulls.push(image.repository); return pull(image, ...rest); };
+    const shared = new ImagePuller({ store: counted, architecture: facts.architecture, clock: systemClock, random: systemRandom });
+    const one = shared.prepare(wanted(name), () => undefined, leaving.signal);
+    const two = shared.prepare(wanted(name), (line) => asked.push(line), never);
+    leaving.abort(new Error('not wanted any more'));
+    await t.rejects(one, { message: 'not wanted any more' });
+    t.ok((await two).id);
+    t.equal(pulls.length, 1);
+    t.equal(asked[0], `pulling ${name}`);
+  });
+
+  await t.test('what was built here needs no registry', async (t) => {
+    const image = await puller.prepare(wanted(BASE_IMAGE, { settle: () => { throw new Error('there is nothing to settle'); } }), () => undefined, never);
+    t.equal((await puller.prepare(wanted('slipway-base:1'), () => undefined, never)).id, image.id, 'a bare name, as engines have it');
+  });
+});

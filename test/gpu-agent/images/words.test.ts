@@ -1,0 +1,67 @@
+/** Names of images, the words about a pull, and what an engine's words mean. */
+import t from 'tap';
+import { fullName, parseImageName } from '../../../gpu-agent/images/image-name.ts';
+import { pullFailure } from '../../../gpu-agent/images/pull-failure.ts';
+import { PullProgress, sizeText } from '../../../gpu-agent/images/pull-progress.ts';
+
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+
+t.test('names in full', async (t) => {
+  const rows: [written: string, full: string | undefined][] = [
+    ['debian', 'docker.io/library/debian:latest'],
+    ['ollama/ollama:0.5', 'docker.io/ollama/ollama:0.5'],
+    ['localhost/x', 'localhost/x:latest'],
+    ['ghcr.io/a/b/c:v1', 'ghcr.io/a/b/c:v1'],
+    ['127.0.0.1:5000/a', '127.0.0.1:5000/a:latest'],
+    [`a/b@${DIGEST}`, `docker.io/a/b@${DIGEST}`],
+    [`a/b:1@${DIGEST}`, `docker.io/a/b@${DIGEST}`],
+    ['a/b@sha256:12', undefined], ['', undefined], ['A/B', undefined], ['a b', undefined], ['a:', undefined], ['x@y@z', undefined], ['/x', undefined],
+  ];
+  for (const [written, full] of rows) {
+    const name = parseImageName(written);
+    t.equal(name && fullName(name), full, written);
+  }
+});
+
+t.test('how far a pull is', async (t) => {
+  const progress = new PullProgress('ollama/ollama:latest');
+  t.equal(progress.text(), 'pulling ollama/ollama:latest');
+  progress.take({ status: 'Pulling from ollama/ollama', id: 'latest' });
+  progress.take({ status: 'Pulling fs layer', id: 'a' });
+  progress.take({ status: 'Pulling fs layer', id: 'b' });
+  t.equal(progress.text(), 'pulling ollama/ollama:latest: 0 of 2 layers');
+  progress.take({ status: 'Downloading', id: 'a', progressDetail: { current: 1_000_000_000, total: 2_000_000_000 } });
+  t.equal(progress.text(), 'pulling ollama/ollama:latest: 0 of 2 layers, 1.0 GB');
+  progress.take({ status: 'Downloading', id: 'b', progressDetail: { current: 204_000_000, total: 800_000_000 } });
+  t.equal(progress.text(), 'pulling ollama/ollama:latest: 43 % of 2.8 GB');
+  progress.take({ status: 'Pull complete', id: 'a' });
+  progress.take({ status: 'Download complete', id: 'b' });
+  t.equal(progress.text(), 'pulling ollama/ollama:latest: 100 % of 2.8 GB');
+});
+
+t.test('sizes', async (t) => {
+  t.same([0, 999, 1_500, 12_345_678, 2_800_000_000].map(sizeText), ['0 B', '999 B', '1.5 kB', '12 MB', '2.8 GB']);
+});
+
+t.test('what engines say', async (t) => {
+  const rows: [words: string, failure: string, mayPass: boolean][] = [
+    ['(HTTP code 404) unexpected - pull access denied for x/y, repository does not exist or may require \'docker login\'', 'NO_ACCESS', false],
+    ['manifest for x/y:1 not found: manifest unknown: manifest unknown', 'NOT_FOUND', false],
+    ['reading manifest 1 in q.io/x/y: unauthorized: authentication required', 'NO_ACCESS', false],
+    ['write /var/lib/docker/tmp/x: no space left on device', 'NO_SPACE', false],
+    ['no matching manifest for linux/amd64 in the manifest list entries', 'WRONG_PLATFORM', false],
+    ['choosing an image from manifest list docker://x: no image found in manifest list for architecture amd64', 'WRONG_PLATFORM', false],
+    ['toomanyrequests: You have reached your pull rate limit.', 'UNREACHABLE', true],
+    ['received unexpected HTTP status: 503 Service Unavailable', 'UNREACHABLE', true],
+    ['Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host', 'UNREACHABLE', true],
+    ['net/http: TLS handshake timeout', 'UNREACHABLE', true],
+    ['unexpected EOF', 'UNREACHABLE', true],
+    ['something nobody heard of', 'REFUSED', false],
+  ];
+  for (const [words, failure, mayPass] of rows) {
+    const found = pullFailure('x/y:1', 'q.io', words);
+    t.same([found.error.failure, found.mayPass], [failure, mayPass], words);
+    t.match(found.error.message, 'x/y:1');
+  }
+  t.equal(pullFailure('lab/denied:404', 'q.io', 'reading manifest 404 in lab/denied: i/o timeout').mayPass, true, 'a name is no answer');
+});
