@@ -23,6 +23,8 @@ import { LargePayloads } from './session/large-payloads.ts';
 import { Outbox } from './session/outbox.ts';
 import type { Disk } from './spool/journal.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
+import { FreePorts } from './units/http/free-ports.ts';
+import { HealthWatch } from './units/http/health-watch.ts';
 import { WorkerPool } from './units/workers/worker-pool.ts';
 
 /** The wired parts. */
@@ -43,6 +45,8 @@ export interface AttemptParts {
   large: LargePayloads;
   /** Reports workers. */
   reporter: WorkerReporter;
+  /** Asks workers that serve HTTP how they are. */
+  health: HealthWatch;
 }
 
 /** What they are built of. */
@@ -70,7 +74,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
     isBusy: (workerId: string) => holdings.isBusy(workerId),
     hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
   };
-  const pool = new WorkerPool({ ...units, questions, clock, random, logger, graceMs: config.workerGraceMs });
+  const pool = new WorkerPool({ ...units, ports: new FreePorts(random), questions, clock, random, logger, graceMs: config.workerGraceMs });
   const table = new AttemptTable({ holdings, outcomes, chunks, logger });
   const handOver = new HandOver({ table, holdings, polls, room, clock });
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
@@ -79,18 +83,23 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
     table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,
   });
   const watch = new AttemptWatch({ table, pool, polls, clock });
-  const parts = { pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, outbox, large, reporter };
+  const health = new HealthWatch({ pool, advertiseHost: config.advertiseHost, silenceMs: config.httpSilenceMs, clock });
+  const parts = { health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, outbox, large, reporter };
   listen(parts);
   return parts;
 }
 
 /** Who hears of what: of workers the bridge first, whose requests end with them, then the attempts that they hold. */
-function listen({ pool, polls, holdings, table, reporter, outcomes, handOver }: AttemptParts): void {
+function listen({ pool, polls, holdings, table, reporter, outcomes, handOver, health }: AttemptParts): void {
   pool.listen({
-    changed: (worker) => reporter.changed(worker),
+    changed: (worker) => {
+      reporter.changed(worker);
+      health.changed(worker);
+    },
     leaving: (worker) => table.returnWaiting(worker.id, `The worker ${worker.id} takes no more jobs.`),
     stopping: (worker) => polls.empty(worker.id),
     ended: (worker, cause) => {
+      health.ended(worker);
       polls.empty(worker.id);
       table.endAllOf(worker.id, cause);
     },

@@ -41,6 +41,13 @@ export interface AgentConfig {
   stopGraceMs: number;
   /** How long a worker may take to end after SIGTERM, in milliseconds. SLIPWAY_WORKER_GRACE_MS, default 5000. */
   workerGraceMs: number;
+  /**
+   * Host name or address by which facades and proxies on other machines reach the HTTP servers of this machine's workers. SLIPWAY_ADVERTISE_HOST,
+   * default empty: the worker's own address, for commands 127.0.0.1, which is enough while all runs on one machine.
+   */
+  advertiseHost: string;
+  /** How long a worker of a load-balancing endpoint may leave its health path without 200 or 204, in ms. SLIPWAY_HTTP_SILENCE_MS, default 480000. */
+  httpSilenceMs: number;
   /** SLIPWAY_LOG_LEVEL, default info. */
   logLevel: string;
   /** Variables of this host that workers may see: what programs need to run at all, and nothing that is the agent's own. */
@@ -77,6 +84,8 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
     workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),
+    advertiseHost: reader.text('SLIPWAY_ADVERTISE_HOST', ''),
+    httpSilenceMs: reader.integer('SLIPWAY_HTTP_SILENCE_MS', 480_000, 1_000, 3_600_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
     hostEnv: hostVariables(env),
   };

@@ -125,7 +125,8 @@ export class CountStore {
           + (SELECT coalesce(sum(waiting), 0)::bigint FROM demand) AS "inQueue",
         (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS "inProgress",
         workers.idle, CASE WHEN e.type = 'LB' THEN started ELSE running END AS running, initializing,
-        CASE WHEN e.type = 'LB' THEN healthy ELSE ready END AS ready, unhealthy, present, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
+        CASE WHEN e.type = 'LB' THEN healthy ELSE ready END AS ready, unhealthy, standby, present,
+        e.workers_min AS "workersMin", e.workers_max AS "workersMax",
         coalesce(d.throttled, 0) AS "decidedThrottled", coalesce(d.refusal, '') AS refusal,
         coalesce(d.refusal_by_machine, '') AS "refusalByMachine"
       FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id

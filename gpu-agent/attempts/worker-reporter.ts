@@ -57,7 +57,8 @@ export class WorkerReporter {
     this.#capacities.set(worker.id, capacity);
     const { id: workerId, endpointId, state, reason, exitCode, sdkVersion, refresh } = worker;
     const report = {
-      workerId, endpointId, state, capacity, reason, exitCode, sdkVersion, refresh, address: '', health: HttpHealth.UNSPECIFIED,
+      workerId, endpointId, state, capacity, reason, exitCode, sdkVersion, refresh,
+      address: worker.http?.address ?? '', health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
     };
     if (!worker.hasEnded) return report;
     if (this.#owes(worker.id)) {

@@ -51,6 +51,8 @@ export interface WorkerAsk {
   /** Proves to the bridge who calls. */
   token: string;
   spec: WorkerSpec;
+  /** Where it shall serve HTTP. Undefined: it asks for work. */
+  httpVariables: Readonly<Record<string, string>> | undefined;
   onOutput(bytes: Buffer): void;
 }
 
@@ -83,7 +85,7 @@ export class Launcher {
   }
 
   /** Makes a worker ready to be started. Rejects with the reason; PrepareError REFUSED: this machine can never start it. */
-  async worker({ workerId, endpointId, token, spec, onOutput }: WorkerAsk): Promise<Ready> {
+  async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerAsk): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
     if (choice.by === 'nothing') {
       throw new PrepareError('REFUSED', choice.why === 'no-engine' ? 'this agent runs commands, not images' : 'the template has no start command');
@@ -95,7 +97,7 @@ export class Launcher {
     const mounts = await this.#volumes(spec, user);
     const env = buildWorkerEnv({
       ...this.#facts(spec, by, user, mounts), workerId, endpointId, token, userEnv: spec.env, bridgeUrl: this.#parts.bridgeUrl(by),
-      initTimeoutSeconds: initTimeoutSeconds(spec),
+      initTimeoutSeconds: initTimeoutSeconds(spec), httpVariables,
     });
     const settled = { endpointId, version: spec.version, podId: '', run: 0 };
     return { executor, launch: { ...this.#base(spec, by, user, scratch), unitId: workerId, image: this.#image(spec, by, settled), mounts, env, onOutput } };

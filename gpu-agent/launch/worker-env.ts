@@ -15,6 +15,8 @@ export interface WorkerEnvFacts extends HostFacts {
   userEnv: Readonly<Record<string, string>>;
   /** Seconds it may take to ask for work. */
   initTimeoutSeconds: number;
+  /** Where it shall serve HTTP; then it speaks no worker protocol and learns no address of the bridge. Undefined: it asks for work. */
+  httpVariables?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Milliseconds between pings. Below 1000 the Python SDK loops without a pause. */
@@ -26,7 +28,7 @@ const REMOVED = /^RUNPOD_(REALTIME_PORT|REALTIME_CONCURRENCY|USE_CORE|CORE_PATH|
 /** The whole environment of a worker's process. */
 export function buildWorkerEnv(facts: WorkerEnvFacts): Record<string, string> {
   const user = Object.fromEntries(Object.entries(facts.userEnv).filter(([name]) => !REMOVED.test(name)));
-  const env = { ...facts.hostEnv, ...defaults(facts), ...user, ...gpuVariables(facts), ...identity(facts), ...addresses(facts) };
+  const env = { ...facts.hostEnv, ...defaults(facts), ...user, ...gpuVariables(facts), ...identity(facts), ...(facts.httpVariables ?? addresses(facts)) };
   if (!(Number(env.RUNPOD_PING_INTERVAL) >= PING_INTERVAL_MS_MIN)) env.RUNPOD_PING_INTERVAL = String(PING_INTERVAL_MS);
   return { ...env, ...proxyExceptions(env, new URL(facts.bridgeUrl).hostname) };
 }
@@ -52,7 +54,7 @@ function identity(facts: WorkerEnvFacts): Record<string, string> {
   return {
     ...nameVariables(facts.workerId, facts),
     RUNPOD_ENDPOINT_ID: facts.endpointId,
-    RUNPOD_AI_API_KEY: facts.token,
+    ...(facts.httpVariables ? {} : { RUNPOD_AI_API_KEY: facts.token }),
   };
 }
 

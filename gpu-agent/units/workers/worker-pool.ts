@@ -5,7 +5,8 @@
 import type { DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { Worker } from './worker.ts';
-import type { EndStatus, WorkerListener, WorkerParts } from './worker.ts';
+import type { WorkerListener, WorkerParts } from './worker.ts';
+import type { EndStatus } from './worker-want.ts';
 
 /** Ended workers whose report is remembered, at most. */
 const ENDED_MAX = 200;
@@ -65,7 +66,7 @@ export class WorkerPool {
     const wanted = new Map(desired.workers.map((worker) => [worker.workerId, worker]));
     for (const worker of this.all()) {
       const request = wanted.get(worker.id);
-      if (!worker.hasEnded) worker.want(request?.desired);
+      if (!worker.hasEnded) worker.want(request?.desired, request?.idle);
       else if (!request && this.#parts.questions.hasToldEnd(worker.id)) this.#forget(worker.id);
     }
     for (const request of wanted.values()) {

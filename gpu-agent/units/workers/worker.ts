@@ -9,18 +9,15 @@ import { initTimeoutSeconds } from '../../launch/launcher.ts';
 import type { Launcher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { LogRing } from '../../launch/log-ring.ts';
-import type { EndCause, Policy, Want } from '../step.ts';
+import type { EndCause, Policy } from '../step.ts';
+import type { FreePorts } from '../http/free-ports.ts';
+import { HttpServing } from '../http/http-serving.ts';
 import { Unit } from '../unit.ts';
 import type { UnitKind, UnitParts } from '../unit-kind.ts';
+import { wantOf } from './worker-want.ts';
+import type { EndStatus } from './worker-want.ts';
 import { sdkTraits } from './sdk-traits.ts';
 import type { SdkTraits } from './sdk-traits.ts';
-
-/** What the end of a worker will mean, when the agent ended it. */
-export interface EndStatus {
-  state: WorkerState;
-  /** Empty when it simply ended as it was told to. */
-  reason: string;
-}
 
 /** Who is told of a worker. */
 export interface WorkerListener {
@@ -43,6 +40,8 @@ export interface WorkerParts extends UnitParts {
   isBusy(workerId: string): boolean;
   /** How long it may take to end after SIGTERM, in milliseconds. */
   graceMs: number;
+  /** For commands that serve HTTP. */
+  ports: FreePorts;
 }
 
 export class Worker implements UnitKind {
@@ -51,6 +50,8 @@ export class Worker implements UnitKind {
   readonly spec: WorkerSpec;
   /** Proves to the bridge that a request is this worker's. */
   readonly token: string;
+  /** Undefined: it asks for work. */
+  readonly http: HttpServing | undefined;
   readonly policy: Policy;
   readonly #unit: Unit;
   readonly #parts: WorkerParts;
@@ -70,7 +71,10 @@ export class Worker implements UnitKind {
     this.spec = request.spec!;
     this.token = token;
     this.#parts = parts;
-    this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs: initTimeoutSeconds(this.spec) * 1_000 };
+    this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer);
+    // How long one may take that serves HTTP is for its health to say.
+    const initTimeoutMs = this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000;
+    this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs };
     this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts);
   }
 
@@ -141,8 +145,12 @@ export class Worker implements UnitKind {
     this.#unit.look();
   }
 
-  /** What core wants of it; undefined: that it ends, and nobody waits for what it holds. One that is to be replaced drains whatever core wants. */
-  want(desired: DesiredState | undefined): void {
+  /**
+   * What core wants of it; undefined: that it ends, and nobody waits for what it holds. One that is to be replaced drains whatever core wants.
+   * `idle`: no client is with it, if it serves HTTP.
+   */
+  want(desired: DesiredState | undefined, idle = false): void {
+    this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs());
     const want = desired === undefined ? 'gone' : wantOf(desired);
     this.#unit.want({ want: this.#refresh && want !== 'gone' ? 'drain' : want, run: 0, disk: 0 });
   }
@@ -163,6 +171,11 @@ export class Worker implements UnitKind {
   /** It has asked for work. */
   ready(): void {
     this.#unit.asked();
+  }
+
+  /** Core must be told something about it that is no state. */
+  news(): void {
+    this.#parts.listener.changed(this);
   }
 
   /** It wants to be replaced before its next job: it drains. */
@@ -199,16 +212,19 @@ export class Worker implements UnitKind {
   }
 
   isBusy(): boolean {
-    return this.#parts.isBusy(this.id);
+    return this.http?.hasClients(this.#parts.clock.monotonicMs()) ?? this.#parts.isBusy(this.id);
   }
 
   executor(): Executor | undefined {
     return this.#parts.launcher.executorOf(this.spec);
   }
 
-  launch(): Promise<Ready> {
-    const { id: workerId, endpointId, token, spec } = this;
-    return this.#parts.launcher.worker({ workerId, endpointId, token, spec, onOutput: (bytes) => this.log.write(bytes) });
+  async launch(): Promise<Ready> {
+    const { id: workerId, endpointId, token, spec, http } = this;
+    if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
+    return this.#parts.launcher.worker({
+      workerId, endpointId, token, spec, httpVariables: http?.variables(), onOutput: (bytes) => this.log.write(bytes),
+    });
   }
 
   started(): void {
@@ -255,7 +271,8 @@ export class Worker implements UnitKind {
   async settleFiles(): Promise<void> {}
 
   async remove(): Promise<void> {
-    const { archive, launcher, logger } = this.#parts;
+    const { archive, launcher, logger, ports } = this.#parts;
+    this.http?.givePorts(ports);
     await archive.keep(this.id, this.log.tail(this.log.size)).catch((error: unknown) => logger.warn({ err: error }, 'log was not kept'));
     await launcher.dropScratch(this.id).catch((error: unknown) => logger.warn({ err: error }, 'scratch folder was not removed'));
   }
@@ -280,9 +297,4 @@ export class Worker implements UnitKind {
     if (this.#verdict?.reason) return this.#verdict.reason;
     return `The worker ${this.id} ${this.#exit ? describeExit(this.#exit) : 'was not wanted any more'} while it held the job.`;
   }
-}
-
-function wantOf(desired: DesiredState): Want {
-  if (desired === DesiredState.DRAIN) return 'drain';
-  return desired === DesiredState.FREEZE ? 'freeze' : 'run';
 }

@@ -1,0 +1,49 @@
+/**
+ * Ports for commands of this host that serve HTTP: all of them share the host's ports, so each gets one that is free. They lie below the range that
+ * the system takes for outgoing connections, which else might have one of them a moment later.
+ */
+import { createServer } from 'node:net';
+import type { Random } from '../../../core/runtime/clock.ts';
+
+const PORT_MIN = 20_000;
+const PORT_COUNT = 12_000;
+const TRIES_MAX = 200;
+
+/** Answers whether nobody listens there. */
+export type IsFree = (port: number) => Promise<boolean>;
+
+export class FreePorts {
+  readonly #random: Random;
+  readonly #isFree: IsFree;
+  readonly #taken = new Set<number>();
+
+  constructor(random: Random, isFree: IsFree = listensNobody) {
+    this.#random = random;
+    this.#isFree = isFree;
+  }
+
+  /** A port that is nobody's until it is given back. Fails when none is found. */
+  async take(): Promise<number> {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const port = PORT_MIN + Math.floor(this.#random.fraction() * PORT_COUNT);
+      if (this.#taken.has(port)) continue;
+      this.#taken.add(port);
+      if (await this.#isFree(port)) return port;
+      this.#taken.delete(port);
+    }
+    throw new Error(`no free port was found from ${PORT_MIN} to ${PORT_MIN + PORT_COUNT - 1}`);
+  }
+
+  /** Nobody uses it any more. */
+  give(port: number): void {
+    this.#taken.delete(port);
+  }
+}
+
+function listensNobody(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * Asks the workers that serve HTTP how they are: often while they start, so that the first request waits for nothing else; once a second while
+ * they are well. 200 brings a worker into the rotation; any other answer, or three times none, takes it out. Who says neither 200 nor 204 for 8
+ * minutes is ended: it listens elsewhere, or never will.
+ */
+import type { Clock, Timer } from '../../../core/runtime/clock.ts';
+import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
+import type { Worker } from '../workers/worker.ts';
+import { askHealth } from './ask-health.ts';
+import type { HttpServing } from './http-serving.ts';
+
+/** Pauses between two questions in milliseconds: while it starts, when that takes long, while it is well, and while it is not. */
+const STARTING_MS = 50;
+const STARTING_SLOWLY_MS = 250;
+const SLOWLY_AFTER_MS = 30_000;
+const WELL_MS = 1_000;
+const UNWELL_MS = 250;
+const MISSES_MAX = 3;
+/** Longest time in milliseconds for which a worker may say that it is initializing. */
+const INITIALIZING_MS_MAX = 3_600_000;
+
+/** What it works with. */
+export interface HealthWatchOptions {
+  pool: WorkerPool;
+  /** Host by which others reach this machine's workers; empty: as their executor says. */
+  advertiseHost: string;
+  /** How long a worker may say neither 200 nor 204, in milliseconds. */
+  silenceMs: number;
+  clock: Clock;
+}
+
+interface Watched {
+  worker: Worker;
+  http: HttpServing;
+  startedAtMs: number;
+  /** When it last said 200 or 204, or was started. */
+  heardAtMs: number;
+  misses: number;
+  timer: Timer | undefined;
+}
+
+export class HealthWatch {
+  readonly #options: HealthWatchOptions;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(options: HealthWatchOptions) {
+    this.#options = options;
+  }
+
+  /** A worker came or changed its state. */
+  changed(worker: Worker): void {
+    if (worker.http && !worker.hasEnded && !this.#watched.has(worker.id)) this.#begin(worker, worker.http);
+  }
+
+  /** A worker's process ended. */
+  ended(worker: Worker): void {
+    this.#watched.get(worker.id)?.timer?.cancel();
+    this.#watched.delete(worker.id);
+  }
+
+  #begin(worker: Worker, http: HttpServing): void {
+    const now = this.#options.clock.monotonicMs();
+    const watched: Watched = { worker, http, startedAtMs: now, heardAtMs: now, misses: 0, timer: undefined };
+    this.#watched.set(worker.id, watched);
+    this.#later(watched);
+  }
+
+  #later(watched: Watched): void {
+    const { clock } = this.#options;
+    if (this.#watched.get(watched.worker.id) !== watched) return;
+    watched.timer = clock.after(this.#pauseMs(watched), () => { void this.#ask(watched).finally(() => this.#later(watched)); });
+  }
+
+  #pauseMs({ startedAtMs, http, misses }: Watched): number {
+    if (http.health === HttpHealth.READY) return misses === 0 ? WELL_MS : UNWELL_MS;
+    if (http.wasReady) return UNWELL_MS;
+    const { clock } = this.#options;
+    return clock.monotonicMs() - startedAtMs < SLOWLY_AFTER_MS ? STARTING_MS : STARTING_SLOWLY_MS;
+  }
+
+  /** Never rejects. */
+  async #ask(watched: Watched): Promise<void> {
+    const { worker, http } = watched;
+    // Its ports are not known before it is started, and nobody asks one that is going.
+    const { address } = worker;
+    if (address === undefined || worker.isStopping) return;
+    if (http.address === '') this.#started(watched, address);
+    const status = await askHealth({ host: address, port: http.healthPort, path: http.healthPath });
+    if (worker.hasEnded || worker.isStopping) return;
+    watched.misses = status === undefined ? watched.misses + 1 : 0;
+    if (status === 200 || status === 204) watched.heardAtMs = this.#options.clock.monotonicMs();
+    this.#note(worker, http, healthOf(watched, status));
+    this.#endSilent(watched);
+  }
+
+  /** Preparing it, an image for instance, counts for nothing. */
+  #started(watched: Watched, address: string): void {
+    const { worker, http } = watched;
+    watched.startedAtMs = watched.heardAtMs = this.#options.clock.monotonicMs();
+    const host = this.#options.advertiseHost || address;
+    http.address = `${host.includes(':') ? `[${host}]` : host}:${http.port}`;
+    http.health = HttpHealth.INITIALIZING;
+    worker.news();
+  }
+
+  #note(worker: Worker, http: HttpServing, health: HttpHealth): void {
+    if (health === http.health) return;
+    http.health = health;
+    if (health === HttpHealth.READY) http.wasReady = true;
+    if (health === HttpHealth.READY && worker.state === WorkerState.INITIALIZING) worker.ready();
+    else worker.news();
+  }
+
+  #endSilent({ worker, http, startedAtMs, heardAtMs }: Watched): void {
+    const { clock, silenceMs, pool } = this.#options;
+    const now = clock.monotonicMs();
+    const where = `GET ${http.healthPath} on port ${http.healthPort}`;
+    const isTooSlow = !http.wasReady && now - startedAtMs > INITIALIZING_MS_MAX;
+    if (now - heardAtMs <= silenceMs && !isTooSlow) return;
+    const reason = isTooSlow
+      ? `${where} has answered 204 (initializing) for ${INITIALIZING_MS_MAX / 60_000} min.`
+      : `${where} has answered neither 200 nor 204 for ${Math.round(silenceMs / 1_000)} s. A worker of a load-balancing endpoint must listen on the `
+        + 'port that the variable PORT says, on 0.0.0.0 or 127.0.0.1, and answer its health path there or on PORT_HEALTH.';
+    pool.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
+  }
+}
+
+function healthOf({ http, misses }: Watched, status: number | undefined): HttpHealth {
+  if (status === 200) return HttpHealth.READY;
+  if (status === 204) return HttpHealth.INITIALIZING;
+  if (status !== undefined) return HttpHealth.UNHEALTHY;
+  return misses >= MISSES_MAX && http.wasReady ? HttpHealth.UNHEALTHY : http.health;
+}

@@ -1,0 +1,62 @@
+/** What a worker that serves HTTP is besides a worker: where it listens, what its health path says, and whether clients are with it. */
+import type { HttpServer } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { HttpHealth } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { FreePorts } from './free-ports.ts';
+
+/** After it has left the rotation a request may still come that was on its way, and core may not have heard of it yet, in milliseconds. */
+const QUIET_MS = 3_000;
+/** Longest drain in milliseconds: longer than any request may take (docs/api.md#load-balancing); what is left then is cut. */
+const DRAIN_MS_MAX = 360_000;
+
+export class HttpServing {
+  readonly healthPath: string;
+  port: number;
+  healthPort: number;
+  /** host:port for others; empty until it runs. */
+  address = '';
+  health: HttpHealth = HttpHealth.UNSPECIFIED;
+  /** It has answered 200 once. */
+  wasReady = false;
+  /** Core says that no client is with it. */
+  #idle = false;
+  /** When it was told to drain, by the steady clock. */
+  #leftAtMs: number | undefined;
+  readonly #taken: number[] = [];
+
+  constructor({ port, healthPort, healthPath }: HttpServer) {
+    this.port = port;
+    this.healthPort = healthPort;
+    this.healthPath = healthPath;
+  }
+
+  /** Whether it shall drain, and whether core says that no client is with it. */
+  want(drains: boolean, idle: boolean, nowMs: number): void {
+    this.#idle = idle;
+    this.#leftAtMs = drains ? this.#leftAtMs ?? nowMs : undefined;
+  }
+
+  /** A drain waits for its clients. One that is not wanted at all waits for nothing. */
+  hasClients(nowMs: number): boolean {
+    if (!this.wasReady || this.#leftAtMs === undefined) return false;
+    const leftMs = nowMs - this.#leftAtMs;
+    return leftMs < QUIET_MS || (!this.#idle && leftMs < DRAIN_MS_MAX);
+  }
+
+  /** Commands share the host's ports: what their environment says of ports cannot hold for all of them. */
+  async takePorts(ports: FreePorts): Promise<void> {
+    const isShared = this.healthPort === this.port;
+    this.#taken.push(this.port = await ports.take());
+    if (isShared) this.healthPort = this.port;
+    else this.#taken.push(this.healthPort = await ports.take());
+  }
+
+  /** It uses them no more. */
+  givePorts(ports: FreePorts): void {
+    for (const port of this.#taken.splice(0)) ports.give(port);
+  }
+
+  /** Variables that tell it where to listen. */
+  variables(): Record<string, string> {
+    return { PORT: String(this.port), PORT_HEALTH: String(this.healthPort), HEALTH_CHECK_PATH: this.healthPath };
+  }
+}
