@@ -20,6 +20,7 @@ import type { CoreConfig } from './config.ts';
 import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
 import { DemandBook } from './edge/demand-book.ts';
 import { RotationBoard } from './edge/rotation-board.ts';
+import { CannotRun } from './endpoints/cannot-run.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
@@ -81,12 +82,13 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const { clock, random, logger } = seams;
   const events = new CoreEvents();
   const slots = buildSlots();
-  const engine = buildJobEngine({ stores, openChannel, events, slots: slots.pool, sealer, ...seams, config });
+  const cannotRun = new CannotRun(stores, clock);
+  const engine = buildJobEngine({ stores, openChannel, events, slots: slots.pool, sealer, cannotRun, ...seams, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
     ...stores, events, replicaAddress, ...seams, openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const context: EndpointContext = {
-    ...stores, sealer, random, deleteJobs: engine.deleteJobs,
+    ...stores, sealer, random, cannotRun, deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => events.emit('desired', machineIds),
     onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {
@@ -133,7 +135,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
       [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, clock }, logger))],
       [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock }, lists))],
-      [AgentServiceService, agentHandlers({ access, keys: stores.keys, onBound: onKeyChanged, context: dispatch.sessions, logger })],
+      [AgentServiceService, agentHandlers({ access, keys: stores.keys, images: stores.images, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });
   return { server, jobCalls: jobs.service, edgeStreams: edge.service };
@@ -152,11 +154,11 @@ export function buildCore(config: CoreConfig, { logger, clock = systemClock, ran
   const health = new Health({ ping: storage.ping, ...seams });
   const parts = buildParts(storage, sealer, config, seams, () => config.advertise || server.address);
   const { server, jobCalls, edgeStreams } = buildServer(parts, health, config, seams);
-  const { table, loop, scaling, reports, pods, desired, audit } = parts.dispatch;
+  const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;
   // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
   const early = [endEarly(table), endEarly(loop)] as const;
   const services = [
-    ...parts.engine.services, reports, pods, desired, audit, scaling, parts.edge.board, parts.edge.book, table, loop, server,
+    ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.book, table, loop, server,
     early[0], jobCalls, edgeStreams, early[1], health,
   ];
   const replica = new Replica(storage, services, seams);

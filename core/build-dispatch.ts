@@ -1,13 +1,15 @@
 /** Builds dispatch and scaling of a replica: slots, sessions, claims on their way to workers, and the workers there should be. */
 import type { OpenCredentials } from './dispatch/agent-messages.ts';
 import { AttemptAudit } from './dispatch/attempt-audit.ts';
+import { ContainerReports } from './dispatch/container-reports.ts';
+import { DesiredImages } from './dispatch/desired-images.ts';
 import { DesiredLoop } from './dispatch/desired-loop.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
 import { LeaseKeeper } from './dispatch/lease-keeper.ts';
 import { PodReports } from './dispatch/pod-reports.ts';
 import { returnOrphans } from './dispatch/return-orphans.ts';
 import { SessionTable } from './dispatch/session-table.ts';
-import type { SessionContext } from './dispatch/session.ts';
+import type { SessionContext } from './dispatch/session-context.ts';
 import { SlotPool } from './dispatch/slot-pool.ts';
 import { WorkerLogs } from './dispatch/worker-logs.ts';
 import { WorkerReports } from './dispatch/worker-reports.ts';
@@ -26,6 +28,7 @@ export interface DispatchOptions {
   workers: Stores['workers'];
   scales: Stores['scales'];
   podReports: Stores['podReports'];
+  images: Stores['images'];
   events: CoreEvents;
   openCredentials: OpenCredentials;
   /** Where other replicas reach this one. */
@@ -55,7 +58,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, scales, podReports, events, openCredentials, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, scales, podReports, images, events, openCredentials, replicaAddress, clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -70,9 +73,11 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const reports = new WorkerReports({
     workers, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds), ...seams,
   });
-  const desired = new DesiredLoop({ table, workers, podReports, events, openCredentials, ...seams });
+  const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
+  const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, ...seams });
   const audit = new AttemptAudit({ table, pool, workers, attempts, arriving, ...seams });
   const pods = new PodReports({ podReports, ...seams });
+  const containers = new ContainerReports({ images, ...seams });
   const logs = new WorkerLogs(table, clock);
   const drainOne = async (workerId: string, machineId: string): Promise<void> => {
     const endpointId = await scales.drainOne(workerId, machineId);
@@ -80,7 +85,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.wake([endpointId]);
   };
   const sessions: SessionContext = {
-    table, pool, machines, workers, attempts, reports, pods, desired, arriving, replicaAddress, ...seams,
+    table, pool, machines, workers, attempts, reports, pods, containers, desired, arriving, replicaAddress, ...seams,
     leases: new LeaseKeeper(machines, options.clock),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
@@ -88,6 +93,6 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
       table.own(drainOne(workerId, machineId).catch(onFailure));
     },
   };
-  return { sessions, table, loop, scaling, reports, pods, desired, audit, logs };
+  return { sessions, table, loop, scaling, reports, pods, containers, desired, audit, logs };
 }
 

@@ -11,6 +11,7 @@ import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
 import { CancelJob } from './jobs/cancel-job.ts';
 import { ClaimJobs } from './jobs/claim-jobs.ts';
 import { CountJobs } from './jobs/count-jobs.ts';
+import type { CannotRunReader } from './jobs/count-jobs.ts';
 import { DeleteJobs } from './jobs/delete-jobs.ts';
 import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
 import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
@@ -45,6 +46,8 @@ export interface JobEngineOptions {
   events: CoreEvents;
   slots: SlotSource;
   sealer: Sealer;
+  /** Which endpoints no machine could ever take, and why. */
+  cannotRun: CannotRunReader;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -105,7 +108,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   const cancels = new CancelJob(shared);
   const retries = new RetryJob(shared);
   const lists = new ListJobs(shared.stores);
-  const counts = new CountJobs(shared.stores, shared.clock);
+  const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
   return {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
     submitAndWait: (submission, signal) => submitAndWait.run(submission, signal),

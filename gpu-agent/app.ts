@@ -228,7 +228,7 @@ class AgentProcess extends SingleRunService {
       machine: {
         ...hostSize(), id, name, locations, cpuSlots, standbyMax, agentVersion: AGENT_VERSION, cudaVersion,
         gpus: gpus.map((gpu) => ({ ...gpu, displayName: '' })),
-        runsCommands: true, containerEngine: undefined, noEngineReason: '',
+        runsCommands: this.#config.allowCommands, containerEngine: undefined, noEngineReason: '',
       },
       workers: pool.all().map((worker) => reporter.take(worker)),
       attempts: table.refs(),

@@ -52,7 +52,7 @@ export function buildUnitBase(options: {
   const { config, logger, clock, container, late, settleImage } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
-  const executors = { process: new ProcessExecutor(clock), container: container?.executor };
+  const executors = { process: config.allowCommands ? new ProcessExecutor(clock) : undefined, container: container?.executor };
   const scratchFolder = join(dataDir, 'scratch');
   const launcher = new Launcher({
     executors, users, scratchFolder, volumesFolder: volumesDir, machineName: name, locations, hostEnv, settleImage,

@@ -35,6 +35,8 @@ export interface AgentConfig {
   standbyMax: number;
   /** Port of the bridge on the loopback address. SLIPWAY_BRIDGE_PORT, default 0: any free one. */
   bridgePort: number;
+  /** Commands of this host may run: workers and pods without an image. SLIPWAY_AGENT_ALLOW_COMMANDS, default false. */
+  allowCommands: boolean;
   /** When a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
   stopPolicy: StopPolicy;
   /** How long a job may take to stop before that, in milliseconds. SLIPWAY_STOP_GRACE_MS, default 5000. */
@@ -81,6 +83,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     cpuSlots: reader.integer('SLIPWAY_CPU_SLOTS', 8, 0, 10_000),
     standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', 4, 0, 10_000),
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
+    allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
     stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
     workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),

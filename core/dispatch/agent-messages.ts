@@ -17,6 +17,7 @@ import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
 import type { MachineFacts } from '../store/machine-store.ts';
 import type { DesiredWorkerRow, WorkerFacts, WorkerSpecRow } from '../store/worker-store.ts';
+import { engineFromMessage } from './container-messages.ts';
 import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;
@@ -83,7 +84,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
   const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile }) => ({ uuid, name: card, memoryMib: cardMib, migProfile }));
   return {
     id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel: cpuModel.slice(0, CPU_MODEL_LENGTH_MAX),
-    cpuThreadsPerCore, standbyMax,
+    cpuThreadsPerCore, standbyMax, runsCommands: machine.runsCommands, ...engineFromMessage(machine.containerEngine, machine.noEngineReason),
   };
 }
 
@@ -123,7 +124,8 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     workerId: report.workerId,
     state,
     capacity: Math.min(Math.max(report.capacity, 0), CAPACITY_MAX),
-    reason: reasonOf(report.reason),
+    // What it was at is over once it is ready.
+    reason: state === 'READY' ? '' : reasonOf(report.reason),
     exitCode: report.exitCode ?? null,
     sdkVersion: storable(report.sdkVersion).slice(0, 64),
     address: ADDRESS_FORM.test(report.address) ? report.address : '',
@@ -144,9 +146,7 @@ export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
 /** A worker for its agent. `open` opens the registry credentials. */
 export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, open: OpenCredentials): DesiredWorker {
   const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
-  // A template with a command runs as a process; its image name is then only text for people.
-  const imageName = spec.startCommand.length > 0 ? '' : spec.imageName;
-  const { networkVolumeId, registryAuthId, credentialsSealed } = spec;
+  const { imageName, networkVolumeId, registryAuthId, credentialsSealed } = spec;
   const isPulled = imageName !== '' && registryAuthId !== null && credentialsSealed !== null;
   return {
     workerId: row.id,
@@ -157,7 +157,8 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       startCommand: spec.startCommand,
       workingDirectory: spec.workingDirectory,
       imageName,
-      entrypoint: spec.entrypoint,
+      // Only an image has an entry point.
+      entrypoint: imageName === '' ? [] : spec.entrypoint,
       env: spec.env,
       gpuUuids: spec.gpuUuids,
       concurrency: spec.concurrency,
@@ -169,7 +170,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       vcpuCount: cpuSize(spec.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(spec.instanceId)?.memoryGb ?? 0,
       accountNumber: spec.accountNumber,
-      imageDigest: '',
+      imageDigest: spec.imageDigest,
       containerDiskGb: spec.containerDiskGb,
       ports: spec.ports,
       httpServer: spec.type === 'LB' ? httpServerOf(spec) : undefined,

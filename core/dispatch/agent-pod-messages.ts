@@ -27,9 +27,7 @@ export function stillPod({ id, run, disk }: DesiredPodRow): DesiredPod {
 /** A pod for its agent, as its row says now. `open` opens the registry credentials. */
 export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
   if (row.desired === 'EXITED') return stillPod(row);
-  const { registryAuthId, credentialsSealed, networkVolumeId } = row;
-  // A pod with a command runs as a process; its image name is then only text for people.
-  const imageName = row.startCommand.length > 0 ? '' : row.imageName;
+  const { imageName, registryAuthId, credentialsSealed, networkVolumeId } = row;
   const isPulled = imageName !== '' && registryAuthId !== null && credentialsSealed !== null;
   return {
     podId: row.id,
@@ -40,7 +38,8 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       startCommand: row.startCommand,
       workingDirectory: row.workingDirectory,
       imageName,
-      entrypoint: row.entrypoint,
+      // Only an image has an entry point.
+      entrypoint: imageName === '' ? [] : row.entrypoint,
       env: { ...(row.publicKey === '' ? {} : { PUBLIC_KEY: row.publicKey }), ...row.env },
       gpuUuids: row.gpuUuids,
       gpuTypeId: row.gpuTypeId,
@@ -48,7 +47,7 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
       registryCredentials: isPulled ? open(registryAuthId, credentialsSealed) : undefined,
       vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
       memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,
-      imageDigest: '',
+      imageDigest: row.imageDigest,
       containerDiskGb: row.containerDiskGb,
       ports: row.ports,
       httpServer: undefined,
@@ -65,5 +64,5 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
 export function podFactsFromReport({ podId, run, state: reported, reason, exitCode }: PodReport): PodFacts | undefined {
   const state = STATES[reported];
   if (!state || !POD_ID.test(podId)) return undefined;
-  return { podId, run, state, reason: reasonOf(reason), exitCode: exitCode ?? null };
+  return { podId, run, state, reason: state === 'RUNNING' ? '' : reasonOf(reason), exitCode: exitCode ?? null };
 }

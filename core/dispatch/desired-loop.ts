@@ -3,7 +3,7 @@
  * two seconds it compares by itself.
  */
 import type { CoreEvents } from '../events/core-events.ts';
-import type { DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredImage, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
@@ -13,6 +13,7 @@ import type { Stores } from '../store/storage.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
+import type { DesiredImages } from './desired-images.ts';
 import { desiredPods, podPicture } from './desired-pods.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
@@ -24,6 +25,7 @@ export interface DesiredLoopOptions {
   table: SessionTable;
   workers: Stores['workers'];
   podReports: Stores['podReports'];
+  images: DesiredImages;
   events: CoreEvents;
   openCredentials: OpenCredentials;
   clock: Clock;
@@ -78,15 +80,19 @@ export class DesiredLoop extends BaseService {
     const machineIds = sessions.map((session) => session.machineId);
     const workers = Map.groupBy(await this.#options.workers.desiredOf(machineIds), (row) => row.machineId);
     const pods = Map.groupBy(await this.#options.podReports.desiredOf(machineIds), (row) => row.machineId);
+    const images = await this.#options.images.current();
     for (const session of sessions) {
       // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it from the agent.
       const { machineId } = session;
-      if (session.isOpen) await this.#pushOne(session, workers.get(machineId) ?? [], pods.get(machineId) ?? []);
+      if (session.isOpen) await this.#pushOne(session, workers.get(machineId) ?? [], pods.get(machineId) ?? [], images.get(machineId) ?? []);
     }
   }
 
-  async #pushOne(session: LiveSession, rows: readonly DesiredWorkerRow[], podRows: readonly DesiredPodRow[]): Promise<void> {
-    const picture = `${rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join()};${podPicture(podRows)}`;
+  async #pushOne(
+    session: LiveSession, rows: readonly DesiredWorkerRow[], podRows: readonly DesiredPodRow[], images: DesiredImage[],
+  ): Promise<void> {
+    const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join();
+    const picture = `${workersSeen};${podPicture(podRows)};${images.map((image) => `${image.name}@${image.digest}`).join()}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
     const pods = await desiredPods(this.#options.podReports, podRows, before?.pods, this.#options.openCredentials);
@@ -101,6 +107,6 @@ export class DesiredLoop extends BaseService {
       else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row), idle: row.idle });
     }
     this.#sent.set(session, { picture, messages, pods });
-    session.desire(rows, [...messages.values()], [...pods.values()]);
+    session.desire(rows, { workers: [...messages.values()], pods: [...pods.values()], images });
   }
 }

@@ -1,5 +1,5 @@
 /** A session as the rest of dispatch sees it: enough to reach its agent, and no way into the protocol. */
-import type { DesiredPod, DesiredWorker, SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredWorkers, SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptKey } from '../domain/job.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 
@@ -17,6 +17,8 @@ export interface LiveSession {
   readonly machineId: string;
   /** The run of the agent, as it names it; empty: it does not. */
   readonly instance: string;
+  /** Its agent pulls images before they are needed. */
+  readonly prefetches: boolean;
   /** Its hello was accepted and it has not ended. */
   readonly isOpen: boolean;
   /** When its last message arrived, on the steady clock. */
@@ -25,8 +27,8 @@ export interface LiveSession {
   close(text: string, reason: SessionEndReason): void;
   /** Ends an attempt that may run here. Its slot is free when the agent says that it ended. */
   stopAttempt(key: AttemptKey, reason: string): void;
-  /** Sends the full set of desired workers and pods. */
-  desire(rows: readonly DesiredWorkerRow[], workers: DesiredWorker[], pods: DesiredPod[]): void;
+  /** Sends the full set of desired workers and pods, and the images that may be needed. */
+  desire(rows: readonly DesiredWorkerRow[], desired: DesiredWorkers): void;
   /** Asks for a worker's log; the answer arrives elsewhere. */
   requestLog(requestId: number, workerId: string, tailBytes: number): void;
   /** A worker finished an attempt with an answer of its own. */

@@ -4,7 +4,7 @@
  * they end. What may wait is bounded by what the agent can hold: capacity bounds assignments, its own sending bounds the acknowledgements.
  */
 import { SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { Assignment, AttemptRef, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Assignment, AttemptRef, DesiredWorkers } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import type { MessageSink } from '../../proto/wire/batching-stream.ts';
@@ -47,8 +47,8 @@ export class SessionOutbox {
   }
 
   /** The full set of workers and pods; of several only the latest leaves. */
-  desired(workers: DesiredWorker[], pods: DesiredPod[]): void {
-    this.#first.desired = { workers, pods, images: [] };
+  desired(desired: DesiredWorkers): void {
+    this.#first.desired = desired;
     this.#sending.wake();
   }
 

@@ -131,11 +131,13 @@ export class SessionWorkers {
     // Its first end is the true one; that it was cleared away afterwards says nothing new.
     if (worker.outcomeGrace) return;
     const before = worker.facts;
-    const same = !fresh && before.state === facts.state && before.reason === facts.reason && before.sdkVersion === facts.sdkVersion
+    // What it is at while it starts comes once a second, and is news for people only.
+    const sameReason = before.reason === facts.reason || facts.state === 'INITIALIZING';
+    const same = !fresh && before.state === facts.state && sameReason && before.sdkVersion === facts.sdkVersion
       && before.address === facts.address && before.health === facts.health;
     worker.facts = facts;
     if (!same) reports.changed({ machineId, sessionId }, facts);
-    else if (before.capacity !== facts.capacity) reports.capacityChanged({ machineId, sessionId }, facts);
+    else if (before.capacity !== facts.capacity || before.reason !== facts.reason) reports.detailChanged({ machineId, sessionId }, facts);
     if (refresh && !worker.refresh) onRefresh(facts.workerId, machineId);
     worker.refresh = refresh;
     this.#offer(worker);

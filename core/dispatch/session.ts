@@ -3,65 +3,23 @@
  * session and the full picture. What an agent sends is handled in the order in which it arrived.
  */
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type {
-  DesiredPod, DesiredWorker, Hello, SessionRequest, SessionResponse, WorkerLogReply,
-} from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { MessageSink } from '../../proto/wire/batching-stream.ts';
+import type { DesiredWorkers, Hello, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
-import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { AttemptKey } from '../domain/job.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { Stores } from '../store/storage.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
-import type { DesiredLoop } from './desired-loop.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
 import type { LiveSession, SessionKey } from './live-session.ts';
-import type { PodReports } from './pod-reports.ts';
+import type { SessionContext, SessionStream } from './session-context.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
-import type { SessionTable } from './session-table.ts';
 import { SessionWorkers } from './session-workers.ts';
 import { attemptId } from './slot-pool.ts';
-import type { AssignmentSink, HeldAttempt, SlotPool } from './slot-pool.ts';
-import type { WorkerReports } from './worker-reports.ts';
+import type { AssignmentSink, HeldAttempt } from './slot-pool.ts';
 
 const OTHER_SESSION = 'another session speaks for the machine';
-
-/** The stream as a session needs it. */
-export interface SessionStream extends MessageSink<SessionResponse> {
-  /** Messages stop coming, and come again. */
-  pause(): void;
-  resume(): void;
-  /** Ends it; with an error when the agent is to see one. */
-  end(error?: unknown): void;
-}
-
-/** What all sessions of a replica share. */
-export interface SessionContext {
-  table: SessionTable;
-  pool: SlotPool;
-  machines: Stores['machines'];
-  workers: Stores['workers'];
-  attempts: AttemptCalls;
-  leases: LeaseKeeper;
-  reports: WorkerReports;
-  pods: PodReports;
-  desired: DesiredLoop;
-  /** Attempts whose outcome has arrived and is not written yet. */
-  arriving: Set<string>;
-  /** Where other replicas reach this one. */
-  replicaAddress(): string;
-  onRefresh(workerId: string, machineId: string): void;
-  onLogReply(machineId: string, reply: WorkerLogReply): void;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-}
 
 export class Session implements AssignmentSink, LiveSession {
   readonly id: string;
@@ -73,6 +31,7 @@ export class Session implements AssignmentSink, LiveSession {
   #workers: SessionWorkers | undefined;
   #machineId = '';
   #instance = '';
+  #prefetches = false;
   #heardAtMs: number;
   /** Attempts that were declared lost at the hello: a claim that was on its way then must not be sent. */
   #lost = new Set<string>();
@@ -103,6 +62,11 @@ export class Session implements AssignmentSink, LiveSession {
   /** The run of the agent, as it names it. */
   get instance(): string {
     return this.#instance;
+  }
+
+  /** Its agent pulls images before they are needed. */
+  get prefetches(): boolean {
+    return this.#prefetches;
   }
 
   /** Its hello was accepted and it has not ended. */
@@ -163,10 +127,10 @@ export class Session implements AssignmentSink, LiveSession {
     this.#outbox.stop(refOf({ ...key, workerId }), reason);
   }
 
-  /** Sends the full set of desired workers and pods. */
-  desire(rows: readonly DesiredWorkerRow[], workers: DesiredWorker[], pods: DesiredPod[]): void {
+  /** Sends the full set of desired workers and pods, and the images that may be needed. */
+  desire(rows: readonly DesiredWorkerRow[], desired: DesiredWorkers): void {
     if (this.#state !== 'open') return;
-    this.#outbox.desired(workers, pods);
+    this.#outbox.desired(desired);
     this.#workers?.desire(rows);
   }
 
@@ -186,12 +150,13 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   async #join(hello: Hello | undefined): Promise<void> {
-    const { table, workers, pods, attempts, leases, desired, logger } = this.#context;
+    const { table, workers, pods, containers, attempts, leases, desired, logger } = this.#context;
     const machine = machineFromMessage(hello?.machine);
     await this.#key.bind(machine.id);
     if (this.#hasEnded()) return;
     this.#machineId = machine.id;
     this.#instance = instanceOf(hello!);
+    this.#prefetches = hello!.prefetches;
     await enterMachine(this, hello!.replaces, machine, this.#context);
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await workers.currentAttempts([machine.id]);
@@ -208,6 +173,7 @@ export class Session implements AssignmentSink, LiveSession {
     )));
     await workers.endUnlisted({ machineId: machine.id, sessionId: this.id }, hello!.workers.map((report) => report.workerId).filter((id) => own.has(id)));
     await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
+    await containers.begin({ machineId: machine.id, sessionId: this.id }, hello!);
     if (this.#state === 'closed' || table.closed) return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
     logger.info({ machineId: machine.id, sessionId: this.id, held: held.length, lost: lost.length }, 'session opened');
@@ -230,8 +196,14 @@ export class Session implements AssignmentSink, LiveSession {
     this.#inbox.chunks(message.chunks);
     this.#inbox.progress(message.progress);
     this.#inbox.outcomes(message.outcomes);
-    this.#context.pods.changed({ machineId: this.#machineId, sessionId: this.id }, message.pods);
+    const session = { machineId: this.#machineId, sessionId: this.id };
+    this.#context.pods.changed(session, message.pods);
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
+    try {
+      if (message.containers) this.#context.containers.changed(session, message.containers);
+    } catch (error) {
+      this.#refuse(error);
+    }
   }
 
   /** While an extension is in flight only the latest heartbeat waits. */

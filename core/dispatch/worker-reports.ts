@@ -1,7 +1,7 @@
 /**
- * Writes what agents observe of their workers. Changes of state are written at once, in order and many to a statement; changes of capacity
- * and signs of use are only written once a second, because they come with every job. What a session said is written only while no later one
- * speaks for its machine.
+ * Writes what agents observe of their workers. Changes of state are written at once, in order and many to a statement; changes of capacity,
+ * signs of use and what starting workers are at are only written once a second, because they come with every job and every piece of an image.
+ * What a session said is written only while no later one speaks for its machine.
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -66,8 +66,8 @@ export class WorkerReports extends BaseService {
     this.#writeUrgent();
   }
 
-  /** Only what a worker can take has changed. */
-  capacityChanged(session: MachineSession, facts: WorkerFacts): void {
+  /** Only what a worker can take, or what it is at while it starts, has changed. */
+  detailChanged(session: MachineSession, facts: WorkerFacts): void {
     if (this.#urgent.get(session.sessionId)?.facts.has(facts.workerId)) put(this.#urgent, session, facts);
     else put(this.#lazy, session, facts);
   }

@@ -1,13 +1,20 @@
 /** Why no machine takes a worker or pod, in two texts: for its owner, who is told no machine's name, and for the operator, who is told all. */
 
 /** What keeps a machine from taking it. */
-export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN';
+export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'NO_ENGINE' | 'NO_COMMANDS' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'TOO_FEW_GPUS'
+  | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN';
 
 /** One machine's answer. */
 export interface MachineRefusal {
   kind: RefusalKind;
   /** With all particulars, for the operator. */
   text: string;
+}
+
+/** The same with the machine's name. */
+export interface MachineAnswer {
+  name: string;
+  answer: MachineRefusal;
 }
 
 /** No machine takes it. */
@@ -28,9 +35,11 @@ export interface RefusedRequest {
   gpuIds: readonly string[];
   gpuCount: number;
   instanceIds: readonly string[];
+  imageName: string;
 }
 
 const NO_MACHINE_TEXT = 'no machine has joined';
+const ALL_GONE_TEXT = 'no machine is connected, and none was lately';
 const BY_MACHINE_LENGTH_MAX = 2_000;
 /** Types that are named before the rest is only counted. */
 const TYPES_NAMED_MAX = 4;
@@ -40,8 +49,14 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   GPUS_TAKEN: ['has too few of them free', 'have too few of them free'],
   SLOTS_TAKEN: ['has no slot free', 'have no slot free'],
   SIZE_TAKEN: ['has too few processors or too little memory free', 'have too few processors or too little memory free'],
+  TOO_FEW_GPUS: ['has too few of them', 'have too few of them'],
+  NO_SLOTS: ['takes nothing without a GPU', 'take nothing without a GPU'],
+  TOO_SMALL: ['is too small', 'are too small'],
   OTHER_GPUS: ['has other GPUs', 'have other GPUs'],
   NO_GPU: ['has no GPU', 'have no GPU'],
+  NO_GPU_HANDOVER: ['cannot hand GPUs to containers', 'cannot hand GPUs to containers'],
+  NO_ENGINE: ['has no container engine', 'have no container engine'],
+  NO_COMMANDS: ['allows no commands', 'allow no commands'],
   CUDA: ['has a driver without the CUDA version', 'have drivers without the CUDA version'],
   VOLUME: ['is not where the network volumes are', 'are not where the network volumes are'],
   LOCATION: ['is elsewhere', 'are elsewhere'],
@@ -49,21 +64,42 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
 };
 
 /** The refusal of all machines; of none when nobody has joined. */
-export function refusalOfAll(answers: readonly { name: string; answer: MachineRefusal }[], request: RefusedRequest): PlacementRefusal {
+export function refusalOfAll(answers: readonly MachineAnswer[], request: RefusedRequest): PlacementRefusal {
   if (answers.length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
+  return refusalOf(`no machine has ${wanted(request)}`, answers);
+}
+
+/** The refusal of all machines where waiting would not help; of none when none is here. `joined`: there is one that is gone. */
+export function refusalForGood(answers: readonly MachineAnswer[], request: RefusedRequest, joined: boolean): PlacementRefusal {
+  const none = joined ? ALL_GONE_TEXT : NO_MACHINE_TEXT;
+  if (answers.length === 0) return { refusal: none, refusalByMachine: none };
+  return refusalOf(`no machine can run it, which needs ${needed(request)}`, answers);
+}
+
+function refusalOf(what: string, answers: readonly MachineAnswer[]): PlacementRefusal {
   const counted = Object.entries(WORDS).flatMap(([kind, [one, several]]) => {
     const count = answers.filter(({ answer }) => answer.kind === kind).length;
     return count === 0 ? [] : [`${count} ${count === 1 ? `machine ${one}` : `machines ${several}`}`];
   });
   return {
-    refusal: `no machine has ${wanted(request)}: ${counted.join('; ')}`,
+    refusal: `${what}: ${counted.join('; ')}`,
     refusalByMachine: answers.map(({ name, answer }) => `${name}: ${answer.text}`).join('; ').slice(0, BY_MACHINE_LENGTH_MAX),
   };
 }
 
+function needed({ imageName, gpuIds, gpuCount, instanceIds }: RefusedRequest): string {
+  const runs = imageName === '' ? 'a machine that allows commands' : 'a container engine for its image';
+  const parts = [...(gpuCount > 0 ? [gpusText(gpuIds, gpuCount, '')] : []), ...(instanceIds.length > 0 ? [`room for ${listed(instanceIds)}`] : [])];
+  return [runs, ...parts].join(' and ');
+}
+
 function wanted({ gpuIds, gpuCount, instanceIds }: RefusedRequest): string {
   if (gpuCount === 0) return instanceIds.length > 0 ? `room for ${listed(instanceIds)}` : 'a free slot for it without a GPU';
-  const gpus = gpuCount === 1 ? 'a free GPU' : `${gpuCount} free GPUs of one type`;
+  return gpusText(gpuIds, gpuCount, 'free ');
+}
+
+function gpusText(gpuIds: readonly string[], gpuCount: number, free: string): string {
+  const gpus = gpuCount === 1 ? `a ${free}GPU` : `${gpuCount} ${free}GPUs of one type`;
   const types = gpuIds.filter((id) => !id.startsWith('-'));
   const excluded = gpuIds.length > types.length ? ', of those that are not excluded' : '';
   return types.length === 0 ? `${gpus}${excluded}` : `${gpus} of ${listed(types)}${excluded}`;

@@ -4,7 +4,8 @@ import { checkCudaVersions, checkName, checkText, checkTexts, invalid } from './
 import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';
-import type { PlacementMachine, PlacementPlace } from './placement.ts';
+import type { PlacementMachine } from './placement-filters.ts';
+import type { PlacementPlace } from './placement.ts';
 import { gpusOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
 import { checkProgram } from './template.ts';

@@ -2,9 +2,11 @@
 import type { Random } from '../runtime/clock.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Stores } from '../store/storage.ts';
+import type { CannotRun } from './cannot-run.ts';
 
 export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales'> {
   sealer: Sealer;
+  cannotRun: CannotRun;
   random: Random;
   /** Deletes all jobs of an endpoint. */
   deleteJobs(endpointId: string): Promise<number>;

@@ -13,6 +13,11 @@ const FRESH_MS = 200;
 const FRESH_MS_MAX = 5_000;
 const ENTRIES_MAX = 10_000;
 
+/** Tells which of some endpoints no machine could ever take, and why. */
+export interface CannotRunReader {
+  of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, PlacementRefusal>>;
+}
+
 interface Entry {
   health: Promise<EndpointHealth>;
   usableUntilMs: number;
@@ -20,11 +25,13 @@ interface Entry {
 
 export class CountJobs {
   readonly #counts: Stores['counts'];
+  readonly #cannotRun: CannotRunReader;
   readonly #clock: Clock;
   readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
 
-  constructor({ counts }: Pick<Stores, 'counts'>, clock: Clock) {
+  constructor({ counts }: Pick<Stores, 'counts'>, cannotRun: CannotRunReader, clock: Clock) {
     this.#counts = counts;
+    this.#cannotRun = cannotRun;
     this.#clock = clock;
   }
 
@@ -44,12 +51,14 @@ export class CountJobs {
   }
 
   async #read(endpointId: string): Promise<EndpointHealth> {
-    const counted = await this.#counts.health(endpointId);
+    const [counted, nowhere] = await Promise.all([this.#counts.health(endpointId), this.#cannotRun.of([endpointId])]);
     if (!counted) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
     const { completed, failed, inProgress, inQueue, retried, idle, running, initializing, ready, unhealthy, standby } = counted;
     const refusal = refusalOf(counted);
+    const cannotRun = nowhere.get(endpointId);
     return {
       ...(refusal ? { refusal } : {}),
+      ...(cannotRun ? { cannotRun } : {}),
       jobs: { completed, failed, inProgress, inQueue, retried },
       workers: { idle, running, initializing, ready, throttled: throttled(counted), unhealthy, standby },
     };

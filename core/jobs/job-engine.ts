@@ -73,6 +73,8 @@ export interface EndpointHealth {
   workers: { idle: number; running: number; initializing: number; ready: number; throttled: number; unhealthy: number; standby: number };
   /** Why the throttled workers find no place; absent when none is throttled, or nobody has looked yet. */
   refusal?: PlacementRefusal;
+  /** Why no machine could ever take one of its workers; absent while one could. */
+  cannotRun?: PlacementRefusal;
 }
 
 /** Resolves when the caller has room for a large output in memory. */

@@ -1,5 +1,4 @@
 /** AgentService: the session's stream, and the side streams for large payloads. */
-import { status } from '@grpc/grpc-js';
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
 import type {
   AgentServiceServer, FetchInputRequest, FetchInputResponse, SessionRequest, SessionResponse,
@@ -10,7 +9,8 @@ import type { Access } from '../access/access.ts';
 import { bindKey } from '../access/bind-key.ts';
 import { keyFromRef } from '../dispatch/agent-messages.ts';
 import { Session } from '../dispatch/session.ts';
-import type { SessionContext, SessionStream } from '../dispatch/session.ts';
+import type { SessionContext, SessionStream } from '../dispatch/session-context.ts';
+import { settleImage } from '../dispatch/settle-image.ts';
 import { unauthorized } from '../domain/permission.ts';
 import type { Caller } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
@@ -18,12 +18,13 @@ import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 import { receiveOutcome } from './receive-outcome.ts';
-import { keyOf, statusOf } from './unary.ts';
+import { keyOf, statusOf, unary } from './unary.ts';
 
 /** What the handlers need. */
 export interface AgentHandlersOptions {
   access: Access;
   keys: Stores['keys'];
+  images: Stores['images'];
   /** A key has become that of a machine: tells all replicas. */
   onBound(keyId: string): void;
   context: SessionContext;
@@ -31,7 +32,7 @@ export interface AgentHandlersOptions {
 }
 
 /** Handlers of the service. */
-export function agentHandlers({ access, keys, onBound, context, logger }: AgentHandlersOptions): AgentServiceServer {
+export function agentHandlers({ access, keys, images, onBound, context, logger }: AgentHandlersOptions): AgentServiceServer {
   return {
     session: (call) => {
       const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
@@ -48,7 +49,10 @@ export function agentHandlers({ access, keys, onBound, context, logger }: AgentH
         .then((machineId) => sendInput(call, machineId, context))
         .catch((error: unknown) => { call.emit('error', statusOf(error, call.getPath(), logger)); });
     },
-    settleImage: (call, done) => done({ code: status.UNIMPLEMENTED, details: 'not yet' }),
+    settleImage: unary(logger, async (request, apiKey) => {
+      const machineId = await machineOf(access, apiKey);
+      return { digest: await settleImage(images, machineId, request) };
+    }),
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))
         .then((machineId) => receiveOutcome(call, machineId, context))

@@ -10,7 +10,7 @@ import { deleteEndpoint, getEndpoint, listEndpoints, restartEndpoint, withTempla
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
 import { changeFromMessage, endpointToMessage, endpointRequestFromMessage } from './endpoint-messages.ts';
-import { throttledReason } from './job-messages.ts';
+import { reasonFor } from './job-messages.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';
@@ -21,13 +21,22 @@ export function endpointHandlers(access: Access, context: EndpointContext, lists
   const { logger } = lists;
   /** With the reasons why workers find no place. */
   const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
-    const refusals = await context.scales.refusals(endpoints.map(({ id }) => id));
-    return endpoints.map((endpoint) => endpointToMessage(endpoint, throttledReason(refusals.get(endpoint.id), scope === 'ROOT')));
+    const ids = endpoints.map(({ id }) => id);
+    const [throttled, nowhere] = await Promise.all([context.scales.refusals(ids), context.cannotRun.of(ids)]);
+    const operator = scope === 'ROOT';
+    return endpoints.map((endpoint) => endpointToMessage(endpoint, {
+      throttledReason: reasonFor(throttled.get(endpoint.id), operator), cannotRunReason: reasonFor(nowhere.get(endpoint.id), operator),
+    }));
+  };
+  /** An answer to a change: what can run nowhere is told at once. */
+  const changed = async (endpoint: EndpointView, { scope }: Caller): Promise<EndpointMessage> => {
+    const nowhere = await context.cannotRun.of([endpoint.id]);
+    return endpointToMessage(endpoint, { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') });
   };
   return {
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return { endpoint: endpointToMessage(await createEndpoint(context, actor, endpointRequestFromMessage(request))) };
+      return { endpoint: await changed(await createEndpoint(context, actor, endpointRequestFromMessage(request)), actor.caller) };
     }),
     getEndpoint: unary(logger, async ({ id, includeTemplate = false }, apiKey) => {
       const { accountId, caller } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });
@@ -46,11 +55,11 @@ export function endpointHandlers(access: Access, context: EndpointContext, lists
       if (!endpoint) throw invalid('endpoint is required');
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id, write: true });
       const change = changeFromMessage(endpoint, updateMask ?? []);
-      return { endpoint: endpointToMessage(await updateEndpoint(context, actor, endpoint.id, change, actor.caller.endpointIds)) };
+      return { endpoint: await changed(await updateEndpoint(context, actor, endpoint.id, change, actor.caller.endpointIds), actor.caller) };
     }),
     restartEndpoint: unary(logger, async ({ id }, apiKey) => {
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
-      return { endpoint: endpointToMessage(await restartEndpoint(context, actor, id)) };
+      return { endpoint: await changed(await restartEndpoint(context, actor, id), actor.caller) };
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });

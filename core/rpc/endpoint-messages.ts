@@ -27,13 +27,14 @@ export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointT
   return type === 'LB' ? EndpointType.LB : EndpointType.QB;
 }
 
-/** An endpoint for its owner, without its webhook secret. `throttledReason`: why its workers find no place, where that was asked for. */
-export function endpointToMessage(endpoint: EndpointView, throttledReason = ''): EndpointMessage {
+/** An endpoint for its owner, without its webhook secret. `reasons`: why its workers find no place. */
+export function endpointToMessage(
+  endpoint: EndpointView, reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'>,
+): EndpointMessage {
   const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
   return {
     ...rest,
-    throttledReason,
-    cannotRunReason: '',
+    ...reasons,
     ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
     scalerType: scalerType === 'REQUEST_COUNT' ? ScalerType.REQUEST_COUNT : ScalerType.QUEUE_DELAY,

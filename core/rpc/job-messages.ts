@@ -93,11 +93,12 @@ export function chunkPageToMessage(page: ChunkPage): ReadChunksResponse {
 }
 
 /** Counts. Only the operator is told of machines by name. */
-export function healthToMessage({ jobs, workers, refusal }: EndpointHealth, operator: boolean): GetHealthResponse {
-  return { jobs, workers: { ...workers, throttledReason: throttledReason(refusal, operator), cannotRunReason: '' } };
+export function healthToMessage({ jobs, workers, refusal, cannotRun }: EndpointHealth, operator: boolean): GetHealthResponse {
+  const reasons = { throttledReason: reasonFor(refusal, operator), cannotRunReason: reasonFor(cannotRun, operator) };
+  return { jobs, workers: { ...workers, ...reasons } };
 }
 
 /** Why workers find no place, in the words for who asks; empty without a refusal. */
-export function throttledReason(refusal: PlacementRefusal | undefined, operator: boolean): string {
+export function reasonFor(refusal: PlacementRefusal | undefined, operator: boolean): string {
   return (operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
 }

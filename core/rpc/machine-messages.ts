@@ -3,6 +3,7 @@ import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { EndedWorkers, Machine as MachineMessage, Worker as WorkerMessage } from '../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus as MachineStatusMessage } from '../../proto/gen/slipway/v1/machine_service.ts';
 import type { EndedGroup } from '../domain/ended-workers.ts';
+import { engineToMessage } from '../dispatch/container-messages.ts';
 import { gpuDisplayName, gpuTypeOf } from '../domain/gpu-facts.ts';
 import type { Worker } from '../domain/worker.ts';
 import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
@@ -16,11 +17,12 @@ export function machineToMessage({ connected, seenAtMs, ...machine }: MachineSta
 export function machineMessage(facts: MachineFacts): MachineMessage {
   const {
     id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax,
+    runsCommands, engine, noEngineReason,
   } = facts;
   return {
     id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax,
     gpus: gpus.map((gpu) => ({ ...gpu, displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
-    runsCommands: true, containerEngine: undefined, noEngineReason: '',
+    runsCommands, containerEngine: engineToMessage(engine), noEngineReason,
   };
 }
 

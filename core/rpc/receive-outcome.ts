@@ -8,7 +8,7 @@ import type {
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { outcomeFromMessage } from '../dispatch/agent-messages.ts';
-import type { SessionContext } from '../dispatch/session.ts';
+import type { SessionContext } from '../dispatch/session-context.ts';
 import { attemptId } from '../dispatch/slot-pool.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';

@@ -1,17 +1,14 @@
 /** Machines: who they are, which session speaks for them and until when their attempts are their own, by the database clock. */
-import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
-import type { CpuSize } from '../domain/cpu-size.ts';
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
-import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
-import type { PlacementMachine } from '../domain/placement.ts';
-import type { PlacementStandby } from '../domain/standby-eviction.ts';
-import type { GpuRow } from '../../drizzle/schema/machine.ts';
+import type { PlacementMachine } from '../domain/placement-filters.ts';
+import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
-import type { Database, Statement } from './database.ts';
-import { lockPlacement } from './standby-rows.ts';
+import type { Database } from './database.ts';
+import { readPlacement } from './placement-view.ts';
+import type { MachineRow } from './placement-view.ts';
 
 /** More machines than one installation has. */
 const MACHINES_MAX = 100_000;
@@ -31,6 +28,10 @@ export interface MachineFacts {
   cpuThreadsPerCore: number;
   /** Frozen workers that it keeps at most. */
   standbyMax: number;
+  runsCommands: boolean;
+  /** Null: nothing runs images there. */
+  engine: EngineRow | null;
+  noEngineReason: string;
 }
 
 /** A machine and whether it is here. */
@@ -87,33 +88,6 @@ export interface ForgottenMachine {
   keyIds: string[];
 }
 
-interface MachineRow {
-  id: string;
-  name: string;
-  gpus: GpuRow[];
-  locations: string[];
-  cpu_slots: number;
-  agent_version: string;
-  cuda_version: string;
-  cpu_count: number;
-  memory_mib: number;
-  cpu_model: string;
-  cpu_threads_per_core: number;
-  standby_max: number;
-  connected: boolean;
-}
-
-/** Whether it has left, and what workers and pods have of it. */
-interface Uses {
-  gone: boolean;
-  used_uuids: string[];
-  cpu_used: number;
-  siblings: number;
-  /** Instance ids, one for each that has a size. */
-  sizes: string[];
-  standbys: PlacementStandby[];
-}
-
 export class MachineStore {
   readonly #database: Database;
 
@@ -130,16 +104,18 @@ export class MachineStore {
     const { sessionId, replicaAddress, instance, replaces, heldHere } = session;
     const joined = await sql`
       INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, standby_max, session_id, replica_address, lease_expires_at, seen_at, instance)
+        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address, lease_expires_at, seen_at, instance)
       VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
         ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel}, ${facts.cpuThreadsPerCore},
-        ${facts.standbyMax},
+        ${facts.standbyMax}, ${facts.runsCommands}, ${facts.engine && JSON.stringify(facts.engine)}::text::jsonb, ${facts.noEngineReason},
         ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(), ${instance})
       ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, standby_max, session_id, replica_address, lease_expires_at, seen_at, instance, instance_since) = (
+        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address, lease_expires_at, seen_at, instance,
+        instance_since) = (
         excluded.name, excluded.gpus, excluded.locations,
         excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.cpu_model,
-        excluded.cpu_threads_per_core, excluded.standby_max, excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
+        excluded.cpu_threads_per_core, excluded.standby_max, excluded.runs_commands, excluded.engine, excluded.no_engine_reason,
+        excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
         excluded.instance,
         CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
       WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp() OR (m.instance = ${replaces} AND (
@@ -222,47 +198,7 @@ export class MachineStore {
 
   /** All machines with what workers and pods use of them, as of now. For people: nothing may be placed by it. */
   async view(): Promise<PlacementMachine[]> {
-    return this.#view(this.#database.sql, '');
-  }
-
-  /**
-   * All machines as placement sees them for a worker of this endpoint; no endpoint: for a pod. Takes the placement lock, which is kept until
-   * the transaction of `statement` ends.
-   */
-  async placementView(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
-    await lockPlacement(statement);
-    return this.#view(statement, endpointId);
-  }
-
-  /** Workers and pods use GPUs and slots alike; frozen workers are listed beside. */
-  async #view(statement: Statement, endpointId: string): Promise<PlacementMachine[]> {
-    const rows = await statement<(MachineRow & Uses)[]>`
-      SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
-        m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone,
-        coalesce((SELECT array_agg(uuid) FROM (
-          SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
-          UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
-        u.cpu_used, u.siblings, u.sizes, coalesce((
-          SELECT jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
-            'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint) ORDER BY desired_at, id)
-          FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired = 'FREEZE'), '[]') AS standbys
-      FROM machine m LEFT JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
-          coalesce(array_agg(instance_id) FILTER (WHERE instance_id <> ''), '{}') AS sizes
-        FROM (SELECT gpu_uuids, endpoint_id, instance_id FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
-          UNION ALL SELECT gpu_uuids, NULL, instance_id FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') user_of
-      ) u ON true
-      WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
-    return rows.map((row) => ({
-      id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,
-      gpus: row.gpus.map(({ uuid, name, migProfile }) => (
-        { uuid, name, migProfile, used: row.used_uuids.includes(uuid), standby: row.standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid)) }
-      )),
-      cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
-      vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus),
-      standbys: row.standbys,
-      memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
-    }));
+    return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }
 }
 
@@ -271,10 +207,6 @@ function factsOf(row: MachineRow): MachineFacts {
   return {
     id, name, gpus, locations, cpuSlots: row.cpu_slots, agentVersion: row.agent_version, cudaVersion: row.cuda_version,
     cpuCount: row.cpu_count, memoryMib: row.memory_mib, cpuModel: row.cpu_model, cpuThreadsPerCore: row.cpu_threads_per_core, standbyMax: row.standby_max,
+    runsCommands: row.runs_commands, engine: row.engine, noEngineReason: row.no_engine_reason,
   };
-}
-
-/** What some sizes take together. */
-function total(instanceIds: readonly string[], part: (size: CpuSize) => number): number {
-  return instanceIds.reduce((sum, id) => sum + part(cpuSize(id)!), 0);
 }

@@ -31,6 +31,8 @@ export interface PodSpecRow extends DesiredPodRow {
   startCommand: string[];
   workingDirectory: string;
   imageName: string;
+  /** The bytes that it means for this run; empty: not settled yet. */
+  imageDigest: string;
   entrypoint: string[];
   env: Record<string, string>;
   /** SSH key of the account; empty: none. */
@@ -93,6 +95,7 @@ export class PodReportStore {
     const rows = await this.#database.sql<(PodSpecRow & EnvColumns & { templateEnvSealed: Buffer | null })[]>`
       SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
         p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, p.env_sealed AS "envSealed",
+        CASE WHEN p.image_digest_run = p.run THEN p.image_digest ELSE '' END AS "imageDigest",
         p.template_env_sealed AS "templateEnvSealed",
         a.public_key AS "publicKey", a.number AS "accountNumber",
         p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",

@@ -4,7 +4,8 @@ import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
-import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
+import type { PlacementMachine } from '../domain/placement-filters.ts';
+import type { PlacementPlace } from '../domain/placement.ts';
 import type { Pod, PodSettings } from '../domain/pod.ts';
 import type { QuotaState } from '../domain/quota.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../domain/sealed-identity.ts';
@@ -13,7 +14,8 @@ import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
 import type { Database, Transaction } from './database.ts';
 import { openEnv, sealEnv } from './env-seals.ts';
-import { MachineStore } from './machine-store.ts';
+import { placementView } from './placement-view.ts';
+import type { PlacementAsked } from './placement-view.ts';
 import { evictStandbys } from './standby-rows.ts';
 import { readQuotaState } from './quota-store.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
@@ -41,13 +43,11 @@ export interface NewPod {
 
 export class PodStore {
   readonly #database: Database;
-  readonly #machines: MachineStore;
   readonly #sealer: Sealer;
 
   constructor(database: Database, sealer: Sealer) {
     this.#database = database;
     this.#sealer = sealer;
-    this.#machines = new MachineStore(database);
   }
 
   /**
@@ -62,7 +62,7 @@ export class PodStore {
       const { accountId } = actor;
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
-      const machines = await this.#machines.placementView(statementOf(tx), '');
+      const machines = await placementView(statementOf(tx), viewFor(settings));
       const place = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
       await evictStandbys(statementOf(tx), place.evicted);
       const placed = placeOf(machines, place);
@@ -91,7 +91,7 @@ export class PodStore {
       if (run === 'not') Object.assign(set, { desired: 'EXITED', gpuUuids: [] });
       if (run === 'anew') Object.assign(set, freshRun(current));
       if (run === 'anew' && current.desired === 'EXITED') {
-        const machines = await this.#machines.placementView(statementOf(tx), '');
+        const machines = await placementView(statementOf(tx), viewFor({ ...current, ...settings }));
         const quota = await readQuotaState(statementOf(tx), actor.accountId);
         // Usage is metered by a trigger that fires when `desired` is set: it is set only where it changes.
         const place = choose(current, machines, quota);
@@ -131,6 +131,11 @@ export function podFromRow(sealer: Sealer, { envSealed, templateEnvSealed: _unsh
     env: openEnv(sealer, { env: row.env, envSealed }, podEnvIdentity(row.id)),
     computeType: row.computeType as Pod['computeType'], desired: row.desired as Pod['desired'], state: row.state as Pod['state'],
   };
+}
+
+/** A pod asks for its image by name: which bytes that means is settled when it starts. */
+function viewFor({ imageName }: Pick<PodSettings, 'imageName'>): PlacementAsked {
+  return { endpointId: '', imageName, imageDigest: '' };
 }
 
 /** A new run, as nobody has observed it yet. */

@@ -1,5 +1,6 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, and the workers that are desired. */
-import type { PlacementMachine, PlacementPlace } from '../domain/placement.ts';
+import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
+import type { PlacementPlace } from '../domain/placement.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { QuotaState } from '../domain/quota.ts';
@@ -8,7 +9,8 @@ import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } fro
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS, readDemand } from './edge-store.ts';
-import { MachineStore } from './machine-store.ts';
+import { settledDigest } from './image-store.ts';
+import { asked, placementView } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
 import type { MovedWorker } from './standby-rows.ts';
@@ -17,17 +19,15 @@ import type { MovedWorker } from './standby-rows.ts';
 const QUEUED_COUNTED_MAX = 100_000;
 
 /** An endpoint as scaling needs it. */
-export interface ScaleEndpoint extends ScaleSettings {
+export interface ScaleEndpoint extends ScaleSettings, PlacementRequest {
   id: string;
   accountId: string;
   type: 'QB' | 'LB';
-  gpuIds: string[];
-  gpuCount: number;
-  instanceIds: string[];
-  locations: string[];
-  allowedCudaVersions: string[];
-  /** Data centres of its network volumes. */
-  dataCenterIds: string[];
+}
+
+/** An endpoint as it asks for machines. */
+export interface EndpointNeeds extends PlacementRequest {
+  id: string;
 }
 
 /** A worker to start. */
@@ -72,11 +72,9 @@ type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, n
 
 export class ScaleStore {
   readonly #database: Database;
-  readonly #machines: MachineStore;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#machines = new MachineStore(database);
   }
 
   /**
@@ -106,6 +104,12 @@ export class ScaleStore {
     return new Map([...rows.map(({ id, ...refusal }) => [id, refusal] as const), ...waiting.map(({ id }) => [id, NO_WORKERS_REFUSAL] as const)]);
   }
 
+  /** What these endpoints ask of machines. */
+  async requestsOf(endpointIds: readonly string[]): Promise<EndpointNeeds[]> {
+    const { sql } = this.#database;
+    return sql<EndpointNeeds[]>`SELECT ${asked(sql)} FROM endpoint e WHERE e.id = ANY(${[...endpointIds]})`;
+  }
+
   /** Ends the workers of machines whose lease has run out. Answers their endpoints. */
   async endLost(): Promise<string[]> {
     const rows = await this.#database.sql<{ endpoint_id: string }[]>`
@@ -127,12 +131,10 @@ export class ScaleStore {
   async takeTurn(endpointId: string, turn: (turn: ScaleTurn) => Promise<void>): Promise<boolean> {
     return inTransaction(this.#database.sql, async (sql) => {
       const [endpoint] = await sql<ScaleEndpoint[]>`
-        SELECT id, account_id AS "accountId", type, gpu_ids AS "gpuIds",
-          gpu_count AS "gpuCount", instance_ids AS "instanceIds", locations, allowed_cuda_versions AS "allowedCudaVersions",
-          workers_min AS "workersMin", workers_max AS "workersMax", idle_timeout_seconds AS "idleTimeoutSeconds",
-          scaler_type AS "scalerType", scaler_value AS "scalerValue", version, flash_boot_type = 'FLASHBOOT' AND type = 'QB' AS "flashBoot",
-          ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(network_volume_ids) ORDER BY v.id) AS "dataCenterIds"
-        FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
+        SELECT ${asked(sql)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
+          e.idle_timeout_seconds AS "idleTimeoutSeconds", e.scaler_type AS "scalerType", e.scaler_value AS "scalerValue", e.version,
+          e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot"
+        FROM endpoint e WHERE e.id = ${endpointId} FOR UPDATE OF e SKIP LOCKED`;
       if (!endpoint) return false;
       const sample = await this.#sample(sql, endpoint);
       await turn({ endpoint, sample, ...this.#actions(sql, endpoint) });
@@ -176,7 +178,11 @@ export class ScaleStore {
 
   #actions(sql: Sql, endpoint: ScaleEndpoint): Omit<ScaleTurn, 'endpoint' | 'sample'> {
     return {
-      machines: () => this.#machines.placementView(sql, endpoint.id),
+      machines: async () => {
+        const { id: endpointId, version, imageName } = endpoint;
+        const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
+        return placementView(sql, { endpointId, imageName, imageDigest });
+      },
       wake: (workerIds) => wakeStandbys(sql, workerIds),
       freeze: (workerIds) => freezeWorkers(sql, workerIds),
       add: async (worker) => {

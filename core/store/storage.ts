@@ -18,6 +18,7 @@ import { DeadlineStore } from './deadline-store.ts';
 import { DeletionStore } from './deletion-store.ts';
 import { EdgeStore } from './edge-store.ts';
 import { EndpointStore } from './endpoint-store.ts';
+import { ImageStore } from './image-store.ts';
 import { InstallationStore } from './installation-store.ts';
 import { JobStore } from './job-store.ts';
 import { MachineStore } from './machine-store.ts';
@@ -63,7 +64,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     accounts: new AccountStore(database), keys: new ApiKeyStore(database), audit: new AuditStore(database), catalog: new CatalogStore(database),
     endpoints: new EndpointStore(database, sealer), templates: new TemplateStore(database, sealer), volumes: new VolumeStore(database),
     registryAuths: new RegistryAuthStore(database), machines: new MachineStore(database), workers: new WorkerStore(database, sealer),
-    scales: new ScaleStore(database), pods: new PodStore(database, sealer), podViews: new PodViewStore(database, sealer),
+    scales: new ScaleStore(database), images: new ImageStore(database), pods: new PodStore(database, sealer), podViews: new PodViewStore(database, sealer),
     podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database), deadlines: new DeadlineStore(database),

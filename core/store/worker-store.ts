@@ -44,6 +44,8 @@ export interface WorkerSpecRow {
   startCommand: string[];
   workingDirectory: string;
   imageName: string;
+  /** The bytes that it means; empty: not settled yet. */
+  imageDigest: string;
   entrypoint: string[];
   containerDiskGb: number;
   ports: string[];
@@ -182,6 +184,8 @@ export class WorkerStore {
       SELECT w.id, t.id AS "templateId", run.start_command AS "startCommand", run.working_directory AS "workingDirectory",
         run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
         run.container_disk_gb AS "containerDiskGb", run.ports,
+        coalesce((SELECT i.digest FROM endpoint_image i WHERE i.endpoint_id = e.id AND i.version = w.version AND i.image_name = run.image_name), '')
+          AS "imageDigest",
         e.type, e.id AS "endpointId", e.env AS "endpointEnv", e.env_sealed AS "endpointEnvSealed",
         w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", e.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) AND v.data_center_id = ANY(m.locations)

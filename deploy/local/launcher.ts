@@ -203,6 +203,8 @@ export class Launcher {
       name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({
         ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir, SLIPWAY_WORKER_USER: workerUser,
+        // A handler is a command of this machine, whose owner typed it.
+        SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
         ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
       }),
     });

@@ -103,12 +103,14 @@ async function ensureTemplate(core: CoreServices, key: string, handler: Handler)
   const free = !sameName || (sameName.readme === TEMPLATE_README && sameName.startCommand.at(-1) === handler.file);
   const name = free ? handler.name : distinctName(handler.name, handler.file);
   const wanted = Template.fromPartial({
-    name, imageName: handler.file, startCommand: handler.command, workingDirectory: dirname(handler.file), serverless: true,
+    name, startCommand: handler.command, workingDirectory: dirname(handler.file), serverless: true,
     readme: TEMPLATE_README,
   });
   const existing = templates.find((template) => template.name === name);
   if (!existing) return (await core.templates.call((client) => client.createTemplate, { template: wanted }, by(key))).template!;
-  const same = isDeepStrictEqual(existing.startCommand, wanted.startCommand) && existing.workingDirectory === wanted.workingDirectory;
+  // One of an earlier release names the handler as its image, and would be taken for one.
+  const same = existing.imageName === '' && isDeepStrictEqual(existing.startCommand, wanted.startCommand)
+    && existing.workingDirectory === wanted.workingDirectory;
   if (same) return existing;
   const updateMask = ['image_name', 'start_command', 'working_directory', 'readme'];
   return (await core.templates.call((client) => client.updateTemplate, { template: { ...wanted, id: existing.id }, updateMask }, by(key))).template!;

@@ -20,7 +20,7 @@ function summary(system: LocalSystem, seconds: string): string {
   const { url, apiKey, endpointId, exampleInput, handler, data } = system;
   const headers = `-H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json'`;
   const curl = `curl -s ${url}/v2/${endpointId}/runsync ${headers} -d ${shellQuote(exampleInput)}`;
-  const join = `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} --key-file agent.key`;
+  const join = `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} --allow-commands --key-file agent.key`;
   const slipway = shown(data.localEnvFile) === LOCAL_ENV ? 'npx slipway' : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
   return `
 Slipway is ready after ${seconds} s.

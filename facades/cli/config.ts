@@ -68,6 +68,7 @@ export function agentEnv(options: AgentOptions): Record<string, string | undefin
       SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
       SLIPWAY_STANDBY_MAX: options.standbyMax?.toString(),
       SLIPWAY_WORKER_USER: options.workerUser,
+      SLIPWAY_AGENT_ALLOW_COMMANDS: options.allowCommands ? 'true' : undefined,
       SLIPWAY_AGENT_DATA_DIR: options.dataDir,
     }),
   };
@@ -165,5 +166,6 @@ export interface AgentOptions {
   cpuSlots?: number;
   standbyMax?: number;
   workerUser?: string;
+  allowCommands?: boolean;
   dataDir: string;
 }

@@ -1,4 +1,4 @@
-/** GET /health (docs/api.md#health): counts of jobs, the six counts of workers of the live service, frozen ones if there are any, why some are throttled. */
+/** GET /health (docs/api.md#health): counts of jobs, the six counts of workers of the live service, frozen ones if any, and why there are none. */
 import type { GetHealthResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
@@ -13,12 +13,10 @@ export function health({ jobs }: JobParts): JobHandler {
 export function presentHealth({ jobs, workers }: GetHealthResponse): string {
   if (jobs === undefined || workers === undefined) throw new CoreError('INTERNAL', 'core sent health without counts');
   const { completed, failed, inProgress, inQueue, retried } = jobs;
-  const { idle, initializing, ready, running, throttled, unhealthy, throttledReason, standby } = workers;
+  const { idle, initializing, ready, running, throttled, unhealthy, throttledReason, cannotRunReason, standby } = workers;
+  const reasons = { ...(throttledReason === '' ? {} : { throttledReason }), ...(cannotRunReason === '' ? {} : { cannotRunReason }) };
   return JSON.stringify({
     jobs: { completed, failed, inProgress, inQueue, retried },
-    workers: {
-      idle, initializing, ready, running, throttled, unhealthy, ...(standby > 0 && { standby }),
-      ...(throttledReason === '' ? {} : { throttledReason }),
-    },
+    workers: { idle, initializing, ready, running, throttled, unhealthy, ...(standby > 0 && { standby }), ...reasons },
   });
 }

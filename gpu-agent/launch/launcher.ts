@@ -9,7 +9,7 @@ import type { MachineGpu } from '../inventory/machine-gpu.ts';
 import { dropFolder, giveFolder } from '../users/given-folder.ts';
 import { hostEnvOf } from '../users/worker-users.ts';
 import type { WorkerUser, WorkerUsers } from '../users/worker-users.ts';
-import { chooseExecutor } from './choose-executor.ts';
+import { REFUSALS, chooseExecutor } from './choose-executor.ts';
 import type { MachineExecutors } from './choose-executor.ts';
 import type { HostFacts } from './host-env.ts';
 import { limitsOf } from './limits.ts';
@@ -87,9 +87,7 @@ export class Launcher {
   /** Makes a worker ready to be started. Rejects with the reason; PrepareError REFUSED: this machine can never start it. */
   async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerAsk): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
-    if (choice.by === 'nothing') {
-      throw new PrepareError('REFUSED', choice.why === 'no-engine' ? 'this agent runs commands, not images' : 'the template has no start command');
-    }
+    if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
     const { executor, by } = choice;
     const user = await this.#parts.users.of(spec.accountNumber);
     const scratch = this.#scratch(workerId);
@@ -106,12 +104,7 @@ export class Launcher {
   /** Makes a pod ready to be started. Rejects as `worker` does. */
   async pod({ podId, run, spec, openDisk, onOutput }: PodAsk): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
-    if (choice.by === 'nothing') {
-      const refusal = choice.why === 'no-engine'
-        ? 'This agent runs commands, not images: give the pod a start command.'
-        : 'The pod has no start command.';
-      throw new PrepareError('REFUSED', refusal);
-    }
+    if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
     const { executor, by } = choice;
     const user = await this.#parts.users.of(spec.accountNumber);
     const disk = await openDisk(user);

@@ -19,14 +19,14 @@ const TABLES = ['account', 'endpoint', 'template', 'network_volume', 'registry_a
 /** One thing of each kind. Answers their ids. */
 async function make({ ok }: GraphqlClient, name: string): Promise<Record<'template' | 'podTemplate' | 'endpoint' | 'volume' | 'auth' | 'pod', string>> {
   const id = async (mutation: string): Promise<string> => Object.values(await ok<Record<string, { id: string }>>(`mutation { ${mutation} { id } }`))[0]!.id;
-  const template = await id(`saveTemplate(input: { name: "${name}", imageName: "x", dockerArgs: "true", isServerless: true })`);
+  const template = await id(`saveTemplate(input: { name: "${name}", imageName: "", dockerArgs: "true", isServerless: true })`);
   return {
     template,
-    podTemplate: await id(`saveTemplate(input: { name: "${name} pods", imageName: "x", dockerArgs: "true" })`),
+    podTemplate: await id(`saveTemplate(input: { name: "${name} pods", imageName: "", dockerArgs: "true" })`),
     endpoint: await id(`saveEndpoint(input: { name: "${name}", templateId: "${template}", gpuIds: "AMPERE_24", workersMax: 1 })`),
     volume: await id(`createNetworkVolume(input: { name: "${name}", size: 5, dataCenterId: "A" })`),
     auth: await id(`saveRegistryAuth(input: { name: "${name}", username: "u", password: "p" })`),
-    pod: await waitFor('a pod', () => id(`deployCpuPod(input: { name: "${name}", imageName: "x", dockerArgs: "sleep 3600" })`), 30_000),
+    pod: await waitFor('a pod', () => id(`deployCpuPod(input: { name: "${name}", imageName: "", dockerArgs: "sleep 3600" })`), 30_000),
   };
 }
 

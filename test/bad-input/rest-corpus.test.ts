@@ -40,7 +40,7 @@ async function makeOwn(): Promise<Record<string, string>> {
   const make = (path: string, body: object): Promise<string> => made(system.request, path, body);
   const auth = await make('containerregistryauth', { name: 'used', username: 'me', password: 'secret' });
   const volume = await make('networkvolumes', { name: 'used', size: 10, dataCenterId: 'EU-RO-1' });
-  const template = await make('templates', { name: 'used', imageName: 'x', dockerStartCmd: ['true'], isServerless: true,
+  const template = await make('templates', { name: 'used', imageName: '', dockerStartCmd: ['true'], isServerless: true,
     containerRegistryAuthId: auth });
   const endpoint = await make('endpoints', { name: 'used', templateId: template, workersMin: 1, workersMax: 2, networkVolumeId: volume });
   const worker = await waitFor('a worker', async () => {
@@ -52,7 +52,7 @@ async function makeOwn(): Promise<Record<string, string>> {
     freeTemplate: await make('templates', { name: 'free', imageName: 'x', isServerless: true }),
     podTemplate: await make('templates', { name: 'of pods', imageName: 'x' }),
     freeVolume: await make('networkvolumes', { name: 'free', size: 100, dataCenterId: 'EU-RO-1' }),
-    pod: await make('pods', { name: 'locked', imageName: 'x', computeType: 'CPU', locked: true }),
+    pod: await make('pods', { name: 'locked', dockerStartCmd: ['sleep', '600'], computeType: 'CPU', locked: true }),
   };
 }
 
@@ -65,7 +65,7 @@ async function makeOthers(): Promise<Record<string, string>> {
     otherEndpoint: await make('endpoints', { templateId: otherTemplate, workersMax: 0 }),
     otherVolume: await make('networkvolumes', { name: 'other', size: 1, dataCenterId: 'EU-RO-1' }),
     otherAuth: await make('containerregistryauth', { name: 'other', username: 'a', password: 'b' }),
-    otherPod: await make('pods', { imageName: 'x', computeType: 'CPU' }),
+    otherPod: await make('pods', { dockerStartCmd: ['sleep', '600'], computeType: 'CPU' }),
   };
 }
 

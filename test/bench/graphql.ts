@@ -75,7 +75,7 @@ async function ask(stack: Stack, query: string): Promise<Record<string, unknown>
 
 /** Answers the id of the last one. */
 async function createEndpoints({ clients, key }: Stack): Promise<string> {
-  const template = Template.fromPartial({ name: 'bench', imageName: 'bench', startCommand: ['true'], serverless: true });
+  const template = Template.fromPartial({ name: 'bench', startCommand: ['true'], serverless: true });
   const { template: made } = await call(clients.templates, 'createTemplate', { template }, key);
   let next = 0;
   let last = '';

@@ -47,7 +47,7 @@ async function startAgent(stack: Stack, endpointId: string): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
   const child = await Child.start('gpu-agent/main.ts', {
     SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder,
-    SLIPWAY_CPU_SLOTS: String(SHAPES.agent.workers), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same',
+    SLIPWAY_CPU_SLOTS: String(SHAPES.agent.workers), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
   }, stack.flags('agent'));
   await waitFor('workers of the agent', async () => {
     const { workers } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);

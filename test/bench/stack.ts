@@ -68,7 +68,7 @@ export async function startStack(bench: Bench): Promise<Stack> {
     };
     const key = await newKey(KeyScope.ALL);
     const createEndpoint = async (workers: number, command: string[]): Promise<string> => {
-      const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, imageName: 'bench', startCommand: command, serverless: true });
+      const template = Template.fromPartial({ name: `bench-${randomBytes(4).toString('hex')}`, startCommand: command, serverless: true });
       const made = await call(clients.templates, 'createTemplate', { template }, key);
       const endpoint = Endpoint.fromPartial({ name: template.name, templateId: made.template!.id, workersMin: workers });
       return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key)).endpoint!.id;

@@ -31,11 +31,11 @@ seen["auth_again"] = refusal(lambda: runpod.create_container_registry_auth(f"aut
 seen["auth_updated"] = runpod.update_container_registry_auth(auth["id"], "me", "other words")
 
 first = runpod.create_template(
-    f"first-{name}", "process", docker_start_cmd=given["command"], env={"LETTER": "a"}, is_serverless=True, container_disk_in_gb=5,
+    f"first-{name}", "", docker_start_cmd=given["command"], env={"LETTER": "a"}, is_serverless=True, container_disk_in_gb=5,
     volume_mount_path="/data", ports="8888/http, 22/tcp", registry_auth_id=auth["id"],
 )
 seen["template"] = first
-second = runpod.create_template(f"second-{name}", "process", given["command"], is_serverless=True)
+second = runpod.create_template(f"second-{name}", "", given["command"], is_serverless=True)
 seen["auth_in_use"] = refusal(lambda: runpod.delete_container_registry_auth(auth["id"]))
 
 endpoint = runpod.create_endpoint(

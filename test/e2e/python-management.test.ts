@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';
+import { joinEngineMachine } from '../helpers/engine-machine.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { startSystem } from '../helpers/system.ts';
 
@@ -17,6 +18,9 @@ type Answers = Record<string, Record<string, unknown> & { id: string }>;
 t.setTimeout(300_000);
 t.test('Python management functions', { skip: skipWithoutPython('new', 'old') }, async (t) => {
   const system = await startSystem(t, { agentEnv: { SLIPWAY_VIRTUAL_GPUS: `${GPU}:16376x2`, SLIPWAY_AGENT_LOCATIONS: 'CZ,EU-CZ-1' } });
+  // The SDK creates no pod without an image.
+  const gpus = ['a', 'b'].map((letter) => ({ uuid: `GPU-${letter}`, name: GPU, memoryMib: 16_376, migProfile: '' }));
+  await joinEngineMachine(t, system, { gpus, locations: ['CZ', 'EU-CZ-1'] });
   const { ok } = graphqlClient(t, system.url, system.key);
   const { createNetworkVolume: volume } = await ok<{ createNetworkVolume: { id: string } }>(
     'mutation { createNetworkVolume(input: { name: "data", size: 5, dataCenterId: "EU-CZ-1" }) { id name size dataCenterId } }');
@@ -53,7 +57,7 @@ function checkAccount(t: Test, seen: Answers, { accountId, volume }: { accountId
 }
 
 function checkEndpoint(t: Test, seen: Answers, version: string): void {
-  t.match(seen.template, { name: `first-${version}`, imageName: 'process', dockerArgs: /all\.py/, containerDiskInGb: 5, volumeInGb: 0,
+  t.match(seen.template, { name: `first-${version}`, imageName: '', dockerArgs: /all\.py/, containerDiskInGb: 5, volumeInGb: 0,
     volumeMountPath: '/data', ports: '8888/http,22/tcp', env: [{ key: 'LETTER', value: 'a' }], isServerless: true });
   t.match(seen.endpoint, { templateId: seen.template!.id, gpuIds: 'AMPERE_16', locations: 'CZ', idleTimeout: 60, scalerType: 'QUEUE_DELAY', scalerValue: 1,
     workersMin: 0, workersMax: 1, gpuCount: 1, allowedCudaVersions: '' });

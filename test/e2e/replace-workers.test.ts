@@ -38,7 +38,7 @@ const updateTemplate = async (endpointId: string, fields: Partial<Template>, upd
 const CHANGES: [what: string, change: (endpointId: string) => Promise<unknown>, seen: Partial<Seen>][] = [
   ['the endpoint\'s env', (id) => updateEndpoint(id, { env: { GREETING: 'new' } }, ['env']), { GREETING: 'new' }],
   ['the template\'s env', (id) => updateTemplate(id, { env: { GREETING: 'new' } }, ['env']), { GREETING: 'new' }],
-  ['the template\'s image', (id) => updateTemplate(id, { imageName: 'another' }, ['image_name']), { GREETING: 'old' }],
+  ['the template\'s directory', (id) => updateTemplate(id, { workingDirectory: '/' }, ['working_directory']), { GREETING: 'old' }],
   ['the template', async (id) => {
     const template = Template.fromPartial({ name: 'another', startCommand: command, env: { GREETING: 'another' }, serverless: true });
     const { template: made } = await call(clients.templates, 'createTemplate', { template }, key);

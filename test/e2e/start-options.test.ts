@@ -44,11 +44,11 @@ t.test('--database-url and --no-agent', async (t) => {
   t.match((await guest.call('POST', '/run', { input: {}, webhook })).json, { code: 'invalid_webhook' });
   t.ok(await jobs.run(input, { webhook }), 'the account of npm start may have this machine called');
 
-  const [, address] = /npx slipway agent --join (\S+) (?:--worker-user per-account )?--key-file agent\.key$/m.exec(launcher.text)!;
+  const [, address] = /npx slipway agent --join (\S+) (?:--worker-user per-account )?--allow-commands --key-file agent\.key$/m.exec(launcher.text)!;
   const keyFile = join(folder, 'agent.key');
   execFileSync(process.execPath, [CLI, '--local-env', join(folder, 'local.env'), 'keys', 'create', 'rack', '--scope', 'agent', '--save', keyFile]);
   const agent = spawn(process.execPath, [
-    CLI, 'agent', '--join', address!, '--key-file', keyFile, '--data-dir', join(folder, 'joined'), '--worker-user', 'per-account',
+    CLI, 'agent', '--join', address!, '--key-file', keyFile, '--data-dir', join(folder, 'joined'), '--worker-user', 'per-account', '--allow-commands',
   ], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });

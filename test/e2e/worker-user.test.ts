@@ -79,7 +79,7 @@ t.test('one user for each account', { skip: asRoot ? false : 'needs root on Linu
   const pods = podCalls(system.clients, system.key);
   await t.test('pods too', async (t) => {
     const pod = await pods.create({
-      name: 'box', imageName: 'process', startCommand: ['sh', '-c', 'id -u; pwd; echo kept > file; exec sleep 1000'],
+      name: 'box', startCommand: ['sh', '-c', 'id -u; pwd; echo kept > file; exec sleep 1000'],
       computeType: 'CPU',
     });
     await pods.reach(pod.id, 'RUNNING');
@@ -108,7 +108,7 @@ t.test('one user for each account', { skip: asRoot ? false : 'needs root on Linu
     t.teardown(() => rm(closed, { recursive: true, force: true }));
     mkdirSync(join(closed, 'open'), { mode: 0o755 });
     const pod = await pods.create({
-      name: 'closed', imageName: 'process', startCommand: ['sleep', '1000'], workingDirectory: join(closed, 'open'),
+      name: 'closed', startCommand: ['sleep', '1000'], workingDirectory: join(closed, 'open'),
       computeType: 'CPU',
     });
     await pods.reach(pod.id, 'FAILED');

@@ -43,7 +43,7 @@ t.test('told to stop', { skip: asRoot ? false : 'needs root to mount a disk' }, 
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env, SLIPWAY_CORE_ADDRESS: core.replicas[0]!.address, SLIPWAY_AGENT_KEY: await core.newKey(KeyScope.AGENT),
-      SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_WORKER_USER: 'same', SLIPWAY_LOG_LEVEL: 'warn',
+      SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_LOG_LEVEL: 'warn',
     },
   });
   t.teardown(() => agent.kill('SIGKILL'));

@@ -25,7 +25,7 @@ export interface EndpointOptions {
 export async function createEndpoint(clients: GrpcClients, owner: string, given: EndpointOptions): Promise<string> {
   const name = `test-${randomBytes(6).toString('hex')}`;
   const { command: startCommand, env = {} } = given;
-  const template = Template.fromPartial({ name, imageName: 'process', startCommand, env, serverless: true });
+  const template = Template.fromPartial({ name, startCommand, env, serverless: true });
   const { template: made } = await call(clients.templates, 'createTemplate', { template }, owner);
   const endpoint = Endpoint.fromPartial({ name, templateId: made!.id, workersMin: 1, idleTimeoutSeconds: 60, ...given.fields });
   const { endpoint: created } = await call(clients.endpoints, 'createEndpoint', {

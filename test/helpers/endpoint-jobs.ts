@@ -7,7 +7,7 @@ const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
 /** What /health answers. */
 export interface HealthRecord {
   jobs: Record<'completed' | 'failed' | 'inProgress' | 'inQueue' | 'retried', number>;
-  workers: Record<'idle' | 'running' | 'initializing' | 'ready' | 'throttled' | 'unhealthy', number> & { throttledReason?: string };
+  workers: Record<'idle' | 'running' | 'initializing' | 'ready' | 'throttled' | 'unhealthy', number> & { throttledReason?: string; cannotRunReason?: string };
 }
 
 /** What /stream answers to SDKs. */

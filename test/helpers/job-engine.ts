@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
 import { buildJobEngine } from '../../core/build-job-engine.ts';
+import { CannotRun } from '../../core/endpoints/cannot-run.ts';
 import { CoreEvents } from '../../core/events/core-events.ts';
 import type { AttemptOutcome, JobEngine, Submission } from '../../core/jobs/job-engine.ts';
 import type { MachineAttempt } from '../../core/domain/job.ts';
@@ -109,7 +110,8 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   const events = new CoreEvents();
   const slots = new TestSlots();
   const engine = buildJobEngine({
-    stores, openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, slots, sealer, clock: systemClock, random: systemRandom, logger,
+    stores, cannotRun: new CannotRun(stores, systemClock),
+    openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, slots, sealer, clock: systemClock, random: systemRandom, logger,
     config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
   });
   if (!options.idle) await startAll(engine.services, logger);

@@ -90,7 +90,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     const agentKey = await newKey(KeyScope.AGENT);
     const { child } = await run(`agent-${i + 1}`, 'gpu-agent/main.ts', () => ({
       SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
-      SLIPWAY_CPU_SLOTS: '4', SLIPWAY_WORKER_USER: 'same',
+      SLIPWAY_CPU_SLOTS: '4', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     }));
     agents.push(child);
   }

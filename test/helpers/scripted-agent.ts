@@ -5,11 +5,11 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredPod, DesiredWorker, SessionEnd, SessionResponse, Welcome, WorkerLogRequest,
-  WorkerReport,
+  Assignment, AttemptOutcome, AttemptRef, AttemptStop, ChunkAck, DesiredImage, DesiredPod, DesiredWorker, SessionEnd, SessionResponse, Welcome,
+  WorkerLogRequest, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { ContainerEngine, Gpu, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 
 /** How the scripted agent behaves. */
@@ -29,6 +29,14 @@ export interface ScriptedAgentOptions {
   memoryMib?: number;
   /** Default: not known. */
   cpuModel?: string;
+  /** Its operator allows commands of the host. Default true. */
+  runsCommands?: boolean;
+  /** What runs images there; null = nothing. Default: an engine that hands GPUs over. */
+  engine?: ContainerEngine | null;
+  noEngineReason?: string;
+  /** Images it has, and whether it pulls more before they are needed. */
+  images?: MachineImage[];
+  prefetches?: boolean;
   /** Attempts each worker says it can hold. Default 1. */
   capacity?: number;
   /** Reports desired workers as READY by itself. Default true. */
@@ -52,6 +60,7 @@ export interface ScriptedAgentOptions {
   heartbeatMs?: number;
 }
 
+const ENGINE: ContainerEngine = { name: 'docker', version: '1', gpuHandover: GpuHandover.CDI, limits: ['memory'], imageTotalMib: 1_000, imageFreeMib: 500 };
 const DONE = { kind: OutcomeKind.COMPLETED, output: Buffer.from('{"ok":true}') };
 
 /** `connect` resolves with the welcome. */
@@ -64,6 +73,8 @@ export class ScriptedAgent {
   desired: DesiredWorker[] = [];
   /** What core wants it to have of pods, as of its last message. */
   desiredPods: DesiredPod[] = [];
+  /** Images that it may need, as of core's last message. */
+  desiredImages: DesiredImage[] = [];
   /** Why core ended the session, as it says itself. */
   end: SessionEnd | undefined;
   /** Set when the session has ended. */
@@ -94,10 +105,12 @@ export class ScriptedAgent {
     this.#stream = stream;
     const { gpus = [], locations = [], cpuSlots = 16, standbyMax = 4, cpuCount = 0, memoryMib = 0, cpuModel = '', held = [], workers = [] } = this.#options;
     const machine = {
-      id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, standbyMax, cpuCount, memoryMib, cpuModel, agentVersion: 'scripted', cudaVersion: '',
+      id: this.machineId, name: this.machineId, gpus, locations, cpuSlots, standbyMax, cpuCount, memoryMib, cpuModel, agentVersion: 'scripted',
+      cudaVersion: '', runsCommands: this.#options.runsCommands ?? true, noEngineReason: this.#options.noEngineReason ?? '',
+      containerEngine: this.#options.engine === null ? undefined : this.#options.engine ?? ENGINE,
     };
-    const { instance = '', replaces = '' } = this.#options;
-    this.send({ hello: { machine, workers, attempts: held, instance, replaces } });
+    const { instance = '', replaces = '', images = [], prefetches = false } = this.#options;
+    this.send({ hello: { machine, workers, attempts: held, instance, replaces, images, prefetches } });
     for (const { workerId, endpointId } of workers) this.#known.set(workerId!, endpointId ?? '');
     return new Promise((resolve, reject) => {
       stream.on('data', (message: SessionResponse) => {
@@ -146,6 +159,7 @@ export class ScriptedAgent {
     this.end ??= message.end;
     if (message.desired) {
       this.desiredPods = message.desired.pods;
+      this.desiredImages = message.desired.images;
       this.#reconcile(message.desired.workers);
     }
     if (this.#options.record !== false) {

@@ -75,7 +75,7 @@ t.test('runpodctl names the ports of a template', async (t) => {
 });
 
 t.test('dockerArgs of pods on the REST surface', async (t) => {
-  const pod = { computeType: 'CPU', imageName: 'i', dockerArgs: `sh -c "sleep '600'"`, minCudaVersion: '' };
+  const pod = { computeType: 'CPU', imageName: '', dockerArgs: `sh -c "sleep '600'"`, minCudaVersion: '' };
   const made = await rest('POST', 'pods', pod);
   t.same(made.dockerStartCmd, ['sh', '-c', "sleep '600'"]);
   t.same((await rest('GET', `pods/${made.id}`)).dockerStartCmd, made.dockerStartCmd);

@@ -93,13 +93,13 @@ t.test('GraphQL resources', async (t) => {
       machine { podHostId gpuDisplayName location dataCenterId }`;
     const create = `mutation createPod($input: PodFindAndDeployOnDemandInput!) { podFindAndDeployOnDemand(input: $input) { ${fields} } }`;
     const input = {
-      cloudType: 'ALL', name: 'box', imageName: 'process', gpuTypeId: 'NVIDIA L4', gpuCount: 1, dockerArgs: 'sleep 3600', ports: '8888/http,22/tcp',
+      cloudType: 'ALL', name: 'box', imageName: '', gpuTypeId: 'NVIDIA L4', gpuCount: 1, dockerArgs: 'sleep 3600', ports: '8888/http,22/tcp',
       env: [{ key: 'B', value: '2=3' }, { key: 'A', value: '1' }], containerDiskInGb: 10, volumeInGb: 5, volumeMountPath: '/data', startSsh: true,
       dataCenterId: 'EU-CZ-1', networkVolumeId: '', templateId: '', minMemoryInGb: 1, minVcpuCount: 1, supportPublicIp: true,
     };
     const { podFindAndDeployOnDemand: made } = await ok<{ podFindAndDeployOnDemand: { id: string } }>(create, { input });
     const expected = {
-      id: made.id, name: 'box', imageName: 'process', desiredStatus: 'RUNNING', dockerArgs: 'sleep 3600', env: ['A=1', 'B=2=3'], gpuCount: 1,
+      id: made.id, name: 'box', imageName: '', desiredStatus: 'RUNNING', dockerArgs: 'sleep 3600', env: ['A=1', 'B=2=3'], gpuCount: 1,
       ports: '8888/http,22/tcp', containerDiskInGb: 10, volumeInGb: 5, volumeMountPath: '/data', podType: 'RESERVED', costPerHr: 0,
       machine: { gpuDisplayName: 'L4', location: 'CZ,EU-CZ-1', dataCenterId: 'EU-CZ-1' },
     };
@@ -131,14 +131,14 @@ t.test('GraphQL resources', async (t) => {
   });
 
   await t.test('pods without a GPU, and interruptible ones', async (t) => {
-    const cpu = `mutation { deployCpuPod(input: { name: "cpu", imageName: "process", cloudType: ALL, startSsh: true, instanceId: "cpu3c-1-2",
+    const cpu = `mutation { deployCpuPod(input: { name: "cpu", imageName: "", cloudType: ALL, startSsh: true, instanceId: "cpu3c-1-2",
       dataCenterId: null, dockerArgs: "sleep 60", templateId: "runpod-ubuntu", volumeMountPath: "/runpod-volume" }) {
         id gpuCount templateId desiredStatus vcpuCount memoryInGb } }`;
     const { deployCpuPod } = await ok<{ deployCpuPod: { id: string } }>(cpu);
     t.match(deployCpuPod, { gpuCount: 0, templateId: null, desiredStatus: 'RUNNING', vcpuCount: 1, memoryInGb: 2 });
     const rent = `mutation R($input: PodRentInterruptableInput!) { podRentInterruptable(input: $input) { id podType } }`;
     const gpuTypeIdList = ['NVIDIA H200', 'NVIDIA L4'];
-    const input = { bidPerGpu: 0.1, name: 'spot', imageName: 'process', dockerArgs: 'sleep 60', gpuTypeIdList, countryCode: 'CZ' };
+    const input = { bidPerGpu: 0.1, name: 'spot', imageName: '', dockerArgs: 'sleep 60', gpuTypeIdList, countryCode: 'CZ' };
     const { podRentInterruptable } = await ok<{ podRentInterruptable: { id: string } }>(rent, { input });
     t.match(podRentInterruptable, { podType: 'INTERRUPTABLE' });
     for (const { id } of [deployCpuPod, podRentInterruptable]) await ok(`mutation { podTerminate(input: { podId: "${id}" }) }`);

@@ -124,7 +124,8 @@ t.test('workers.throttled counts workers that no machine has room for', async (t
   const fields = { workersMin: 1, gpuIds: ['AMPERE_80'] };
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields, workersMax: 1, ready: 0 }));
   const throttledReason = 'no machine has a free GPU of AMPERE_80: 1 machine has no GPU';
-  await counts(t, jobs, { workers: { ...NO_WORKERS, throttled: 1, throttledReason } }, 'a throttled worker');
+  const cannotRunReason = 'no machine can run it, which needs a machine that allows commands and a GPU of AMPERE_80: 1 machine has no GPU';
+  await counts(t, jobs, { workers: { ...NO_WORKERS, throttled: 1, throttledReason, cannotRunReason } }, 'a throttled worker');
   await toldEverywhere(t, jobs, throttledReason);
 });
 

@@ -35,11 +35,11 @@ t.test('workers: endpoints on two replicas never have more together', async (t) 
 
 t.test('GPUs: workers and pods share them', async (t) => {
   await setQuota({ gpus: 2 });
-  const pod = await system.request('POST', '/v1/pods', { gpuTypeIds: [GPU], imageName: 'i', dockerStartCmd: ['sleep', '600'] });
+  const pod = await system.request('POST', '/v1/pods', { gpuTypeIds: [GPU], dockerStartCmd: ['sleep', '600'] });
   t.equal(pod.status, 201, pod.text);
   const endpointId = await system.createEndpoint({ command, fields: { workersMin: 2, gpuIds: [GPU] }, ready: 1 });
   t.equal(await reason(endpointId), 'the account\'s quota of 2 GPUs is used up');
-  const second = await system.request('POST', '/v1/pods', { gpuTypeIds: [GPU], imageName: 'i', dockerStartCmd: ['sleep', '600'] });
+  const second = await system.request('POST', '/v1/pods', { gpuTypeIds: [GPU], dockerStartCmd: ['sleep', '600'] });
   t.match(second.json, { code: 'no_capacity', message: /The account's quota of 2 GPUs is used up; stop something/ });
   t.equal((await system.request('GET', `/v2/${endpointId}/health`)).status, 200);
   await setQuota({});

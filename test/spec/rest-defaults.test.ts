@@ -16,7 +16,7 @@ const rest = async <Answer = Json & { id: string }>(method: string, path: string
   if (status !== 200 && status !== 201) throw new Error(`${method} ${path}: ${status} ${text}`);
   return json as Answer;
 };
-const { id: templateId } = await rest('POST', 'templates', { name: 'handler', imageName: 'i', dockerStartCmd: jsHandler('all.js'), isServerless: true });
+const { id: templateId } = await rest('POST', 'templates', { name: 'handler', imageName: '', dockerStartCmd: jsHandler('all.js'), isServerless: true });
 
 interface Described { properties: Record<string, { default?: unknown }> }
 const { components } = await rest<{ components: { schemas: Record<string, Described> } }>('GET', 'openapi.json');
@@ -28,7 +28,7 @@ function declared(name: string): Json {
 }
 
 t.test('defaults in the document are those of an answer', async (t) => {
-  const pod = { computeType: 'CPU', imageName: 'i', dockerStartCmd: ['sleep', '600'] };
+  const pod = { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
     ['Endpoint', 16, await rest('POST', 'endpoints', { templateId })],
     ['Template', 9, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
@@ -61,12 +61,12 @@ t.test('defaults of a creation', async (t) => {
     category: 'NVIDIA', containerDiskInGb: 50, volumeInGb: 20, volumeMountPath: '/workspace', dockerEntrypoint: [], dockerStartCmd: [], env: {},
     ports: ['8888/http', '22/tcp'], isPublic: false, isServerless: false, readme: '',
   });
-  const pod = await rest('POST', 'pods', { computeType: 'CPU', imageName: 'i', dockerStartCmd: ['sleep', '600'] });
+  const pod = await rest('POST', 'pods', { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] });
   t.match(pod, {
     name: 'my pod', containerDiskInGb: 50, volumeInGb: 20, volumeMountPath: '/workspace', dockerEntrypoint: [], env: {}, ports: ['8888/http', '22/tcp'],
     interruptible: false, locked: false,
   });
-  const { json } = await system.request('POST', '/v1/pods', { imageName: 'i' });
+  const { json } = await system.request('POST', '/v1/pods', { dockerStartCmd: ['true'] });
   t.match(json, { code: 'no_capacity', message: /No machine has a free GPU: 1 machine has no GPU/ }, 'GPU, and one');
 });
 

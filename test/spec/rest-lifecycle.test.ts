@@ -38,7 +38,7 @@ t.test('REST from the first resource to the last', async (t) => {
   const auth = await make('containerregistryauth', { name: 'ghcr', username: 'me', password: 'hunter2' });
   const volume = await make('networkvolumes', { name: 'models', size: 10, dataCenterId: 'EU-RO-1' });
   const template = await make('templates', {
-    name: 'handler', imageName: 'handler:1', dockerStartCmd: jsHandler('all.js'), isServerless: true, containerRegistryAuthId: auth.id,
+    name: 'handler', imageName: '', dockerStartCmd: jsHandler('all.js'), isServerless: true, containerRegistryAuthId: auth.id,
     env: { SECRET: 'of the template' },
   });
   const endpoint = await make('endpoints', {
@@ -46,7 +46,7 @@ t.test('REST from the first resource to the last', async (t) => {
   });
   const command = [process.execPath, '-e', 'require("node:net").createServer().listen(0)'];
   const pod = await make('pods', {
-    name: 'notebook', computeType: 'CPU', imageName: 'any', dockerStartCmd: command, networkVolumeId: volume.id, env: { A: '1' },
+    name: 'notebook', computeType: 'CPU', imageName: '', dockerStartCmd: command, networkVolumeId: volume.id, env: { A: '1' },
     interruptible: null,
   }, 201);
 
@@ -62,7 +62,7 @@ t.test('REST from the first resource to the last', async (t) => {
       flashboot: false, workersStandby: 1, userId: system.accountId, createdAt: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
     });
     t.match(pod, {
-      name: 'notebook', desiredStatus: 'RUNNING', image: 'any', dockerStartCmd: command, env: { A: '1' }, endpointId: null,
+      name: 'notebook', desiredStatus: 'RUNNING', image: '', dockerStartCmd: command, env: { A: '1' }, endpointId: null,
         containerDiskInGb: 50,
       volumeInGb: 20, volumeMountPath: '/workspace', ports: ['8888/http', '22/tcp'], locked: false, interruptible: false, publicIp: null,
       portMappings: null, consumerUserId: system.accountId,
@@ -98,7 +98,7 @@ t.test('REST from the first resource to the last', async (t) => {
     t.equal((await ids('includeWorkers=true')).length, 2);
     t.equal((await ids(`endpointId=${endpoint.id}`)).length, 1);
     t.equal((await ids(`includeWorkers=true&gpuTypeId=${GPU}&gpuTypeId=none`)).length, 1);
-    const fitting = ['computeType=CPU', 'desiredStatus=RUNNING', 'name=notebook', 'imageName=any', `id=${pod.id}`,
+    const fitting = ['computeType=CPU', 'desiredStatus=RUNNING', 'name=notebook', `id=${pod.id}`,
       `networkVolumeId=${volume.id}`, 'dataCenterId=EU-RO-1'];
     for (const query of fitting) t.same(await ids(query), [pod.id], query);
     for (const query of ['computeType=GPU', 'desiredStatus=EXITED', 'name=x', 'cpuFlavorId=cpu3c',
@@ -114,7 +114,7 @@ t.test('REST from the first resource to the last', async (t) => {
       }
     };
     await change(`networkvolumes/${volume.id}`, { name: 'weights', size: 11 }, { name: 'weights', size: 11, dataCenterId: 'EU-RO-1' });
-    await change(`templates/${template.id}`, { readme: '# It', unknown: 1 }, { readme: '# It', name: 'handler', imageName: 'handler:1' });
+    await change(`templates/${template.id}`, { readme: '# It', unknown: 1 }, { readme: '# It', name: 'handler', imageName: '' });
     await change(`endpoints/${endpoint.id}`, { name: 'renamed', scalerType: 'REQUEST_COUNT' }, { name: 'renamed',
       scalerType: 'REQUEST_COUNT', workersMax: 1 });
     await change(`pods/${pod.id}`, { name: 'renamed', locked: false }, { name: 'renamed', env: { A: '1' } });

@@ -18,6 +18,7 @@ interface AgentCommandOptions {
   cpuSlots?: number;
   standbyMax?: number;
   workerUser?: string;
+  allowCommands?: boolean;
   dataDir?: string;
 }
 
@@ -47,6 +48,7 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
     .option('--standby-max <number>', 'most idle workers kept frozen for FlashBoot; default 4', wholeNumber(0, CPU_SLOTS_MAX))
     .option('--worker-user <user>', 'as whom workers run, for an agent that runs as root: per-account, a name, or a number')
+    .option('--allow-commands', 'also run templates and pods without an image: commands of this machine')
     .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')
     .action((options: AgentCommandOptions) => runAgent(cli, options));
 }

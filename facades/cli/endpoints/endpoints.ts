@@ -82,13 +82,13 @@ async function showHealth(cli: Cli, named: string | undefined): Promise<void> {
   const { jobs, workers }: GetHealthResponse = await cli.core.jobs.call((client) => client.getHealth, { endpointId });
   const { output } = cli;
   const { inQueue, inProgress, completed, failed, retried } = jobs!;
-  const { idle, running, initializing, ready, throttled, unhealthy, throttledReason, standby } = workers!;
+  const { idle, running, initializing, ready, throttled, unhealthy, throttledReason, cannotRunReason, standby } = workers!;
   // Field names of GET /v2/{endpoint_id}/health.
   const document = {
     jobs: { completed, failed, inProgress, inQueue, retried },
     workers: {
       idle, initializing, ready, running, throttled, unhealthy, ...(standby > 0 && { standby }),
-      ...(throttledReason === '' ? {} : { throttledReason }),
+      ...(throttledReason === '' ? {} : { throttledReason }), ...(cannotRunReason === '' ? {} : { cannotRunReason }),
     },
   };
   output.result(document, () => output.fields([
@@ -96,6 +96,7 @@ async function showHealth(cli: Cli, named: string | undefined): Promise<void> {
     ['workers', `${running} running, ${idle} idle, ${initializing} initializing, ${throttled} throttled, ${unhealthy} unhealthy`],
     ['frozen', standby > 0 ? String(standby) : ''],
     ['throttled', throttledReason],
+    ['cannot run', cannotRunReason],
   ]));
 }
 

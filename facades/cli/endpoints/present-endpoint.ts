@@ -42,6 +42,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['CUDA', endpoint.allowedCudaVersions.join(', ')],
     ['workers', `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a job`],
     ['throttled', endpoint.throttledReason],
+    ['cannot run', endpoint.cannotRunReason],
     ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
     ['flashboot', endpoint.flashBootType === FlashBootType.FLASHBOOT ? 'on' : ''],
     ['jobs', `at most ${roughly(endpoint.executionTimeoutMs)} each, ${endpoint.workerConcurrency} at once on a worker`],

@@ -37,8 +37,8 @@ export class JobProgress {
   async #whyQueued(): Promise<string> {
     try {
       const { workers, jobs } = await this.#cli.core.jobs.call((client) => client.getHealth, { endpointId: this.#endpointId });
-      const { throttledReason } = workers!;
-      return `${workersText(workers!)}, ${jobs!.inQueue} in queue${throttledReason === '' ? '' : `; ${throttledReason}`}`;
+      const why = workers!.cannotRunReason || workers!.throttledReason;
+      return `${workersText(workers!)}, ${jobs!.inQueue} in queue${why === '' ? '' : `; ${why}`}`;
     } catch {
       // Only a hint; whatever is wrong shows at the next look at the job.
       return '';

@@ -1,11 +1,13 @@
 /** `slipway machines`. */
 import type { Command } from 'commander';
-import type { Gpu } from '../../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { Gpu, Machine } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { ago, count, memory } from '../output/words.ts';
+import { printable } from '../output/printable.ts';
+import { ago, count, memory, nameOf } from '../output/words.ts';
 
 /** Adds the command. */
 export function addMachines(program: Command, cli: Cli): void {
@@ -28,18 +30,43 @@ async function forgetMachine(cli: Cli, id: string): Promise<void> {
 async function listMachines(cli: Cli): Promise<void> {
   const machines = await allPages((page) => cli.operator.machines.call((client) => client.listMachines, page), (response) => response.machines);
   const { output } = cli;
-  output.result(machines.map(presentMachine), () => output.table<MachineStatus>([
-    { title: 'NAME', text: ({ machine }) => machine!.name },
-    { title: 'ID', text: ({ machine }) => machine!.id },
-    { title: 'STATE', text: ({ connected, seenTime }) => connected ? 'connected' : `gone, seen ${ago(seenTime, output.nowMs())}` },
-    { title: 'GPUS', text: ({ machine }) => gpuText(machine!.gpus) },
-    { title: 'CPU SLOTS', text: ({ machine }) => String(machine!.cpuSlots), right: true },
-    { title: 'CPUS', text: ({ machine }) => machine!.cpuCount === 0 ? '' : String(machine!.cpuCount), right: true },
-    { title: 'MEMORY', text: ({ machine }) => memory(machine!.memoryMib), right: true },
-    { title: 'LOCATIONS', text: ({ machine }) => machine!.locations.join(', ') },
-    { title: 'CUDA', text: ({ machine }) => machine!.cudaVersion },
-    { title: 'AGENT', text: ({ machine }) => machine!.agentVersion },
-  ], machines, 'No machine has joined yet; "slipway agent --help" shows how one does.'));
+  output.result(machines.map(presentMachine), () => {
+    output.table<MachineStatus>([
+      { title: 'NAME', text: ({ machine }) => machine!.name },
+      { title: 'ID', text: ({ machine }) => machine!.id },
+      { title: 'STATE', text: ({ connected, seenTime }) => connected ? 'connected' : `gone, seen ${ago(seenTime, output.nowMs())}` },
+      { title: 'GPUS', text: ({ machine }) => gpuText(machine!.gpus) },
+      { title: 'CPU SLOTS', text: ({ machine }) => String(machine!.cpuSlots), right: true },
+      { title: 'CPUS', text: ({ machine }) => machine!.cpuCount === 0 ? '' : String(machine!.cpuCount), right: true },
+      { title: 'MEMORY', text: ({ machine }) => memory(machine!.memoryMib), right: true },
+      { title: 'RUNS', text: ({ machine }) => runsText(machine!) },
+      { title: 'LIMITS', text: ({ machine }) => machine!.containerEngine?.limits.join(', ') ?? '' },
+      { title: 'IMAGES FREE', text: ({ machine }) => imageSpace(machine!), right: true },
+      { title: 'LOCATIONS', text: ({ machine }) => machine!.locations.join(', ') },
+      { title: 'CUDA', text: ({ machine }) => machine!.cudaVersion },
+      { title: 'AGENT', text: ({ machine }) => machine!.agentVersion },
+    ], machines, 'No machine has joined yet; "slipway agent --help" shows how one does.');
+    for (const { machine } of machines) {
+      const { name, noEngineReason } = machine!;
+      if (noEngineReason !== '') output.line(`\n${output.look('yellow', `${name} runs no images`)}: ${printable(noEngineReason)}`);
+    }
+  });
+}
+
+const HANDOVERS: Record<GpuHandover, string> = {
+  [GpuHandover.UNSPECIFIED]: 'without GPUs', [GpuHandover.CDI]: 'GPUs by CDI', [GpuHandover.DEVICE_REQUEST]: 'GPUs by device request',
+  [GpuHandover.VIRTUAL]: 'virtual GPUs',
+};
+
+/** `images (podman 4.3.1, GPUs by CDI), commands`. */
+function runsText({ containerEngine: engine, runsCommands, gpus }: Machine): string {
+  const handover = gpus.length === 0 || !engine ? '' : `, ${HANDOVERS[engine.gpuHandover]}`;
+  return [...(engine ? [`images (${engine.name} ${engine.version}${handover})`] : []), ...(runsCommands ? ['commands'] : [])].join(', ') || 'nothing';
+}
+
+/** `120 of 500 GiB`. */
+function imageSpace({ containerEngine: engine }: Machine): string {
+  return !engine || engine.imageTotalMib === 0 ? '' : `${memory(engine.imageFreeMib) || '0 GiB'} of ${memory(engine.imageTotalMib)}`;
 }
 
 /** `2 × NVIDIA L4 24 GiB`, each kind once. */
@@ -49,5 +76,8 @@ function gpuText(gpus: readonly Gpu[]): string {
 }
 
 function presentMachine({ machine, connected, seenTime }: MachineStatus) {
-  return { ...machine!, connected, seenAt: seenTime?.toISOString() };
+  const { containerEngine: engine, ...rest } = machine!;
+  // An engine's hand-over by its name, and null for none.
+  const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
+  return { ...rest, containerEngine, connected, seenAt: seenTime?.toISOString() };
 }

@@ -80,7 +80,6 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
       return response.workers;
     }));
   }
-  const throttled = endpoints.filter(({ throttledReason }) => throttledReason !== '');
   const { output } = cli;
   output.result([...workers.map(presentWorker), ...ended.map(presentEnded)], () => {
     output.table<Worker>([
@@ -98,7 +97,7 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
     for (const worker of workers) showReason(cli, worker);
     if (ended.length > 0) output.line('\nEnded:');
     for (const group of ended) output.line(`  ${endedText(group, output.nowMs())}`);
-    for (const { name, throttledReason } of throttled) output.line(`\n${output.look('yellow', `${name} needs more workers`)}: ${throttledReason}`);
+    for (const endpoint of endpoints) showPlaces(cli, endpoint);
   });
 }
 
@@ -109,6 +108,12 @@ async function endpointsOf(cli: Cli, named: string | undefined): Promise<Endpoin
   const id = await endpointIdOf(cli, named);
   const { endpoint } = await cli.core.endpoints.call((client) => client.getEndpoint, { id });
   return [endpoint!];
+}
+
+/** Why an endpoint has fewer workers than it should, or can have none. */
+function showPlaces({ output }: Cli, { name, throttledReason, cannotRunReason }: Endpoint): void {
+  if (cannotRunReason !== '') output.line(`\n${output.look('yellow', `${name} can run nowhere`)}: ${cannotRunReason}`);
+  if (throttledReason !== '') output.line(`\n${output.look('yellow', `${name} needs more workers`)}: ${throttledReason}`);
 }
 
 /** `ocr: 12 × exited with code 1: KeyError: 'model' (last x4kq0c2m9w1zpd, 3 min ago)`. */

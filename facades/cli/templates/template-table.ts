@@ -10,7 +10,7 @@ export function templateColumns(nowMs: number): Column<Template>[] {
     { title: 'NAME', text: ({ name }) => name },
     { title: 'FOR', text: madeFor },
     { title: 'CREATED', text: ({ createTime }) => ago(createTime, nowMs) },
-    { title: 'IMAGE OR COMMAND', text: ({ imageName, startCommand }) => commandLine(startCommand) || imageName },
+    { title: 'IMAGE OR COMMAND', text: ({ imageName, startCommand }) => [imageName, commandLine(startCommand)].filter(Boolean).join(' ') },
   ];
 }
 

@@ -62,6 +62,9 @@ const more = Type.Object({
   throttledReason: Type.Optional(Type.String({
     description: 'Why workers that it should have find no place, or that jobs wait while workersMax is 0. Missing otherwise. An extension.',
   })),
+  cannotRunReason: Type.Optional(Type.String({
+    description: 'Why no machine that is here could ever run it, however long it waits. Missing while one could. An extension.',
+  })),
   workers: Type.Optional(Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), { description: 'Without their environment.' })),
   endedWorkers: Type.Optional(Type.Array(EndedWorkersRecord, {
     description: 'With includeWorkers: workers that crashed or were lost within a day, grouped, the latest first. An extension.',

@@ -36,6 +36,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, accountId: strin
     ...(networkVolumeId === undefined ? {} : { networkVolumeId }),
     workersStandby: endpoint.workersMin,
     ...(endpoint.throttledReason === '' ? {} : { throttledReason: endpoint.throttledReason }),
+    ...(endpoint.cannotRunReason === '' ? {} : { cannotRunReason: endpoint.cannotRunReason }),
     ...(workers === undefined ? {} : { workers: workers.map((worker) => presentPod(worker, accountId)), endedWorkers: ended.map(presentEndedWorkers) }),
   };
 }

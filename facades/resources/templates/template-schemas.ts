@@ -10,7 +10,9 @@ import { withDefaults } from '../with-defaults.ts';
 const Words = (description: string) => Type.Array(Type.String({ maxLength: 131_072 }), { maxItems: 1_000, description });
 const category = oneOf(['NVIDIA', 'AMD', 'CPU'], 'Kind of machine it is made for. Default NVIDIA. Fixed after creation.');
 const Name = Type.String({ minLength: 1, maxLength: 191, description: 'Unique in the account.' });
-const ImageName = Type.String({ maxLength: 4_096, description: 'Container image.' });
+const ImageName = Type.String({
+  maxLength: 4_096, description: 'Container image. Empty: dockerStartCmd is a command of the host, on machines whose operator allows that.',
+});
 
 /** Fields that create and update share; none is required here. A change may name the fixed ones with the value that they have. */
 const settings = {

@@ -25,7 +25,7 @@ const settings = {
   dockerStartCmd: optional(Words('Command line; with the process executor the program and its arguments.')),
   env: optional(textMap('Its environment, over the template\'s.')),
   globalNetworking: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
-  imageName: optional(Text('Container image. Needed without a template.', 4_096)),
+  imageName: optional(Text('Container image. Without one dockerStartCmd is a command of the host, on machines whose operator allows that.', 4_096)),
   locked: optional(Type.Boolean({ description: 'Refuse to stop, reset or change it until it is unlocked. Default false.' })),
   name: optional(Text('Default `my pod`.')),
   ports: optional(Type.Array(Port, { maxItems: 100, description: 'Exposed ports. Default 8888/http and 22/tcp.' })),

@@ -114,6 +114,7 @@ t.test('updates touch what the mask names', async (t) => {
   t.ok(await sealed());
   t.notMatch((await sealed())!.toString('latin1'), 'sesame');
   const after = (await core.updateEndpoint(id, { workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT })).endpoint!;
+  t.equal(before.cannotRunReason, 'no machine has joined');
   t.same(after, { ...before, workersMin: 0, workersMax: 7, scalerType: ScalerType.REQUEST_COUNT }, 'and nothing else');
   const versions: [Partial<Endpoint>, number][] = [
     [{ name: 'b' }, 0], [{ env: { A: '1' } }, 0], [{ env: { A: '2' } }, 1], [{ gpuIds: ['ADA_24'] }, 2], [{ gpuCount: 2 }, 3],

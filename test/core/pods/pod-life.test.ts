@@ -88,13 +88,11 @@ t.test('one that ends by itself is started again, with the reason', async (t) =>
   t.match(await pods.reach(nowhere.id, 'FAILED'), { statusText: /^The pod could not be started: .*ENOENT/ });
 });
 
-t.test('an image without a command waits and says why; a command makes it run', async (t) => {
-  const { pods, fields, notes } = await start(t);
-  const { id } = await pods.create({ computeType: 'CPU', imageName: 'pytorch' });
-  t.match(await pods.reach(id, 'FAILED'), { statusText: /runs commands, not images/ });
-  await pods.update(id, { startCommand: fields.startCommand, env: fields.env });
-  await pods.reach(id, 'RUNNING');
-  await notes.notes('pids', 1);
+t.test('an image finds no place where no engine is, with a command too, and it is said at once', async (t) => {
+  const { pods, fields } = await start(t);
+  const why = /^NO_CAPACITY: .*1 machine has no container engine\.$/;
+  t.match(await reasonOf(pods.create({ computeType: 'CPU', imageName: 'pytorch' })), why);
+  t.match(await reasonOf(pods.create({ ...fields, imageName: 'pytorch' })), why);
 });
 
 t.test('one that ignores the request to end is killed', async (t) => {

@@ -1,19 +1,22 @@
 /** Where a worker goes, and why not elsewhere. */
 import t from 'tap';
-import { occupied, place, placeWorker } from '../../../core/domain/placement.ts';
-import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement.ts';
+import { cannotRun, occupied, place, placeWorker } from '../../../core/domain/placement.ts';
+import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
 
 const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => (
   { uuid, name, migProfile: '', used: false, standby: false, ...given }
 );
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
   id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
-  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], ...given,
+  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [],
+  runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false, ...given,
 });
 const asked = (given: Partial<PlacementRequest> = {}): PlacementRequest => ({
-  gpuIds: [], gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given,
+  imageName: '', gpuIds: [], gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given,
 });
 const L4 = asked({ gpuIds: ['NVIDIA L4'], gpuCount: 1 });
+
+const engine = { gpuHandover: 'CDI' } as const;
 
 const PLACED: [what: string, machines: PlacementMachine[], asked: PlacementRequest, machineId: string, gpuUuids: string[]][] = [
   ['no GPU wanted: any machine with a slot', [machine('a')], asked(), 'a', []],
@@ -40,6 +43,14 @@ const PLACED: [what: string, machines: PlacementMachine[], asked: PlacementReque
     asked({ locations: ['EU-CZ-1', 'FR'] }), 'b', []],
   ['where one of the volumes is', [machine('a', { locations: ['US'] }), machine('b', { locations: ['CZ', 'EU-CZ-1'] })],
     asked({ dataCenterIds: ['EU-CZ-1', 'EU-FR-1'] }), 'b', []],
+  ['an image where an engine is', [machine('a'), machine('b', { engine, runsCommands: false, siblings: 9 })], asked({ imageName: 'i' }), 'b', []],
+  ['a command where they are allowed', [machine('a', { engine, runsCommands: false }), machine('b', { siblings: 9 })], asked(), 'b', []],
+  ['where the image is, before the spread',
+    [machine('a', { engine }), machine('b', { engine, hasImage: true, siblings: 3 })], asked({ imageName: 'i' }), 'b', []],
+  ['the preferred GPU before the image',
+    [machine('a', { engine, hasImage: true, gpus: [gpu('g1')] }), machine('b', { engine, gpus: [gpu('g2', 'NVIDIA A40')] })],
+    asked({ imageName: 'i', gpuIds: ['NVIDIA A40', 'NVIDIA L4'], gpuCount: 1 }), 'b', ['g2']],
+  ['virtual GPUs need no hand-over', [machine('a', { engine: { gpuHandover: 'VIRTUAL' }, gpus: [gpu('g1')] })], { ...L4, imageName: 'i' }, 'a', ['g1']],
   ['an older CUDA version than the driver has', [machine('a', { cudaVersion: '12.8' })], asked({ allowedCudaVersions: ['12.4'] }), 'a', []],
 ];
 
@@ -54,7 +65,7 @@ const REFUSED: [what: string, machines: PlacementMachine[], asked: PlacementRequ
   ['other GPUs', [machine('a', { gpus: [gpu('g1', 'Tesla T4')] })], L4, /none of its GPUs \(Tesla T4\) is asked for/],
   ['taken GPUs', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { used: true })] })], L4, /1 of one type are needed and 0/],
   ['too few of one type', [machine('a', { gpus: [gpu('g1'), gpu('g2', 'NVIDIA A40')] })],
-    asked({ gpuIds: ['AMPERE_24', 'AMPERE_48'], gpuCount: 2 }), /2 of one type are needed and 2/],
+    asked({ gpuIds: ['AMPERE_24', 'AMPERE_48'], gpuCount: 2 }), /2 of one type are needed and it has fewer/],
   ['a slice is no card', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { migProfile: '1g.6gb' })] })], L4, /none of its GPUs/],
   ['slots taken', [machine('a', { cpuSlotsUsed: 4 })], asked(), /all of its 4 slots/],
   ['elsewhere', [machine('a', { locations: ['US'] })], asked({ locations: ['CZ'] }), /it is in US, not in CZ/],
@@ -64,6 +75,9 @@ const REFUSED: [what: string, machines: PlacementMachine[], asked: PlacementRequ
   ['in the location, but away from the volumes', [machine('a', { locations: ['CZ'] })], asked({ locations: ['CZ'], dataCenterIds: ['EU-CZ-1'] }),
     /and the network volumes are in EU-CZ-1/],
   ['old driver', [machine('a', { cudaVersion: '11.8' })], asked({ allowedCudaVersions: ['12.4'] }), /CUDA 11.8, not 12.4/],
+  ['no engine', [machine('a', { noEngineReason: 'no socket' })], asked({ imageName: 'i' }), /^a: it has no container engine \(no socket\)$/],
+  ['no commands', [machine('a', { runsCommands: false, engine })], asked(), /^a: its operator allows no commands \(.*--allow-commands\)$/],
+  ['no hand-over', [machine('a', { engine: { gpuHandover: 'NONE' }, gpus: [gpu('g1')] })], { ...L4, imageName: 'i' }, /cannot hand GPUs to containers/],
   ['every machine says why', [machine('a'), machine('b', { connected: false })], L4, /a: it has no GPU; b: its agent is not connected/],
 ];
 
@@ -91,7 +105,7 @@ t.test('whoever is not the operator learns why, and no machine', async (t) => {
     'no machine has a free GPU, of those that are not excluded: 1 machine has no GPU');
   t.equal(told([machine('vm', { cpuSlotsUsed: 4 })], asked()), 'no machine has a free slot for it without a GPU: 1 machine has no slot free');
   t.equal(told([machine('vm', { vcpus: 1, memoryGb: 1 })], asked({ instanceIds: ['cpu3c-2-4'] })),
-    'no machine has room for cpu3c-2-4: 1 machine has too few processors or too little memory free');
+    'no machine has room for cpu3c-2-4: 1 machine is too small');
   t.equal(told([machine('vm', { locations: ['US'] })], asked({ locations: ['CZ'] })),
     'no machine has a free slot for it without a GPU: 1 machine is elsewhere');
   t.equal(told(others, asked({ gpuIds: ['A', 'B', 'C', 'D', 'E', 'F'], gpuCount: 1 })).split(':')[0],
@@ -134,4 +148,48 @@ t.test('a worker of any type runs without a GPU only where there is none', async
   const gone = machine('b', { gpus: [gpu('g1')], connected: false, gone: true });
   t.match(placeWorker([bare, gone], any), { machineId: 'a', gpuUuids: [] }, 'one that left for good holds nobody up');
   t.match(placeWorker([bare, gone, machine('c', { gpus: [gpu('g2')], connected: false })], any), { refusalByMachine: /c: its agent/ }, 'one that is away does');
+});
+
+t.test('what no machine can ever run says so; what waits does not', async (t) => {
+  const why = (machines: PlacementMachine[], request: PlacementRequest): string => cannotRun(machines, request)?.refusal ?? 'waits';
+  const image = asked({ imageName: 'i' });
+  t.equal(why([], image), 'no machine has joined');
+  t.equal(why([machine('a', { gone: true, connected: false })], image), 'no machine is connected, and none was lately');
+  t.equal(why([machine('a'), machine('b')], image), 'no machine can run it, which needs a container engine for its image: 2 machines have no container engine');
+  t.equal(why([machine('a', { runsCommands: false })], L4),
+    'no machine can run it, which needs a machine that allows commands and a GPU of NVIDIA L4: 1 machine allows no commands');
+  t.equal(cannotRun([machine('a')], image)?.refusalByMachine, 'a: it has no container engine');
+  t.equal(why([machine('a', { engine }), machine('b', { gone: true, gpus: [gpu('g')] })], { ...L4, imageName: 'i' }),
+    'no machine can run it, which needs a container engine for its image and a GPU of NVIDIA L4: 1 machine has no GPU', 'one that left counts for nothing');
+  t.equal(why([machine('a', { gpus: [gpu('g')] })], { ...L4, gpuCount: 2 }),
+    'no machine can run it, which needs a machine that allows commands and 2 GPUs of one type of NVIDIA L4: 1 machine has too few of them');
+  t.match(why([machine('a', { cpuSlots: 0 })], asked()), /1 machine takes nothing without a GPU/);
+  t.match(why([machine('a', { vcpus: 1, memoryGb: 1 })], asked({ instanceIds: ['cpu3c-2-4'] })), /and room for cpu3c-2-4: 1 machine is too small/);
+  t.match(why([machine('a', { locations: ['US'] })], asked({ dataCenterIds: ['EU-1'] })), /1 machine is not where the network volumes are/);
+  t.match(why([machine('a', { gpus: [gpu('g')] }), machine('b', { engine })], asked({ imageName: 'i', gpuCount: 1 })), /waits/,
+    'any GPU, and none where engines are');
+  for (const waits of [{ connected: false }, { cpuSlotsUsed: 4 }, { gpus: [gpu('g', 'NVIDIA L4', { used: true })] }]) {
+    t.equal(why([machine('a', waits)], waits.gpus ? L4 : asked()), 'waits', JSON.stringify(waits));
+  }
+});
+
+t.test('whatever the machines: placed, or refused for good by all, or waiting for one that could', async (t) => {
+  const pick = <Value>(seed: number, ...values: Value[]): Value => values[seed % values.length]!;
+  for (let seed = 0; seed < 3_000; seed += 1) {
+    const machines = Array.from({ length: seed % 3 }, (_, i) => {
+      const n = Math.imul(seed * 7 + i * 13 + 1, 2_654_435_761) >>> 3;
+      return machine(String(i), {
+        connected: pick(n, true, true, false), cpuSlots: pick(n >> 2, 0, 1), cpuSlotsUsed: pick(n >> 4, 0, 1), runsCommands: pick(n >> 5, true, false),
+        engine: pick<PlacementMachine['engine']>(n >> 7, undefined, engine, { gpuHandover: 'NONE' }),
+        gpus: pick(n >> 9, [], [gpu('g', 'NVIDIA L4', { used: n % 2 === 0 })]),
+      });
+    });
+    const request = asked({ imageName: pick(seed, '', 'i'), gpuCount: pick(seed >> 1, 0, 1, 2), gpuIds: pick(seed >> 3, [], ['NVIDIA L4']) });
+    const placed = placeWorker(machines, request);
+    const never = cannotRun(machines, request);
+    if ('machineId' in placed && never) return t.fail(`${seed}: placed and impossible`);
+    const idle = machines.map((each) => ({ ...each, connected: true, cpuSlotsUsed: 0, gpus: each.gpus.map((card) => ({ ...card, used: false })) }));
+    if (('machineId' in placeWorker(idle, request)) === (never !== undefined)) return t.fail(`${seed}: impossible is what even idle machines refuse`);
+  }
+  t.pass('3,000 made-up installations');
 });

@@ -1,7 +1,7 @@
 /** Frozen workers make room: what they have is free for others, and no more of them go than must. */
 import t from 'tap';
 import { occupied, place } from '../../../core/domain/placement.ts';
-import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement.ts';
+import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
 import type { PlacementStandby } from '../../../core/domain/standby-eviction.ts';
 
 const gpu = (uuid: string, given: Partial<PlacementGpu> = {}): PlacementGpu => (
@@ -12,10 +12,11 @@ const standby = (workerId: string, given: Partial<PlacementStandby> = {}): Place
 );
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
   id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 2, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0,
-  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], ...given,
+  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [],
+  runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false, ...given,
 });
 const asked = (given: Partial<PlacementRequest> = {}): PlacementRequest => (
-  { gpuIds: [], gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given }
+  { imageName: '', gpuIds: [], gpuCount: 0, instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [], ...given }
 );
 
 const OLD = standby('old', { frozenMs: 9_000 });

@@ -104,8 +104,8 @@ t.test('credentials reach the agent for an image, and not for a command', async 
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
   await waitFor('it to go', () => image.desired.length === 0);
 
-  await core.createEndpoint({ templateId: await core.createTemplate({ imageName: 'text for people', startCommand: ['run'], registryAuthId }) });
-  t.match(await spec(image), { imageName: '', registryCredentials: undefined });
+  await core.createEndpoint({ templateId: await core.createTemplate({ startCommand: ['run'], entrypoint: ['of no use'], registryAuthId }) });
+  t.match(await spec(image), { imageName: '', startCommand: ['run'], entrypoint: [], registryCredentials: undefined });
 });
 
 t.test('credentials that do not open keep no other worker waiting', async (t) => {

@@ -26,7 +26,7 @@ t.test('agent', async (t) => {
 
   await t.test('joins, serves and leaves at SIGTERM', async (t) => {
     const given = [
-      ...options('dock-2'), '--location', 'eu-1', '--location', 'DE', '--virtual-gpus', 'NVIDIA L4:24576x2', '--cpu-slots', '3',
+      ...options('dock-2'), '--location', 'eu-1', '--location', 'DE', '--virtual-gpus', 'NVIDIA L4:24576x2', '--cpu-slots', '3', '--allow-commands',
     ];
     const keyFile = join(cli.cwd, 'dock-2.key');
     t.match(await cli.run('keys', 'create', 'dock-2', '--scope', 'agent', '--save', keyFile), { code: 0, stdout: /key in +\S+dock-2\.key/ });

@@ -140,8 +140,7 @@ export interface Endpoint {
   throttledReason: string;
   /**
    * Why no machine there is could ever take its workers, however long they wait, for people: of all that joined and are not gone for good, none
-   * has the GPUs, the place, the engine for its image … Names no machine unless the operator asks. Empty while one could, and in answers to
-   * changes. Output only.
+   * has the GPUs, the place, the engine for its image … Names no machine unless the operator asks. Empty while one could. Output only.
    */
   cannotRunReason: string;
 }

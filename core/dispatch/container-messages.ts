@@ -1,0 +1,65 @@
+/** What a machine has for containers, between the contract and the store. Bad messages fail with INVALID_REQUEST. */
+import { GpuHandover } from '../../proto/gen/slipway/v1/machine.ts';
+import type { ContainerEngine, MachineImage } from '../../proto/gen/slipway/v1/machine.ts';
+import type { MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { checkName, checkText, invalid } from '../domain/fields.ts';
+import type { GpuHandover as Handover } from '../domain/placement-filters.ts';
+import type { ContainerFacts, MachineImageFacts } from '../store/image-store.ts';
+
+const LIMITS_MAX = 16;
+const REASON_LENGTH_MAX = 1_024;
+/** Most images of a machine that are kept; an agent names the latest used first. */
+const IMAGES_MAX = 1_000;
+/** What registries and engines take for a name, with its registry and tag. */
+const IMAGE_NAME = /^[\x21-\x7e]{1,512}$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+const HANDOVERS: Record<GpuHandover, Handover> = {
+  [GpuHandover.UNSPECIFIED]: 'NONE',
+  [GpuHandover.CDI]: 'CDI',
+  [GpuHandover.DEVICE_REQUEST]: 'DEVICE_REQUEST',
+  [GpuHandover.VIRTUAL]: 'VIRTUAL',
+};
+const HANDOVER_MESSAGES: Record<Handover, GpuHandover> = {
+  NONE: GpuHandover.UNSPECIFIED, CDI: GpuHandover.CDI, DEVICE_REQUEST: GpuHandover.DEVICE_REQUEST, VIRTUAL: GpuHandover.VIRTUAL,
+};
+
+/** What runs images, and why nothing does. */
+export function engineFromMessage(engine: ContainerEngine | undefined, noEngineReason: string): Pick<ContainerFacts, 'engine' | 'noEngineReason'> {
+  checkText('no_engine_reason', noEngineReason);
+  if (!engine) return { engine: null, noEngineReason: noEngineReason.slice(0, REASON_LENGTH_MAX) };
+  const { name, version, gpuHandover, limits, imageTotalMib, imageFreeMib } = engine;
+  checkName('container_engine.name', name);
+  checkText('container_engine.version', version);
+  if (limits.length > LIMITS_MAX) throw invalid(`container_engine.limits has ${limits.length} entries, but may have ${LIMITS_MAX}`);
+  for (const limit of limits) checkName('container_engine.limits', limit);
+  const space = { imageTotalMib: Math.max(0, imageTotalMib), imageFreeMib: Math.max(0, imageFreeMib) };
+  return { engine: { name, version: version.slice(0, 64), gpuHandover: HANDOVERS[gpuHandover] ?? 'NONE', limits, ...space }, noEngineReason: '' };
+}
+
+/** The engine for people. */
+export function engineToMessage(engine: ContainerFacts['engine']): ContainerEngine | undefined {
+  return engine ? { ...engine, gpuHandover: HANDOVER_MESSAGES[engine.gpuHandover] } : undefined;
+}
+
+/** Images that a machine has: the first of each name, as many as are kept. What is no name or digest is left out. */
+export function imagesFromMessage(images: readonly MachineImage[]): MachineImageFacts[] {
+  const byName = new Map<string, MachineImageFacts>();
+  for (const { name, digest, sizeBytes } of images) {
+    if (byName.size === IMAGES_MAX) break;
+    if (!IMAGE_NAME.test(name) || (digest !== '' && !DIGEST.test(digest)) || byName.has(name)) continue;
+    byName.set(name, { name, digest, sizeBytes: Math.max(0, sizeBytes) });
+  }
+  return [...byName.values()];
+}
+
+/** What a machine has for containers now. */
+export function containersFromMessage({ engine, noEngineReason, images }: MachineContainers): ContainerFacts {
+  return { ...engineFromMessage(engine, noEngineReason), images: imagesFromMessage(images) };
+}
+
+/** INVALID_REQUEST: a name that is too long for an image, or no digest. */
+export function checkImageClaim({ imageName, digest }: { imageName: string; digest: string }): void {
+  if (!IMAGE_NAME.test(imageName)) throw invalid('image_name must have 1 to 512 visible ASCII characters');
+  if (!DIGEST.test(digest)) throw invalid('digest must be sha256: and 64 hexadecimal digits');
+}

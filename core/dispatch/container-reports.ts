@@ -1,0 +1,64 @@
+/**
+ * Writes what machines have for containers: engine and images. The latest of each session, at most once a second, tried again until it is
+ * written, and only while no later session speaks for the machine.
+ */
+import type { Hello, MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Loop } from '../runtime/loop.ts';
+import { BaseService } from '../runtime/service.ts';
+import type { ContainerFacts } from '../store/image-store.ts';
+import type { MachineSession } from '../store/machine-store.ts';
+import type { Stores } from '../store/storage.ts';
+import { containersFromMessage } from './container-messages.ts';
+
+const PERIOD_MS = 1_000;
+
+/** What it needs. */
+export interface ContainerReportsOptions {
+  images: Stores['images'];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class ContainerReports extends BaseService {
+  readonly name = 'container reports';
+  readonly #images: Stores['images'];
+  readonly #loop: Loop;
+  /** By session. */
+  readonly #waiting = new Map<string, { session: MachineSession; facts: ContainerFacts }>();
+
+  constructor(options: ContainerReportsOptions) {
+    super();
+    this.#images = options.images;
+    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
+  }
+
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
+  }
+
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** The full picture of a hello. INVALID_REQUEST: an engine that makes no sense. */
+  begin(session: MachineSession, { machine, images }: Hello): Promise<void> {
+    const { containerEngine: engine, noEngineReason = '' } = machine ?? {};
+    return this.#images.report(session, containersFromMessage({ engine, noEngineReason, images }));
+  }
+
+  /** It changed. INVALID_REQUEST as above. */
+  changed(session: MachineSession, containers: MachineContainers): void {
+    this.#waiting.set(session.sessionId, { session, facts: containersFromMessage(containers) });
+  }
+
+  async #pass(): Promise<void> {
+    for (const [sessionId, waiting] of [...this.#waiting]) {
+      await this.#images.report(waiting.session, waiting.facts);
+      // What came meanwhile is newer.
+      if (this.#waiting.get(sessionId) === waiting) this.#waiting.delete(sessionId);
+    }
+  }
+}

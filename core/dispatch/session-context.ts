@@ -1,0 +1,46 @@
+/** What a session works with: its stream, and what all sessions of a replica share. */
+import type { SessionResponse, WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { MessageSink } from '../../proto/wire/batching-stream.ts';
+import type { AttemptCalls } from '../jobs/job-engine.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Stores } from '../store/storage.ts';
+import type { ContainerReports } from './container-reports.ts';
+import type { DesiredLoop } from './desired-loop.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import type { PodReports } from './pod-reports.ts';
+import type { SessionTable } from './session-table.ts';
+import type { SlotPool } from './slot-pool.ts';
+import type { WorkerReports } from './worker-reports.ts';
+
+/** The stream as a session needs it. */
+export interface SessionStream extends MessageSink<SessionResponse> {
+  /** Messages stop coming, and come again. */
+  pause(): void;
+  resume(): void;
+  /** Ends it; with an error when the agent is to see one. */
+  end(error?: unknown): void;
+}
+
+/** What all sessions of a replica share. */
+export interface SessionContext {
+  table: SessionTable;
+  pool: SlotPool;
+  machines: Stores['machines'];
+  workers: Stores['workers'];
+  attempts: AttemptCalls;
+  leases: LeaseKeeper;
+  reports: WorkerReports;
+  pods: PodReports;
+  containers: ContainerReports;
+  desired: DesiredLoop;
+  /** Attempts whose outcome has arrived and is not written yet. */
+  arriving: Set<string>;
+  /** Where other replicas reach this one. */
+  replicaAddress(): string;
+  onRefresh(workerId: string, machineId: string): void;
+  onLogReply(machineId: string, reply: WorkerLogReply): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}

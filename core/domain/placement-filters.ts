@@ -1,0 +1,226 @@
+/** What keeps a worker or pod from a machine. Pure: small filters, each able to say why it refuses. */
+import { cpuSize } from './cpu-size.ts';
+import type { CpuSize } from './cpu-size.ts';
+import { gpuPreference, sameCard } from './gpu-pools.ts';
+import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
+import type { PlacementStandby } from './standby-eviction.ts';
+
+/** How a container engine hands GPUs over; VIRTUAL: there is nothing to hand over. */
+export type GpuHandover = 'NONE' | 'CDI' | 'DEVICE_REQUEST' | 'VIRTUAL';
+
+/** A GPU of a machine. */
+export interface PlacementGpu {
+  uuid: string;
+  name: string;
+  migProfile: string;
+  /** A worker has it. */
+  used: boolean;
+  /** Only a frozen worker has it, which goes when it is given to another. */
+  standby: boolean;
+}
+
+/** A machine as placement sees it. */
+export interface PlacementMachine {
+  id: string;
+  name: string;
+  /** Its agent has a session and extends its lease. */
+  connected: boolean;
+  /** Its agent was not heard for long (GONE_AFTER_MINUTES): it is taken for one that has left. */
+  gone: boolean;
+  gpus: readonly PlacementGpu[];
+  locations: readonly string[];
+  /** Workers without a GPU that it can run, and that it runs. */
+  cpuSlots: number;
+  cpuSlotsUsed: number;
+  /** Processors and memory in GB, and what workers and pods with a size have of them. A total of 0 is not known and never short. */
+  vcpus: number;
+  vcpusUsed: number;
+  memoryGb: number;
+  memoryGbUsed: number;
+  cudaVersion: string;
+  /** Workers of the same endpoint that it runs. */
+  siblings: number;
+  /** Its frozen workers. Nothing else of the machine counts them. */
+  standbys: readonly PlacementStandby[];
+  /** Its operator allows commands of the host. */
+  runsCommands: boolean;
+  /** What runs images there; undefined: nothing does. */
+  engine: { gpuHandover: GpuHandover } | undefined;
+  /** Why nothing does, for people; empty with an engine. */
+  noEngineReason: string;
+  /** It has the image that is asked for. */
+  hasImage: boolean;
+}
+
+/** What the worker needs. */
+export interface PlacementRequest {
+  /** The image to run. Empty: a command of the host. */
+  imageName: string;
+  gpuIds: readonly string[];
+  gpuCount: number;
+  /** Sizes without a GPU, in order of preference. Empty: any. */
+  instanceIds: readonly string[];
+  locations: readonly string[];
+  allowedCudaVersions: readonly string[];
+  /** Data centres of its network volumes: it must run in one of them. Empty: it has no volume. */
+  dataCenterIds: readonly string[];
+}
+
+/** Says why a machine cannot take the worker, or nothing. */
+type Filter = (machine: PlacementMachine, request: PlacementRequest) => MachineRefusal | undefined;
+
+const connected: Filter = (machine) => (machine.connected ? undefined : no('AWAY', 'its agent is not connected'));
+
+/** It is in one of the places asked for. */
+export const location: Filter = (machine, request) => {
+  if (request.locations.length === 0 || request.locations.some((place) => machine.locations.includes(place))) return undefined;
+  return no('LOCATION', `it is in ${machine.locations.join(', ') || 'no location'}, not in ${request.locations.join(', ')}`);
+};
+
+/** It is where the network volumes are. */
+export const volume: Filter = (machine, request) => {
+  if (request.dataCenterIds.length === 0 || request.dataCenterIds.some((id) => machine.locations.includes(id))) return undefined;
+  const where = machine.locations.join(', ') || 'no location';
+  return no('VOLUME', `it is in ${where}, and the network volumes are in ${request.dataCenterIds.join(', ')}`);
+};
+
+/** What it runs is what is asked for: an image on a container engine, or a command of the host. */
+export const program: Filter = (machine, { imageName }) => {
+  if (imageName === '') {
+    return machine.runsCommands ? undefined : no('NO_COMMANDS', 'its operator allows no commands (its agent runs without --allow-commands)');
+  }
+  if (machine.engine) return undefined;
+  return no('NO_ENGINE', `it has no container engine${machine.noEngineReason === '' ? '' : ` (${machine.noEngineReason})`}`);
+};
+
+const cuda: Filter = (machine, request) => {
+  if (request.allowedCudaVersions.length === 0 || request.allowedCudaVersions.some((version) => supports(machine.cudaVersion, version))) {
+    return undefined;
+  }
+  return no('CUDA', `its driver supports CUDA ${machine.cudaVersion || 'nothing'}, not ${request.allowedCudaVersions.join(' or ')}`);
+};
+
+const gpuType: Filter = (machine, request) => {
+  if (request.gpuCount === 0) return undefined;
+  if (machine.gpus.some((gpu) => rankOf(gpu, request) !== undefined)) return undefined;
+  const names = new Set(machine.gpus.map((gpu) => gpu.name));
+  return names.size === 0 ? no('NO_GPU', 'it has no GPU') : no('OTHER_GPUS', `none of its GPUs (${[...names].join(', ')}) is asked for`);
+};
+
+const gpuCount: Filter = (machine, request) => {
+  if (request.gpuCount === 0 || choice(emptied(machine), request) !== undefined) return undefined;
+  return no('TOO_FEW_GPUS', `${request.gpuCount} of one type are needed and it has fewer`);
+};
+
+const handover: Filter = (machine, request) => {
+  if (request.gpuCount === 0 || request.imageName === '' || machine.engine?.gpuHandover !== 'NONE') return undefined;
+  return no('NO_GPU_HANDOVER', 'its container engine cannot hand GPUs to containers');
+};
+
+const anySlot: Filter = (machine, request) => {
+  if (request.gpuCount > 0 || machine.cpuSlots > 0) return undefined;
+  return no('NO_SLOTS', 'it has no slots for workers without a GPU');
+};
+
+const size: Filter = (machine, request) => {
+  if (request.instanceIds.length === 0 || sizeFor(emptied(machine), request)) return undefined;
+  return no('TOO_SMALL', `${request.instanceIds.join(' or ')} is asked for and it has ${machine.vcpus} processors and ${machine.memoryGb} GB`);
+};
+
+const gpuRoom: Filter = (machine, request) => {
+  if (request.gpuCount === 0 || choice(machine, request) !== undefined) return undefined;
+  const free = machine.gpus.filter((gpu) => !gpu.used && rankOf(gpu, request) !== undefined).length;
+  return no('GPUS_TAKEN', `${request.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`);
+};
+
+const cpuRoom: Filter = (machine, request) => {
+  if (request.gpuCount > 0 || machine.cpuSlotsUsed < machine.cpuSlots) return undefined;
+  return no('SLOTS_TAKEN', `all of its ${machine.cpuSlots} slots for workers without a GPU are taken`);
+};
+
+const sizeRoom: Filter = (machine, request) => {
+  if (request.instanceIds.length === 0 || sizeFor(machine, request)) return undefined;
+  const [vcpus, memoryGb] = freeOf(machine);
+  const free = [...(vcpus === Infinity ? [] : [`${vcpus} of ${machine.vcpus} processors`]),
+    ...(memoryGb === Infinity ? [] : [`${memoryGb} of ${machine.memoryGb} GB`])];
+  return no('SIZE_TAKEN', `${request.instanceIds.join(' or ')} is asked for and ${free.join(' and ')} are free`);
+};
+
+/** What cannot pass by waiting, in the order in which a person would ask. */
+const NEVER: readonly Filter[] = [location, volume, program, cuda, gpuType, gpuCount, handover, anySlot, size];
+const FILTERS: readonly Filter[] = [connected, ...NEVER, gpuRoom, cpuRoom, sizeRoom];
+
+/** Why a machine cannot take the worker, or undefined when it can. */
+export function machineRefusal(machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
+  return firstRefusal(FILTERS, machine, request);
+}
+
+/** Why it could not even if it were connected and nothing ran on it, or undefined when it could. */
+export function lastingRefusal(machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
+  return firstRefusal(NEVER, machine, request);
+}
+
+function firstRefusal(filters: readonly Filter[], machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
+  for (const filter of filters) {
+    const reason = filter(machine, request);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** The machine as it would be if nothing ran on it. */
+function emptied(machine: PlacementMachine): PlacementMachine {
+  const gpus = machine.gpus.map((gpu) => ({ ...gpu, used: false, standby: false }));
+  return { ...machine, gpus, cpuSlotsUsed: 0, vcpusUsed: 0, memoryGbUsed: 0, standbys: [] };
+}
+
+/** The most preferred size that the machine has room for. */
+export function sizeFor(machine: PlacementMachine, { instanceIds }: PlacementRequest): CpuSize | undefined {
+  const [vcpus, memoryGb] = freeOf(machine);
+  return instanceIds.map(cpuSize).find((size) => size !== undefined && size.vcpus <= vcpus && size.memoryGb <= memoryGb);
+}
+
+/** Free processors and GB. */
+function freeOf({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine): [vcpus: number, memoryGb: number] {
+  return [vcpus === 0 ? Infinity : Math.max(0, vcpus - vcpusUsed), memoryGb === 0 ? Infinity : Math.max(0, memoryGb - memoryGbUsed)];
+}
+
+/** GPUs of one type for the worker, the most preferred type that is free often enough. */
+export function choice(machine: PlacementMachine, request: PlacementRequest): { rank: number; gpuUuids: string[] } | undefined {
+  if (request.gpuCount === 0) return { rank: 0, gpuUuids: [] };
+  const byType = new Map<string, { rank: number; gpuUuids: string[]; free: number }>();
+  for (const gpu of machine.gpus) {
+    const rank = rankOf(gpu, request);
+    if (gpu.used || rank === undefined) continue;
+    const type = `${sameCard(gpu.name)} ${gpu.migProfile}`;
+    const group = byType.get(type) ?? { rank, gpuUuids: [], free: 0 };
+    // Those that nobody has come first.
+    if (gpu.standby) group.gpuUuids.push(gpu.uuid);
+    else group.gpuUuids.splice(group.free++, 0, gpu.uuid);
+    byType.set(type, group);
+  }
+  const groups = [...byType.values()].filter((group) => group.gpuUuids.length >= request.gpuCount).sort((a, b) => a.rank - b.rank);
+  return groups[0] && { rank: groups[0].rank, gpuUuids: groups[0].gpuUuids.slice(0, request.gpuCount) };
+}
+
+/** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
+function rankOf(gpu: PlacementGpu, request: PlacementRequest): number | undefined {
+  const { order, excluded } = gpuPreference(request.gpuIds);
+  const type = sameCard(gpu.name);
+  if (excluded.has(type)) return undefined;
+  if (order.length === 0) return 0;
+  const rank = gpu.migProfile === '' ? order.indexOf(type) : order.indexOf(`${type} MIG ${gpu.migProfile}`);
+  return rank === -1 ? undefined : rank;
+}
+
+function no(kind: RefusalKind, text: string): MachineRefusal {
+  return { kind, text };
+}
+
+/** A driver runs programs of its own CUDA version and of older ones. */
+function supports(driver: string, wanted: string): boolean {
+  const [driverMajor, driverMinor] = driver.split('.').map(Number);
+  const [major, minor] = wanted.split('.').map(Number);
+  if (driverMajor === undefined || major === undefined || Number.isNaN(driverMajor)) return false;
+  return driverMajor > major || (driverMajor === major && (driverMinor ?? 0) >= (minor ?? 0));
+}

@@ -1,0 +1,41 @@
+/** Tells which endpoints no machine could ever take, and why: at once, before a first job waits for a worker. */
+import { cannotRun } from '../domain/placement.ts';
+import type { PlacementMachine } from '../domain/placement-filters.ts';
+import type { PlacementRefusal } from '../domain/placement-refusal.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Stores } from '../store/storage.ts';
+
+/** The machines are looked at anew after so many milliseconds, however often it is asked. */
+const FRESH_MS = 500;
+
+export class CannotRun {
+  readonly #stores: Pick<Stores, 'machines' | 'scales'>;
+  readonly #clock: Clock;
+  #machines: Promise<PlacementMachine[]> | undefined;
+  #lookedAtMs = -Infinity;
+
+  constructor(stores: Pick<Stores, 'machines' | 'scales'>, clock: Clock) {
+    this.#stores = stores;
+    this.#clock = clock;
+  }
+
+  /** Those of these endpoints that can run nowhere; the others are left out. */
+  async of(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
+    if (endpointIds.length === 0) return new Map();
+    const [machines, requests] = await Promise.all([this.#look(), this.#stores.scales.requestsOf(endpointIds)]);
+    return new Map(requests.flatMap((request) => {
+      const refusal = cannotRun(machines, request);
+      return refusal ? [[request.id, refusal] as const] : [];
+    }));
+  }
+
+  #look(): Promise<PlacementMachine[]> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#machines && nowMs - this.#lookedAtMs < FRESH_MS) return this.#machines;
+    const machines = this.#stores.machines.view();
+    this.#machines = machines;
+    this.#lookedAtMs = nowMs;
+    machines.catch(() => { if (this.#machines === machines) this.#machines = undefined; });
+    return machines;
+  }
+}

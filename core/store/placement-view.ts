@@ -1,0 +1,104 @@
+/** Machines as placement sees them: who is here, what workers and pods have of each, and whether it has an image. */
+import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
+import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
+import type { CpuSize } from '../domain/cpu-size.ts';
+import type { PlacementMachine } from '../domain/placement-filters.ts';
+import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
+import type { PlacementStandby } from '../domain/standby-eviction.ts';
+import type { Sql, Statement } from './database.ts';
+import { lockPlacement } from './standby-rows.ts';
+
+/** What is to be placed, as far as it colours the view. */
+export interface PlacementAsked {
+  /** Whose workers are siblings; empty: a pod. */
+  endpointId: string;
+  /** Empty: a command of the host. */
+  imageName: string;
+  /** The bytes that the image means; empty: not settled. */
+  imageDigest: string;
+}
+
+/** A machine as its table has it. */
+export interface MachineRow {
+  id: string;
+  name: string;
+  gpus: GpuRow[];
+  locations: string[];
+  cpu_slots: number;
+  agent_version: string;
+  cuda_version: string;
+  cpu_count: number;
+  memory_mib: number;
+  cpu_model: string;
+  cpu_threads_per_core: number;
+  standby_max: number;
+  runs_commands: boolean;
+  engine: EngineRow | null;
+  no_engine_reason: string;
+  connected: boolean;
+}
+
+/** Whether it has left, and what workers and pods have of it. */
+interface Uses {
+  gone: boolean;
+  used_uuids: string[];
+  cpu_used: number;
+  siblings: number;
+  /** Instance ids, one for each that has a size. */
+  sizes: string[];
+  standbys: PlacementStandby[];
+  has_image: boolean;
+}
+
+/** All machines as placement sees them. Takes the placement lock, which is kept until the transaction of `statement` ends. */
+export async function placementView(statement: Statement, asked: PlacementAsked): Promise<PlacementMachine[]> {
+  await lockPlacement(statement);
+  return readPlacement(statement, asked);
+}
+
+/** The same as of now and without a lock: nothing may be placed by it. Workers and pods use GPUs and slots alike; frozen workers are listed beside. */
+export async function readPlacement(statement: Statement, { endpointId, imageName, imageDigest }: PlacementAsked): Promise<PlacementMachine[]> {
+  const rows = await statement<(MachineRow & Uses)[]>`
+    SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
+      m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone,
+      coalesce((SELECT array_agg(uuid) FROM (
+        SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
+        UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
+      u.cpu_used, u.siblings, u.sizes, coalesce((
+        SELECT jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
+          'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint) ORDER BY desired_at, id)
+        FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired = 'FREEZE'), '[]') AS standbys,
+      EXISTS (SELECT FROM machine_image i WHERE i.machine_id = m.id
+        AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName} ELSE i.digest = ${imageDigest} END) AS has_image
+    FROM machine m LEFT JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
+        coalesce(array_agg(instance_id) FILTER (WHERE instance_id <> ''), '{}') AS sizes
+      FROM (SELECT gpu_uuids, endpoint_id, instance_id FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
+        UNION ALL SELECT gpu_uuids, NULL, instance_id FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') user_of
+    ) u ON true
+    WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
+  return rows.map((row) => ({
+    id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,
+    gpus: row.gpus.map(({ uuid, name, migProfile }) => (
+      { uuid, name, migProfile, used: row.used_uuids.includes(uuid), standby: row.standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid)) }
+    )),
+    cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
+    vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys,
+    memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
+    runsCommands: row.runs_commands, engine: row.engine ?? undefined, noEngineReason: row.no_engine_reason, hasImage: row.has_image,
+  }));
+}
+
+/** Columns of what an endpoint `e` asks of machines. */
+export function asked(sql: Sql) {
+  return sql`e.id, e.gpu_ids AS "gpuIds", e.gpu_count AS "gpuCount", e.instance_ids AS "instanceIds", e.locations,
+    e.allowed_cuda_versions AS "allowedCudaVersions",
+    ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) ORDER BY v.id) AS "dataCenterIds",
+    coalesce((SELECT g.image_name FROM given_template g WHERE g.endpoint_id = e.id),
+      (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName"`;
+}
+
+/** What some sizes take together. */
+function total(instanceIds: readonly string[], part: (size: CpuSize) => number): number {
+  return instanceIds.reduce((sum, id) => sum + part(cpuSize(id)!), 0);
+}
