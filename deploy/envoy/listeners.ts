@@ -37,10 +37,15 @@ function publicListener(config: EdgeConfig): Message {
   const filter = httpManager({
     name: 'public', trustedProxies: config.trustedProxies, accessLog: config.accessLog, silenceMs: REQUEST_SILENCE_MS,
     filters: [readiness(), floodGuard(config.requestsPerAddress)],
-    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [facadeRoute()] }],
+    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), facadeRoute()] }],
     more: { local_reply_config: localReplies() },
   });
   return listener('public', config.listen, filter, config.certificate ? serverTls(config.dataDir, { alpn: ['h2', 'http/1.1'], clients: false }) : {});
+}
+
+/** Envoy joins two Host headers by a comma; which of them a part behind it would believe, nobody knows. */
+function twoHosts(): Message {
+  return { match: { prefix: '/', headers: [{ name: ':authority', string_match: { contains: ',' } }] }, direct_response: { status: 400 } };
 }
 
 function facadeRoute(): Message {

@@ -17,7 +17,7 @@ interface Reply {
 const UNAVAILABLE = 'The service is not reachable right now; try again shortly.';
 /** The first that fits counts. */
 const REPLIES: readonly Reply[] = [
-  { flags: ['RL'], status: 429, code: 'rate_limited', text: 'Too many requests from this address; try again shortly.', retryAfterSeconds: 1 },
+  { from: 429, status: 429, code: 'rate_limited', text: 'Too many requests from this address; try again shortly.', retryAfterSeconds: 1 },
   { flags: ['OM', 'UO'], status: 503, code: 'unavailable', text: 'The service is overloaded; try again shortly.', retryAfterSeconds: 1 },
   { flags: ['UF', 'UH', 'UC', 'UR', 'LR', 'UPE'], status: 503, code: 'unavailable', text: UNAVAILABLE, retryAfterSeconds: 1 },
   { flags: ['UT', 'SI', 'DT'], status: 504, code: 'unavailable', text: 'The service did not answer in time.' },

@@ -17,6 +17,7 @@ import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const skip = skipWithoutEnvoy();
+t.setTimeout(240_000);
 
 interface Reply { status: number; headers: Record<string, unknown>; text: string; json: Record<string, unknown> }
 
@@ -46,7 +47,7 @@ async function startBehindEdge(t: Test, env: Record<string, string> = {}) {
   return { system, certificates, edge, ca, host, port: Number(port), request };
 }
 
-t.test('jobs through the edge', { skip, timeout: 240_000 }, async (t) => {
+t.test('jobs through the edge', { skip }, async (t) => {
   const { system, certificates, edge, ca, host, port, request } = await startBehindEdge(t);
   const endpoint = await system.createEndpoint({ command: jsHandler('all.js') });
   const path = `/v2/${endpoint}`;

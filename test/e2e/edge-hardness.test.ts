@@ -1,0 +1,141 @@
+/** What nobody means well: broken and doubled framing, spoofed headers, floods, slow clients; and parts that go away behind the edge or before it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { HTTP_HEADER_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
+import { jsHandler } from '../helpers/handlers.ts';
+import { quietPort } from '../helpers/ports.ts';
+import { startProcesses } from '../helpers/processes.ts';
+import { publicRequest } from '../helpers/public-api.ts';
+import { exchange, flood, requestText } from '../helpers/raw-http.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+const skip = skipWithoutEnvoy();
+t.setTimeout(240_000);
+
+t.test('the edge between bad clients and a real service', { skip }, async (t) => {
+  const system = await startProcesses(t);
+  const settings = {
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}`,
+    SLIPWAY_EDGE_DRAIN_MS: '20000',
+  };
+  const edge = await startEdge(t, settings);
+  const url = `http://${edge.addresses['public']}`;
+  const request = publicRequest(url, system.key);
+  const endpoint = await system.createEndpoint({ command: jsHandler('all.js') });
+  const path = `/v2/${endpoint}`;
+  const auth = `authorization: Bearer ${system.key}\r\n`;
+  const until = (file: string): Promise<{ status: number; json: { status: string } }> =>
+    request('POST', `${path}/runsync`, { input: { mode: 'until', file } });
+
+  await t.test('no request hides in another', async (t) => {
+    const hidden = 'GET /hidden HTTP/1.1\r\nhost: slipway\r\n\r\n';
+    const corpus: Record<string, string> = {
+      'CL.TE': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}content-length: ${hidden.length + 5}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
+      'TE.CL': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\ncontent-length: 4\r\n\r\n5c\r\n${hidden}\r\n0\r\n\r\n`,
+      'two lengths': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}content-length: 2\r\ncontent-length: 40\r\n\r\n{}${hidden}`,
+      'obscured chunked': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n${hidden}`,
+      'chunked twice': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n${hidden}`,
+      'blank before colon': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding : chunked\r\n\r\n0\r\n\r\n${hidden}`,
+      'folded header': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding:\r\n chunked\r\ncontent-length: 2\r\n\r\n{}${hidden}`,
+      'negative chunk': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\n\r\n-1\r\n{}\r\n0\r\n\r\n`,
+      'huge chunk': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n`,
+      'bare line feeds in chunks': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\n\r\n2\n{}\n0\n\n${hidden}`,
+      'two hosts': `GET ${path}/health HTTP/1.1\r\nhost: a\r\nhost: b\r\n${auth}\r\n`,
+      'nul in a header': `GET ${path}/health HTTP/1.1\r\nhost: a\r\nx: a\0b\r\n${auth}\r\n`,
+    };
+    for (const [name, text] of Object.entries(corpus)) {
+      const { status } = await exchange(url, { pieces: [text] });
+      t.ok(status === 0 || status >= 400, `${name}: ${status}`);
+    }
+    t.notOk(edge.log().includes('"/hidden"') && system.facade.tail.includes('/hidden'), 'no facade saw what was hidden');
+    t.equal((await request('GET', `${path}/health`)).status, 200, 'the edge serves on');
+  });
+
+  await t.test('headers: too large, too many, ours', async (t) => {
+    const large = await request('GET', `${path}/health`, undefined, { 'x-large': 'x'.repeat(HTTP_HEADER_BYTES_MAX) });
+    t.match(large, { status: 431, json: { code: 'headers_too_large' } }, large.text);
+    const many = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`x-${i}`, '1']));
+    t.equal((await request('GET', `${path}/health`, undefined, many)).status, 431);
+    const spoofed = {
+      'x-slipway-endpoint': 'other', 'x-envoy-upstream-rq-timeout-ms': '1', 'x-envoy-original-path': '/v1/keys', 'x-forwarded-for': '10.1.1.1',
+    };
+    t.equal((await request('GET', `${path}/health`, undefined, spoofed)).status, 200);
+    const line = await waitFor('the line of it', () => edge.log().split('\n').findLast((text) => text.includes('/health') && text.includes('"httpStatus":200')));
+    t.match(JSON.parse(line), { client: '127.0.0.1', path: `${path}/health` }, 'neither the address nor the path is the client\'s to choose');
+  });
+
+  await t.test('errors of the edge have the shape of the surface', async (t) => {
+    const rest = await request('GET', '/v1/endpoints', undefined, { 'x-large': 'x'.repeat(HTTP_HEADER_BYTES_MAX) });
+    // Envoy stops reading before it knows the path.
+    t.match(rest, { status: 431, json: { code: 'headers_too_large' } });
+    t.equal((await exchange(url, { pieces: ['GIBBERISH\r\n\r\n'] })).status, 400);
+  });
+
+  await t.test('2,000 idle connections beside a normal client', async (t) => {
+    const { hostname, port } = new URL(url);
+    const idle = await Promise.all(Array.from({ length: 2_000 }, () => new Promise<ReturnType<typeof connect>>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => resolve(socket)).once('error', reject);
+    })));
+    t.equal((await request('POST', `${path}/runsync`, { input: { mode: 'echo' } })).status, 200);
+    for (const socket of idle) socket.destroy();
+  });
+
+  await t.test('a facade that is killed and comes back', async (t) => {
+    await system.facade.kill();
+    const away = await waitFor('the word of the edge', async () => {
+      const answer = await request('GET', `${path}/health`);
+      return answer.status === 503 ? answer : undefined;
+    });
+    t.match(away, { json: { code: 'unavailable', error: /not reachable/ } });
+    t.equal(away.headers.get('retry-after'), '1');
+    await waitFor('no readiness', async () => (await request('GET', '/edge/readyz')).status === 503);
+    await system.facade.start();
+    await waitFor('the facade again', async () => (await request('GET', `${path}/health`)).status === 200);
+  });
+
+  await t.test('a successor takes over: no request fails, not even one that waits', async (t) => {
+    const file = join(t.testdir(), 'done');
+    const waiting = until(file);
+    const statuses = new Map<number, number>();
+    let over = false;
+    const load = Promise.all([1, 2, 3].map(async () => {
+      while (!over) {
+        const { status } = await request('GET', `${path}/health`).catch(() => ({ status: 0 }));
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    }));
+    edge.mayEnd = true;
+    const next = await startEdge(t, { ...settings, SLIPWAY_EDGE_DATA_DIR: edge.dataDir }, '--take-over');
+    t.same(next.addresses['public'], edge.addresses['public']);
+    const before = statuses.get(200) ?? 0;
+    await waitFor('requests at the successor', () => next.log().includes('"request"') && (statuses.get(200) ?? 0) > before + 50);
+    writeFileSync(file, '');
+    t.match(await waiting, { status: 200, json: { status: 'COMPLETED' } }, 'the one that waited at the old one');
+    over = true;
+    await load;
+    t.same([...statuses.keys()], [200], JSON.stringify([...statuses]));
+    t.equal((JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { epoch: number }).epoch, 1);
+
+    const again = join(t.testdir(), 'done-again');
+    const last = until(again);
+    await waitFor('it to be there', async () => (await request('GET', `${path}/health`)).text.includes('"inProgress":1'));
+    const stopped = next.child.stop();
+    await waitFor('the edge to say that it stops', async () => (await request('GET', '/edge/readyz').catch(() => ({ status: 503 }))).status === 503);
+    writeFileSync(again, '');
+    t.match(await last, { status: 200, json: { status: 'COMPLETED' } }, 'a stop waits for what runs');
+    await stopped;
+  });
+
+  await t.test('a flood from one address is stopped, and said so', async (t) => {
+    const guarded = await startEdge(t, { ...settings, SLIPWAY_EDGE_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: '20' });
+    const target = `http://${guarded.addresses['public']}`;
+    const text = requestText('GET', '/healthz', { connection: 'keep-alive' }, Buffer.alloc(0));
+    const statuses = await flood(target, text, 60);
+    t.ok(statuses.get(200)! >= 20 && (statuses.get(429) ?? 0) >= 20, JSON.stringify([...statuses]));
+    const refused = await publicRequest(target, system.key)('GET', '/v1/endpoints');
+    t.match(refused, { status: 429, json: { code: 'rate_limited', status: 429, message: /this address/ } }, refused.text);
+  });
+});
