@@ -1,6 +1,8 @@
 /** Builds the core process by hand and lists its services in start order. */
 import { Access } from './access/access.ts';
 import { StartedWorkers } from './access/started-workers.ts';
+import { AggregatedDiscoveryServiceService } from '../proto/gen/envoy/service/discovery/v3/discovery.ts';
+import { LoadReportingServiceService } from '../proto/gen/envoy/service/load_stats/v3/lrs.ts';
 import { AccessServiceService, KeyServiceService } from '../proto/gen/slipway/v1/access_service.ts';
 import { AgentServiceService } from '../proto/gen/slipway/v1/agent_service.ts';
 import { CatalogServiceService } from '../proto/gen/slipway/v1/catalog_service.ts';
@@ -20,10 +22,12 @@ import type { CoreConfig } from './config.ts';
 import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
 import { DemandBook } from './edge/demand-book.ts';
 import { RotationBoard } from './edge/rotation-board.ts';
+import { RotationList } from './edge/rotation-list.ts';
 import { CannotRun } from './endpoints/cannot-run.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
+import { createControlPlane } from './rpc/ads/ads-handlers.ts';
 import { agentHandlers } from './rpc/agent-handlers.ts';
 import { auditHandlers } from './rpc/audit-handlers.ts';
 import { catalogHandlers } from './rpc/catalog-handlers.ts';
@@ -99,6 +103,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
   const edge = {
     board: new RotationBoard({ edge: stores.edge, events, ...seams }),
+    list: new RotationList({ edge: stores.edge, events, ...seams }),
     book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
   };
   return { stores, sealer, engine, dispatch, context, access, edge };
@@ -109,6 +114,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const { clock, random, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
   const edge = createEdgeHandlers({ access, ...parts.edge, ...seams });
+  const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const jobs = createJobHandlers({ calls: engine.calls, access, clock, logger });
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
@@ -122,6 +128,8 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
     services: [
       [JobServiceService, jobs.handlers],
       [EdgeServiceService, edge.handlers],
+      [AggregatedDiscoveryServiceService, controlPlane.discovery],
+      [LoadReportingServiceService, controlPlane.loadReports],
       [EndpointServiceService, rate.limit(endpointHandlers(access, context, lists))],
       [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
       [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock, random, logger })],
@@ -138,7 +146,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [AgentServiceService, agentHandlers({ access, keys: stores.keys, images: stores.images, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });
-  return { server, jobCalls: jobs.service, edgeStreams: edge.service };
+  return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service };
 }
 
 /** Stops a service earlier than the order of starting would. */
@@ -153,13 +161,13 @@ export function buildCore(config: CoreConfig, { logger, clock = systemClock, ran
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...seams });
   const parts = buildParts(storage, sealer, config, seams, () => config.advertise || server.address);
-  const { server, jobCalls, edgeStreams } = buildServer(parts, health, config, seams);
+  const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, seams);
   const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;
   // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
   const early = [endEarly(table), endEarly(loop)] as const;
   const services = [
-    ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.book, table, loop, server,
-    early[0], jobCalls, edgeStreams, early[1], health,
+    ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.list, parts.edge.book,
+    table, loop, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], health,
   ];
   const replica = new Replica(storage, services, seams);
   return {

@@ -12,6 +12,8 @@ export interface CoreConfig {
   advertise: string;
   /** A secret. The operator's key; empty = there is none, and accounts and agent keys cannot be made. */
   rootKey: string;
+  /** A secret. What edges name themselves with to be told where workers are; empty = none is told. */
+  edgeKey: string;
   /** A secret. 64 hex digits; seals secrets. */
   secretKey: string;
   /** Whose webhooks may point to private addresses. */
@@ -30,6 +32,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     listen: reader.text('SLIPWAY_CORE_LISTEN', '127.0.0.1:50051'),
     advertise: reader.text('SLIPWAY_CORE_ADVERTISE', ''),
     rootKey: reader.secret('SLIPWAY_ROOT_KEY', ''),
+    edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
@@ -40,8 +43,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   for (const [name, address] of [['SLIPWAY_CORE_LISTEN', config.listen], ['SLIPWAY_CORE_ADVERTISE', config.advertise]] as const) {
     if (address !== '' && !isAddress(address)) reader.fault(`${name} is ${JSON.stringify(address)}, but must be host:port`);
   }
-  if (config.rootKey !== '' && config.rootKey.length < ROOT_KEY_LENGTH_MIN) {
-    reader.fault(`SLIPWAY_ROOT_KEY must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
+  for (const [name, key] of [['SLIPWAY_ROOT_KEY', config.rootKey], ['SLIPWAY_EDGE_KEY', config.edgeKey]] as const) {
+    if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN) reader.fault(`${name} must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
   }
   if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
   reader.finish();

@@ -1,9 +1,10 @@
 /** The whole configuration of one Envoy, made of the edge's settings and the project's limits. Pure: the same settings give the same text. */
-import { clusters } from './clusters.ts';
+import { isIP } from 'node:net';
+import { CLUSTERS, clusters } from './clusters.ts';
 import { adminSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
 import { listeners } from './listeners.ts';
-import { typed } from './message.ts';
+import { hostPortText, typed } from './message.ts';
 import type { Message } from './message.ts';
 
 /** The numbers that are kept: requests, connections and health by listener and cluster, what the control plane says, memory. */
@@ -20,12 +21,28 @@ const RESOURCE_MONITORS = 'envoy.extensions.resource_monitors';
 export function bootstrap(config: EdgeConfig, epoch: number): Message {
   const adminSocketFile = adminSocket(config.dataDir, epoch);
   return {
-    node: { id: config.name, cluster: 'slipway-edge' },
+    // Facades take the requests that no worker can take yet.
+    node: { id: config.name, cluster: 'slipway-edge', metadata: { activators: config.facades.filter(({ host }) => isIP(host) !== 0).map(hostPortText) } },
+    ...(config.edgeKey === '' ? {} : controlPlane(config.edgeKey)),
     // Only who may open the edge's folder reaches it.
     admin: { address: { pipe: { path: adminSocketFile, mode: 0o600 } } },
     stats_config: { stats_matcher: { inclusion_list: { patterns: STATS } } },
     overload_manager: overload(config),
     static_resources: { clusters: clusters({ ...config, adminSocketFile }), listeners: listeners(config) },
+  };
+}
+
+/** Core says which clusters of load-balancing endpoints there are and where their workers are, and hears how many requests each has. */
+function controlPlane(edgeKey: string): Message {
+  const grpcServices = [{
+    envoy_grpc: { cluster_name: CLUSTERS.coreControl }, initial_metadata: [{ key: 'authorization', value: `Bearer ${edgeKey}` }],
+  }];
+  return {
+    dynamic_resources: {
+      ads_config: { api_type: 'DELTA_GRPC', transport_api_version: 'V3', set_node_on_first_message_only: true, grpc_services: grpcServices },
+      cds_config: { ads: {}, resource_api_version: 'V3' },
+    },
+    cluster_manager: { load_stats_config: { api_type: 'GRPC', transport_api_version: 'V3', grpc_services: grpcServices } },
   };
 }
 

@@ -7,7 +7,7 @@ import type { HostPort, Message } from './message.ts';
 const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 /** Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on one ends all its streams. */
-export const CLUSTERS = { facades: 'facades', core: 'core', coreAgents: 'core_agents', admin: 'admin' } as const;
+export const CLUSTERS = { facades: 'facades', core: 'core', coreAgents: 'core_agents', coreControl: 'core_control', admin: 'admin' } as const;
 
 /** How often a part is asked whether it is ready, and how long its answer may take, in milliseconds. */
 const HEALTH_MS = 1_000;
@@ -21,6 +21,7 @@ export function clusters({ facades, cores, adminSocketFile }: { facades: HostPor
     { ...replicas(CLUSTERS.facades, facades), ...http1(), health_checks: [{ ...health(), http_health_check: { path: '/readyz' } }] },
     { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    { ...replicas(CLUSTERS.coreControl, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     {
       name: CLUSTERS.admin, type: 'STATIC', connect_timeout: duration(CONNECT_MS),
       load_assignment: { cluster_name: CLUSTERS.admin, endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path: adminSocketFile } } } }] }] },

@@ -35,6 +35,8 @@ export interface EdgeConfig {
   facades: HostPort[];
   /** Replicas of core. */
   cores: HostPort[];
+  /** A secret, the same as core's: with it core tells this edge where the workers of load-balancing endpoints are. Empty: it is not asked. */
+  edgeKey: string;
   /** Undefined: plain text, which only a loopback address may take. */
   certificate: CertificateFiles | undefined;
   /** Needed where agents are reached by certificate; undefined: by their key alone. */
@@ -83,6 +85,7 @@ export function readEdgeConfig(env: Readonly<Record<string, string | undefined>>
     metricsListen: optionalAddress(reader, 'SLIPWAY_EDGE_METRICS_LISTEN'),
     facades: addresses(reader, 'SLIPWAY_EDGE_FACADES', '127.0.0.1:8080'),
     cores: addresses(reader, 'SLIPWAY_CORE_ADDRESS', '127.0.0.1:50051'),
+    edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     certificate: certificateFiles(reader),
     agentClients: clientCertificates(reader),
     trustedProxies: reader.integer('SLIPWAY_EDGE_TRUSTED_PROXIES', 0, 0, 10),

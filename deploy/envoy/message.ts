@@ -19,6 +19,11 @@ export interface HostPort {
   port: number;
 }
 
+/** As people write it. */
+export function hostPortText({ host, port }: HostPort): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
 /** An address as Envoy has it. */
 export function socketAddress({ host, port }: HostPort): Message {
   return { socket_address: { address: host, port_value: port } };

@@ -79,6 +79,7 @@ export interface CoreOptions {
   databaseUrlFile?: string;
   secretKeyFile?: string;
   rootKeyFile?: string;
+  edgeKeyFile?: string;
   listen?: string;
   advertise?: string;
 }
@@ -91,6 +92,7 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
     ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile),
     ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile),
     ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile),
+    ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile),
     ...given({ SLIPWAY_CORE_LISTEN: options.listen, SLIPWAY_CORE_ADVERTISE: options.advertise }),
   };
 }
@@ -120,6 +122,7 @@ export interface EdgeOptions {
   certKeyFile?: string;
   agentCaFile?: string;
   agentUriPrefix?: string;
+  edgeKeyFile?: string;
   trustedProxies?: number;
   requestsPerAddress?: number;
   dataDir?: string;
@@ -141,6 +144,7 @@ export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string
     SLIPWAY_EDGE_CERT_KEY_FILE: file(options.certKeyFile),
     SLIPWAY_EDGE_AGENT_CA_FILE: file(options.agentCaFile),
     SLIPWAY_EDGE_AGENT_URI_PREFIX: options.agentUriPrefix,
+    SLIPWAY_EDGE_KEY_FILE: file(options.edgeKeyFile),
     SLIPWAY_EDGE_TRUSTED_PROXIES: options.trustedProxies?.toString(),
     SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: options.requestsPerAddress?.toString(),
     SLIPWAY_EDGE_DATA_DIR: file(options.dataDir),

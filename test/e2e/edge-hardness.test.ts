@@ -63,7 +63,8 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
       'x-slipway-endpoint': 'other', 'x-envoy-upstream-rq-timeout-ms': '1', 'x-envoy-original-path': '/v1/keys', 'x-forwarded-for': '10.1.1.1',
     };
     t.equal((await request('GET', `${path}/health`, undefined, spoofed)).status, 200);
-    const line = await waitFor('the line of it', () => edge.log().split('\n').findLast((text) => text.includes('/health') && text.includes('"httpStatus":200')));
+    const isIt = (text: string): boolean => text.includes('/health') && text.includes('"httpStatus":200');
+    const line = await waitFor('the line of it', () => edge.log().split('\n').findLast(isIt));
     t.match(JSON.parse(line), { client: '127.0.0.1', path: `${path}/health` }, 'neither the address nor the path is the client\'s to choose');
   });
 

@@ -20,6 +20,7 @@ export function addCore(program: Command, cli: Cli): void {
     .option('--database-url-file <file>', 'file with the postgres:// URL of the database')
     .option('--secret-key-file <file>', 'file with the 64 hex digits that seal secrets in the database; the same for all replicas, for ever')
     .option('--root-key-file <file>', 'file with the operator\'s key, 20 characters or more; without it accounts and agent keys cannot be made')
+    .option('--edge-key-file <file>', 'file with the edges\' key, 20 characters or more; without it no edge is told where workers are')
     .option('--listen <host:port>', 'where it listens; default 127.0.0.1:50051')
     .option('--advertise <host:port>', 'where other replicas reach it; default: where it listens')
     .action((options: CoreOptions) => runPart(cli, { file: 'core/main.ts', env: coreEnv(options, cli.config.workingDir) }));

@@ -35,6 +35,7 @@ export function addEdge(program: Command, cli: Cli): void {
     .option('--agent-listen <host:port>', 'where agents reach core; default nowhere')
     .option('--agent-ca-file <file>', 'PEM file of the authority that signs the certificates of agents; without it their keys alone count')
     .option('--agent-uri-prefix <text>', 'start of the URI that such a certificate must name, as spiffe://example/agent/')
+    .option('--edge-key-file <file>', 'file with the edges\' key, as core has it: core then says where workers of load-balancing endpoints are')
     .option('--metrics-listen <host:port>', 'where Prometheus reads /metrics; default nowhere')
     .option('--trusted-proxies <number>', 'proxies before it whose X-Forwarded-For counts; default 0', wholeNumber(0, PROXIES_MAX))
     .option('--requests-per-address <number>', 'most requests of one client address in 10 s; default 20000', wholeNumber(1))

@@ -1,0 +1,81 @@
+/** Core as the control plane of Envoys: delta xDS and load reports, for those who have the edges' key. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { status } from '@grpc/grpc-js';
+import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
+import type { AggregatedDiscoveryServiceServer } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
+import type { LoadReportingServiceServer } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
+import type { DemandBook } from '../../edge/demand-book.ts';
+import type { RotationList } from '../../edge/rotation-list.ts';
+import type { Random } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { BaseService } from '../../runtime/service.ts';
+import type { Service } from '../../runtime/service.ts';
+import { AdsStream } from './ads-stream.ts';
+import { LoadStream } from './load-stream.ts';
+
+/** What it needs. */
+export interface ControlPlaneParts {
+  list: RotationList;
+  book: DemandBook;
+  /** Empty: no edge is served. */
+  edgeKey: string;
+  random: Random;
+  logger: Logger;
+}
+
+/** The handlers, and a service whose stop ends all streams; stop it before the server, which else waits for them. */
+export interface ControlPlane {
+  discovery: AggregatedDiscoveryServiceServer;
+  loadReports: LoadReportingServiceServer;
+  service: Service;
+  /** How often an Envoy refused what it was sent, by type of resource, since the start. */
+  readonly refusals: ReadonlyMap<string, number>;
+}
+
+class OpenStreams extends BaseService {
+  readonly name = 'xDS streams';
+  readonly #streams = new Set<{ close(): void }>();
+
+  protected override onStart(): void {}
+
+  protected override onStop(): void {
+    for (const stream of this.#streams) stream.close();
+  }
+
+  add(open: (onEnd: () => void) => { close(): void }): void {
+    const stream = open(() => this.#streams.delete(stream));
+    this.#streams.add(stream);
+    if (this.ending.aborted) stream.close();
+  }
+}
+
+/** Handlers of both services. */
+export function createControlPlane({ list, book, edgeKey, random, logger }: ControlPlaneParts): ControlPlane {
+  const open = new OpenStreams();
+  const refusals = new Map<string, number>();
+  const onRefused = (typeUrl: string): void => { refusals.set(typeUrl, (refusals.get(typeUrl) ?? 0) + 1); };
+  return {
+    service: open, refusals,
+    discovery: { deltaAggregatedResources: (call) => {
+      if (admit(call, edgeKey)) open.add((onEnd) => new AdsStream(call, { list, logger, onRefused }, onEnd));
+    } },
+    loadReports: { streamLoadStats: (call) => {
+      if (admit(call, edgeKey)) open.add((onEnd) => new LoadStream(call, { list, book, reporter: `edge ${random.uuid()}` }, onEnd));
+    } },
+  };
+}
+
+function admit(call: ServerDuplexStream<unknown, unknown>, edgeKey: string): boolean {
+  if (edgeKey !== '' && isKey(call.metadata, edgeKey)) return true;
+  const details = edgeKey === '' ? 'This core serves no edge: it has no SLIPWAY_EDGE_KEY.' : 'The edge has another SLIPWAY_EDGE_KEY than core.';
+  call.on('error', () => undefined);
+  call.emit('error', Object.assign(new Error(details), { code: status.UNAUTHENTICATED, details }));
+  return false;
+}
+
+/** In a time that says nothing of how much of it is right. */
+function isKey(metadata: Metadata, edgeKey: string): boolean {
+  const [given] = metadata.get('authorization');
+  const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return typeof given === 'string' && timingSafeEqual(hash(given), hash(`Bearer ${edgeKey}`));
+}

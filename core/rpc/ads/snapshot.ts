@@ -1,0 +1,128 @@
+/**
+ * What an Envoy has to know of load-balancing endpoints, as a pure function of these: the same endpoints make the same bytes and versions, on every
+ * replica and after every restart, so that an Envoy that comes back is sent nothing that it has.
+ *
+ * A cluster says nothing of workers and never changes, because a change closes the cluster's connections. Its assignment has the ready workers first and
+ * the activators second: those get everything as soon as, and as long as, no worker is ready.
+ */
+import { createHash } from 'node:crypto';
+import { Cluster, Cluster_DiscoveryType, Cluster_LbPolicy } from '../../../proto/gen/envoy/config/cluster/v3/cluster.ts';
+import { ApiVersion, HealthStatus } from '../../../proto/gen/envoy/config/core/v3/core.ts';
+import { ClusterLoadAssignment, LbEndpoint } from '../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
+import { HttpProtocolOptions } from '../../../proto/gen/envoy/extensions/upstreams/http/v3/http_protocol_options.ts';
+import type { RotationEndpoint } from '../../store/edge-store.ts';
+
+/** Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own configuration. */
+export const CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+export const ASSIGNMENT_TYPE = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+
+/** One resource, packed. */
+export interface PackedResource {
+  name: string;
+  typeUrl: string;
+  /** Hash of the bytes. */
+  version: string;
+  bytes: Buffer;
+}
+
+/** Resources by type, then by name. */
+export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
+
+const CONNECT_SECONDS = 1;
+/** Requests of one endpoint at a time through one Envoy. */
+const REQUESTS_MAX = 100_000;
+const RETRIES_MAX = 100;
+/**
+ * Envoy knows no exact limit for one worker, an activator does. So an endpoint whose workers get fewer requests at once than this, the default of
+ * endpoints of this type, is served through activators alone.
+ */
+const DIRECT_CONCURRENCY_MIN = 100;
+/** With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not healthy. */
+const OVERPROVISIONING = 100_000;
+
+/** Name of an endpoint's cluster. */
+export function clusterName(endpointId: string): string {
+  return `ep-${endpointId}`;
+}
+
+/** The endpoint of a cluster; undefined: it is no endpoint's. */
+export function endpointOfCluster(name: string): string | undefined {
+  return name.startsWith('ep-') ? name.slice(3) : undefined;
+}
+
+/** Everything. `activators`: host:port each, by numbers. */
+export function snapshotOf(endpoints: Iterable<RotationEndpoint>, activators: readonly string[]): Snapshot {
+  const sorted = [...endpoints].sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
+  const byName = (pack: (endpoint: RotationEndpoint) => PackedResource): ReadonlyMap<string, PackedResource> =>
+    new Map(sorted.map(pack).map((resource) => [resource.name, resource]));
+  return new Map([[CLUSTER_TYPE, byName(clusterOf)], [ASSIGNMENT_TYPE, byName((endpoint) => loadAssignmentOf(endpoint, activators))]]);
+}
+
+/** An endpoint's cluster. */
+export function clusterOf({ endpointId }: RotationEndpoint): PackedResource {
+  const name = clusterName(endpointId);
+  const options = HttpProtocolOptions.encode(HttpProtocolOptions.fromPartial({
+    // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again.
+    commonHttpProtocolOptions: { maxRequestsPerConnection: 1 },
+    upstreamProtocolOptions: { $case: 'explicitHttpConfig', value: { protocolConfig: { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
+  })).finish();
+  const cluster = Cluster.fromPartial({
+    name,
+    clusterDiscoveryType: { $case: 'type', value: Cluster_DiscoveryType.EDS },
+    edsClusterConfig: { edsConfig: { configSourceSpecifier: { $case: 'ads', value: {} }, resourceApiVersion: ApiVersion.V3 } },
+    connectTimeout: { seconds: CONNECT_SECONDS, nanos: 0 },
+    lbPolicy: Cluster_LbPolicy.LEAST_REQUEST,
+    circuitBreakers: { thresholds: [{
+      maxConnections: REQUESTS_MAX, maxPendingRequests: REQUESTS_MAX, maxRequests: REQUESTS_MAX, maxRetries: RETRIES_MAX,
+    }] },
+    // Nothing is sent to workers that are not ready, however few are.
+    commonLbConfig: { healthyPanicThreshold: { value: 0 } },
+    ignoreHealthOnHostRemoval: true,
+    typedExtensionProtocolOptions: { [PROTOCOL_OPTIONS]: { typeUrl: `type.googleapis.com/${PROTOCOL_OPTIONS}`, value: Buffer.from(options) } },
+  });
+  return pack(CLUSTER_TYPE, name, Cluster.encode(cluster).finish());
+}
+
+/** Where the endpoint's requests go. */
+export function loadAssignmentOf(endpoint: RotationEndpoint, activators: readonly string[]): PackedResource {
+  const name = clusterName(endpoint.endpointId);
+  const direct = endpoint.workerConcurrency >= DIRECT_CONCURRENCY_MIN;
+  const workers = direct ? endpoint.workers.filter(({ ready }) => ready) : [];
+  const groups = [
+    workers.flatMap(({ id, address }) => lbEndpoint(address, { worker: id })),
+    activators.toSorted().flatMap((address) => lbEndpoint(address, {})),
+  ];
+  const assignment = ClusterLoadAssignment.fromPartial({
+    clusterName: name,
+    endpoints: groups.map((lbEndpoints, priority) => ({ priority, locality: {}, lbEndpoints })),
+    policy: { overprovisioningFactor: OVERPROVISIONING },
+  });
+  return pack(ASSIGNMENT_TYPE, name, ClusterLoadAssignment.encode(assignment).finish());
+}
+
+/** What `after` has that `before` has not or has otherwise, and names that it has no more, of one type. */
+export function changesOf(
+  before: ReadonlyMap<string, string>, after: ReadonlyMap<string, PackedResource>,
+): { changed: PackedResource[]; removed: string[] } {
+  return {
+    changed: [...after.values()].filter(({ name, version }) => before.get(name) !== version),
+    removed: [...before.keys()].filter((name) => !after.has(name)),
+  };
+}
+
+/** None when it is no address: Envoy would refuse the whole assignment. */
+function lbEndpoint(address: string, metadata: Readonly<Record<string, string>>): LbEndpoint[] {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-f:]+)\]|(\d+\.\d+\.\d+\.\d+)):(\d{1,5})$/i.exec(address) ?? [];
+  if (port === undefined) return [];
+  const socketAddress = { address: bracketed ?? plain!, portSpecifier: { $case: 'portValue' as const, value: Number(port) } };
+  return [LbEndpoint.fromPartial({
+    hostIdentifier: { $case: 'endpoint', value: { address: { address: { $case: 'socketAddress', value: socketAddress } } } },
+    healthStatus: HealthStatus.HEALTHY,
+    metadata: { filterMetadata: { 'envoy.lb': metadata } },
+  })];
+}
+
+function pack(typeUrl: string, name: string, bytes: Uint8Array): PackedResource {
+  return { name, typeUrl, version: createHash('sha256').update(bytes).digest('base64url').slice(0, 16), bytes: Buffer.from(bytes) };
+}

@@ -1,0 +1,51 @@
+/** What Envoys are told, as a pure function: the same for the same endpoints, and changed no further than they are. */
+import fc from 'fast-check';
+import t from 'tap';
+import { ASSIGNMENT_TYPE, loadAssignmentOf, changesOf, CLUSTER_TYPE, clusterName, snapshotOf } from '../../../../core/rpc/ads/snapshot.ts';
+import type { Snapshot } from '../../../../core/rpc/ads/snapshot.ts';
+import type { RotationEndpoint } from '../../../../core/store/edge-store.ts';
+import { ClusterLoadAssignment } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
+
+const worker = fc.record({
+  id: fc.stringMatching(/^[a-z0-9]{14}$/), ready: fc.boolean(),
+  address: fc.oneof(fc.tuple(fc.ipV4(), fc.integer({ min: 1, max: 65_535 })).map(([ip, port]) => `${ip}:${port}`), fc.constantFrom('', '[::1]:80', 'host:80')),
+});
+const endpoint: fc.Arbitrary<RotationEndpoint> = fc.record({
+  endpointId: fc.stringMatching(/^[a-z0-9]{6}$/), accountId: fc.constant('a'), workerConcurrency: fc.constantFrom(1, 99, 100, 1_000),
+  workers: fc.uniqueArray(worker, { selector: ({ id }) => id, maxLength: 6 }),
+});
+const endpoints = fc.uniqueArray(endpoint, { selector: ({ endpointId }) => endpointId, maxLength: 8 });
+const ACTIVATORS = ['10.0.0.2:8080', '10.0.0.1:8080'];
+const versions = (snapshot: Snapshot, type: string): Map<string, string> => new Map([...snapshot.get(type)!].map(([name, { version }]) => [name, version]));
+
+t.test('order of endpoints and activators makes no difference, nor does another run', async () => {
+  fc.assert(fc.property(endpoints, (list) => {
+    const again = structuredClone(list).toReversed();
+    const [one, two] = [snapshotOf(list, ACTIVATORS), snapshotOf(again, ACTIVATORS.toReversed())];
+    for (const type of [CLUSTER_TYPE, ASSIGNMENT_TYPE]) if (changesOf(versions(one, type), two.get(type)!).changed.length > 0) return false;
+    return true;
+  }));
+});
+
+t.test('what changed is sent and nothing else; workers change no cluster', async () => {
+  fc.assert(fc.property(endpoints, endpoint, worker, (list, other, added) => {
+    fc.pre(list.every(({ endpointId }) => endpointId !== other.endpointId));
+    const before = snapshotOf([...list, other], ACTIVATORS);
+    const after = snapshotOf([...list, { ...other, workerConcurrency: 100, workers: [{ ...added, ready: true, address: '10.9.9.9:1' }] }], ACTIVATORS);
+    const clusters = changesOf(versions(before, CLUSTER_TYPE), after.get(CLUSTER_TYPE)!);
+    const assignments = changesOf(versions(before, ASSIGNMENT_TYPE), after.get(ASSIGNMENT_TYPE)!);
+    const gone = changesOf(versions(after, CLUSTER_TYPE), snapshotOf(list, ACTIVATORS).get(CLUSTER_TYPE)!);
+    return clusters.changed.length + clusters.removed.length === 0
+      && assignments.removed.length === 0 && assignments.changed.every(({ name }) => name === clusterName(other.endpointId))
+      && gone.changed.length === 0 && gone.removed.join() === clusterName(other.endpointId);
+  }));
+});
+
+t.test('ready workers first, activators second; nobody who is not ready, no name that is no address', async () => {
+  fc.assert(fc.property(endpoint, (one) => {
+    const { endpoints: [first, second], policy } = ClusterLoadAssignment.decode(loadAssignmentOf(one, ACTIVATORS).bytes);
+    const ids = first!.lbEndpoints.map(({ metadata }) => metadata?.filterMetadata['envoy.lb']?.['worker'] as string);
+    const expected = one.workers.filter(({ ready, address }) => ready && /^[[\d]/.test(address) && one.workerConcurrency >= 100).map(({ id }) => id);
+    return ids.join() === expected.join() && second!.lbEndpoints.length === 2 && second!.priority === 1 && policy?.overprovisioningFactor === 100_000;
+  }));
+});
