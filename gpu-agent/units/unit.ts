@@ -286,6 +286,8 @@ export class Unit {
     this.#is.sinceMs = this.#parts.clock.monotonicMs();
     if (phase !== 'preparing') this.#progress.clear();
     if (phase === 'absent') Object.assign(this.#is, { made: undefined, abandoned: false, stopAskedAtMs: undefined, killed: false });
+    // What condemned a pod was said of one start.
+    if (phase === 'absent' && this.#kind.policy.restarts) this.#is.condemned = undefined;
     this.#parts.logger.debug({ unitId: this.id, from, to: phase }, 'unit changed its phase');
     this.#kind.changed();
     this.#endIfOver();

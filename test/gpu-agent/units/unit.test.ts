@@ -1,0 +1,213 @@
+/** The driver of workers and pods, with units that end when the test says so. */
+import fc from 'fast-check';
+import t from 'tap';
+import { systemRandom } from '../../../core/runtime/clock.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { NO_LIMITS } from '../../../gpu-agent/executors/executor.ts';
+import type { Launch, UnitExit } from '../../../gpu-agent/executors/executor.ts';
+import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
+import { isLive } from '../../../gpu-agent/units/step.ts';
+import type { Desired, Policy, Want } from '../../../gpu-agent/units/step.ts';
+import type { UnitKind } from '../../../gpu-agent/units/unit-kind.ts';
+import { Unit } from '../../../gpu-agent/units/unit.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { turn } from '../attempts/wired.ts';
+import { ScriptedExecutor } from '../scripted-executor.ts';
+
+const WORKER: Policy = { restarts: false, graceMs: 5_000, initTimeoutMs: 60_000 };
+const POD: Policy = { restarts: true, graceMs: 5_000, initTimeoutMs: undefined };
+const GPU = 'GPU-1';
+
+const want = (name: Want, run = 0): Desired => ({ want: name, run, disk: 0 });
+
+/** A unit of no kind in particular. `errors` has what its log says is wrong. */
+function makeUnit(policy: Policy, { executor = new ScriptedExecutor(), handover = new GpuHandover(), id = 'unit', desired = want('run') } = {}) {
+  const clock = new ManualClock();
+  const errors: string[] = [];
+  const logger = createLogger('test', 'silent');
+  logger.error = (...args: unknown[]) => { errors.push(JSON.stringify(args)); };
+  const seen = { exits: [] as UnitExit[], busy: false, removed: 0, settled: [] as (number | undefined)[], launchFails: undefined as Error | undefined };
+  const launch: Launch = {
+    unitId: id, command: ['run'], entrypoint: [], image: undefined, user: undefined, workingDirectory: '/', env: {}, mounts: [], gpus: [],
+    limits: NO_LIMITS, onOutput: () => undefined,
+  };
+  const kind: UnitKind = {
+    policy, gpuUuids: [GPU],
+    isBusy: () => seen.busy,
+    executor: () => executor,
+    launch: async () => {
+      if (seen.launchFails) throw seen.launchFails;
+      return { launch, executor };
+    },
+    changed: () => undefined, ending: () => undefined, started: () => undefined, stopping: () => undefined,
+    exited: (exit) => { seen.exits.push(exit); },
+    settleFiles: async (disk) => { seen.settled.push(disk); },
+    remove: async () => { seen.removed += 1; },
+  };
+  const unit = new Unit(id, desired, kind, { handover, clock, random: { ...systemRandom, fraction: () => 0 }, logger });
+  return { unit, executor, clock, errors, seen, handover };
+}
+
+t.test('a worker is started, asked to end, killed when it does not, and removed', async (t) => {
+  const { unit, executor, clock, seen, errors } = makeUnit(WORKER);
+  unit.look();
+  await turn();
+  t.equal(unit.observed.phase, 'running');
+  unit.asked();
+  unit.want(want('drain'));
+  t.same(executor.starts[0]!.asked, ['stop'], 'at once: it holds nothing');
+  clock.pass(5_000);
+  unit.look();
+  t.same(executor.starts[0]!.asked, ['stop']);
+  clock.pass(1);
+  unit.look();
+  await unit.over;
+  t.same(executor.starts[0]!.asked, ['stop', 'kill']);
+  t.match({ ...seen, starts: executor.starts.length, errors }, { exits: [{ signal: 'SIGKILL' }], removed: 1, starts: 1, errors: [] });
+  unit.want(want('run'));
+  await turn();
+  t.equal(executor.starts.length, 1, 'an ended worker stays ended');
+});
+
+t.test('a preparation tells how it gets on, and ends when nobody wants it any more', async (t) => {
+  const { unit, executor, clock, seen } = makeUnit(WORKER);
+  executor.preparing = (progress, signal) => new Promise((_, reject) => {
+    progress('pulling: 10 %');
+    progress('pulling: 20 %');
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+  unit.look();
+  await turn();
+  t.equal(unit.progress, 'pulling: 10 %', 'at once');
+  clock.pass(1_000);
+  t.equal(unit.progress, 'pulling: 20 %', 'and at most once a second');
+  t.equal(unit.log.tail(100).toString(), 'pulling: 10 %\npulling: 20 %\n');
+  unit.want(want('gone'));
+  await unit.over;
+  t.equal(unit.progress, '');
+  t.same([executor.starts.length, seen.exits[0]?.failure], [0, 'it was not wanted any more']);
+});
+
+t.test('what runs from before is adopted, not started', async (t) => {
+  const executor = new ScriptedExecutor();
+  const first = makeUnit(WORKER, { executor });
+  first.unit.look();
+  await turn();
+  executor.leftovers.set('unit', executor.starts[0]!);
+  const { unit } = makeUnit(WORKER, { executor });
+  unit.look();
+  await turn();
+  t.same([unit.observed.phase, executor.starts.length], ['running', 1]);
+  executor.leftovers.get('unit')!.exit({ code: 3 });
+  await unit.over;
+});
+
+t.test('it is frozen, woken, and ended when it cannot be', async (t) => {
+  const { unit, executor, seen, clock } = makeUnit(WORKER);
+  unit.look();
+  await turn();
+  const { asked } = executor.starts[0]!;
+  unit.asked();
+  seen.busy = true;
+  unit.want(want('freeze'));
+  t.same(asked, [], 'not while it holds something');
+  seen.busy = false;
+  unit.look();
+  await turn();
+  t.equal(unit.observed.phase, 'frozen');
+  unit.want(want('run'));
+  t.same([asked, unit.observed.phase], [['freeze', 'thaw'], 'running']);
+  executor.freezing = () => Promise.reject(new Error('not here'));
+  unit.want(want('freeze'));
+  await turn();
+  t.equal(unit.observed.phase, 'running', 'it goes on');
+  unit.look();
+  t.equal(asked.length, 3, 'and is not asked again at once');
+  clock.pass(5_000);
+  unit.look();
+  t.equal(asked.length, 4);
+});
+
+t.test('a pod is started again after a pause that grows, and not at all where it cannot be', async (t) => {
+  const { unit, executor, clock, seen } = makeUnit(POD);
+  unit.look();
+  for (const pauseMs of [1_000, 2_000, 4_000]) {
+    await turn();
+    const starts = executor.starts.length;
+    executor.starts.at(-1)!.exit({ code: 1 });
+    await turn();
+    clock.pass(pauseMs - 1);
+    unit.look();
+    t.equal(executor.starts.length, starts, 'not yet');
+    clock.pass(1);
+    unit.look();
+    await turn();
+    t.equal(executor.starts.length, starts + 1);
+  }
+  unit.want(want('run', 1));
+  t.same(executor.starts.at(-1)!.asked, ['stop'], 'another run takes its place');
+  executor.starts.at(-1)!.exit({ code: 0 });
+  await turn();
+  t.equal(unit.observed.made?.run, 1);
+  unit.want(want('halt'));
+  executor.starts.at(-1)!.exit();
+  await unit.over;
+  t.same([seen.settled, seen.removed], [[undefined], 0], 'when the agent stops its files stay');
+});
+
+t.test('two never have one GPU', async (t) => {
+  const handover = new GpuHandover();
+  const [leaves, comes] = [makeUnit(POD, { handover, id: 'leaves' }), makeUnit(POD, { handover, id: 'comes' })];
+  leaves.unit.look();
+  await turn();
+  leaves.unit.want(want('gone'));
+  comes.unit.look();
+  await turn();
+  t.equal(comes.executor.starts.length, 0, 'it waits for the other\'s end');
+  leaves.executor.starts[0]!.exit();
+  await turn();
+  t.equal(comes.executor.starts.length, 1);
+});
+
+const events = fc.oneof(
+  fc.record({ want: fc.constantFrom<Want>('run', 'freeze', 'drain', 'gone', 'stand'), run: fc.integer({ min: 0, max: 1 }) }),
+  fc.constantFrom('asked' as const, 'busy' as const, 'idle' as const, 'exit' as const, 'kill' as const, 'fail' as const, 'mend' as const),
+  fc.record({ passMs: fc.integer({ min: 1, max: 10_000 }) }),
+);
+
+for (const policy of [WORKER, POD]) {
+  t.test(`whatever happens, one start at a time, no step back, and nothing runs once it is gone: ${policy === POD ? 'pod' : 'worker'}`, async (t) => {
+    await fc.assert(fc.asyncProperty(fc.array(events, { maxLength: 30 }), async (list) => {
+      const { unit, executor, clock, seen, errors } = makeUnit(policy);
+      unit.look();
+      const isLegal = (event: typeof list[number]): boolean => (
+        typeof event === 'string' || !('want' in event) || (policy === POD ? !['freeze', 'drain'].includes(event.want) : event.want !== 'stand')
+      );
+      for (const event of list.filter(isLegal)) {
+        if (event === 'asked') unit.asked();
+        else if (event === 'busy' || event === 'idle') seen.busy = event === 'busy' && policy === WORKER;
+        else if (event === 'exit') executor.starts.at(-1)?.exit({ code: 1 });
+        else if (event === 'kill') unit.condemn(policy === WORKER ? 'kill' : 'stop');
+        else if (event === 'fail' || event === 'mend') seen.launchFails = event === 'fail' ? new Error('no folder') : undefined;
+        else if ('passMs' in event) clock.pass(event.passMs);
+        else unit.want(want(event.want, policy === POD ? event.run : 0));
+        unit.look();
+        await turn();
+        const ended = seen.exits.length;
+        if (policy === WORKER && executor.starts.length > 1) return false;
+        if (policy === WORKER && ended > 1) return false;
+      }
+      seen.launchFails = undefined;
+      unit.want(want('gone'));
+      for (let i = 0; i < 5; i += 1) {
+        executor.starts.at(-1)?.exit();
+        await turn();
+        clock.pass(60_000);
+        unit.look();
+      }
+      await unit.over;
+      return !isLive(unit.observed.phase) && unit.observed.phase === 'gone' && errors.length === 0;
+    }), { numRuns: 150 });
+    t.pass();
+  });
+}
