@@ -4,7 +4,9 @@ import { checkCudaVersions, checkName, checkText, checkTexts, invalid } from './
 import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';
+import { program } from './placement-filters.ts';
 import type { PlacementMachine } from './placement-filters.ts';
+import { refusalOfAll } from './placement-refusal.ts';
 import type { PlacementPlace } from './placement.ts';
 import { gpusOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
@@ -126,6 +128,13 @@ export function placePod(
   const placement = place(machines, { ...pod, dataCenterIds });
   if ('refusal' in placement) throw noCapacity(`${placement.refusal}.`);
   return withinQuota(placement, quota);
+}
+
+/** A pod stays where its files are: what its machine cannot run it cannot become. NO_CAPACITY; machines that are not known are left alone. */
+export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]): void {
+  const own = machines.find((machine) => machine.id === pod.machineId);
+  const refusal = own && program(own, { ...pod, dataCenterIds: [] });
+  if (refusal) throw noCapacity(`its files are on one machine only; ${refusalOfAll([{ name: own.name, answer: refusal }], pod).refusal}.`);
 }
 
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */

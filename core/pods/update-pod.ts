@@ -1,7 +1,7 @@
 /** Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk. */
 import type { Actor } from '../domain/permission.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
-import { checkPod, checkUnlocked, resetsPod } from '../domain/pod.ts';
+import { checkPod, checkRunsThere, checkUnlocked, resetsPod } from '../domain/pod.ts';
 import type { PodSettings } from '../domain/pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
 import { changePod } from './pods.ts';
@@ -10,16 +10,21 @@ import type { PodChanges } from './pods.ts';
 /** What to change. Absent fields stay as they are. */
 export type PodUpdate = Partial<PodSettings>;
 
-/** `fields` are those that the caller named. POD_FIXED: it is locked and not unlocked by this. INVALID_REQUEST: out of range. */
+/**
+ * `fields` are those that the caller named. POD_FIXED: it is locked and not unlocked by this. INVALID_REQUEST: out of range. NO_CAPACITY: it is
+ * given an image, or loses it, and its machine runs no such thing.
+ */
 export async function updatePod(
   context: PodChanges, actor: Actor, id: string, update: PodUpdate, fields: readonly string[],
 ): Promise<PodView> {
   const reported = await context.machines.reportedTypes(update.gpuIds ?? []);
+  const machines = update.imageName === undefined ? [] : await context.machines.view();
   return changePod(context, actor, id, (pod) => {
     const onlyLocks = Object.keys(update).every((field) => field === 'locked');
     if (update.locked !== false && !onlyLocks) checkUnlocked(pod);
     // What it has already stays allowed, also when no machine with such a card is left.
     checkPod({ ...pod, ...update }, new Set([...reported, ...unlistedTypes(pod.gpuIds)]));
+    checkRunsThere({ ...pod, ...update }, machines);
     const reset = pod.desired === 'RUNNING' && resetsPod(pod, update);
     return { action: 'UpdatePod', fields, settings: update, ...(reset && { run: 'anew', emptyDisk: true }) };
   });

@@ -93,6 +93,10 @@ t.test('an image finds no place where no engine is, with a command too, and it i
   const why = /^NO_CAPACITY: .*1 machine has no container engine\.$/;
   t.match(await reasonOf(pods.create({ computeType: 'CPU', imageName: 'pytorch' })), why);
   t.match(await reasonOf(pods.create({ ...fields, imageName: 'pytorch' })), why);
+  const { id } = await pods.create(fields);
+  await pods.reach(id, 'RUNNING');
+  t.match(await reasonOf(pods.update(id, { imageName: 'pytorch' })), why, 'nor can one become an image there');
+  t.match(await pods.reach(id, 'RUNNING'), { imageName: '' }, 'which changed nothing');
 });
 
 t.test('one that ignores the request to end is killed', async (t) => {

@@ -80,3 +80,10 @@ t.test('0007: endpoints with another account\'s template are given what it is no
     { endpoint_id: 'foreign', version: 1, image_name: 'image', start_command: ['run', 'it'], env: { A: '1' }, ports: ['80/http'] },
   ]);
 });
+
+t.test('0009: machines that are there run commands as they did, and no images', async (t) => {
+  const { url, sql } = await databaseOf(t, 9);
+  await sql`INSERT INTO machine (id, name) VALUES ('laptop000000', 'laptop')`;
+  await migrate({ url }, logger);
+  t.same(await sql`SELECT runs_commands, engine, no_engine_reason FROM machine`, [{ runs_commands: true, engine: null, no_engine_reason: '' }]);
+});
