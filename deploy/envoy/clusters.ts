@@ -55,7 +55,8 @@ function health(): Message {
 }
 
 function http1(): Message {
-  return options({ common_http_protocol_options: { idle_timeout: duration(FACADE_IDLE_MS) }, explicit_http_config: { http_protocol_options: {} } });
+  const explicit = { http_protocol_options: { enable_trailers: true } };
+  return options({ common_http_protocol_options: { idle_timeout: duration(FACADE_IDLE_MS) }, explicit_http_config: explicit });
 }
 
 function http2(): Message {

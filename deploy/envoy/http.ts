@@ -22,9 +22,12 @@ export interface HttpOptions {
 const MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 /** Headers that only our own parts set: those of clients are dropped before any filter or route sees them. */
 const OWN_HEADERS = ['x-slipway-', 'x-envoy-'];
+/** What only a proxy in front may say. */
+const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-port'];
 
 /** The filter chain's only filter. */
 export function httpManager({ name, trustedProxies, accessLog, silenceMs, filters, virtualHosts, more = {} }: HttpOptions): Message {
+  const taken = [...OWN_HEADERS, ...(trustedProxies === 0 ? PROXY_HEADERS : [])];
   return { name: 'http', typed_config: typed(MANAGER, {
     stat_prefix: name,
     codec_type: 'AUTO',
@@ -48,10 +51,12 @@ export function httpManager({ name, trustedProxies, accessLog, silenceMs, filter
       max_concurrent_streams: CLIENT_STREAMS_MAX,
       initial_stream_window_size: CLIENT_WINDOW_BYTES, initial_connection_window_size: CLIENT_CONNECTION_WINDOW_BYTES,
     },
+    // Whether a body is wanted is the facade's to say.
+    proxy_100_continue: true,
     server_header_transformation: 'PASS_THROUGH',
     strip_trailing_host_dot: true,
     early_header_mutation_extensions: [{ name: 'own', typed_config: typed('envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation', {
-      mutations: OWN_HEADERS.map((prefix) => ({ remove_on_match: { key_matcher: { prefix, ignore_case: true } } })),
+      mutations: taken.map((prefix) => ({ remove_on_match: { key_matcher: { prefix, ignore_case: true } } })),
     }) }],
     access_log: accessLogs(accessLog),
     route_config: { name, ignore_port_in_host_matching: true, virtual_hosts: virtualHosts },

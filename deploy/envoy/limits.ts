@@ -2,7 +2,10 @@
  * Times and sizes of the edge, all made of the project's own (proto/wire/limits.ts), so that nothing that the service allows is cut on
  * its way. Relations are checked when the file loads.
  */
-import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, MESSAGE_BYTES_MAX, WAIT_GRACE_MS, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
+import {
+  HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT, MESSAGE_BYTES_MAX,
+  WAIT_GRACE_MS, WAIT_MS_MAX,
+} from '../../proto/wire/limits.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -14,12 +17,16 @@ export const HEADERS_MAX = 200;
 /** Longest time for the headers of a request, in milliseconds. */
 export const HEADERS_MS = HTTP_HEADERS_MS;
 
+/** Longest wait of a facade for anything: for a job, or for a worker of a load-balancing endpoint and then for its answer. */
+const FACADE_WAIT_MS = Math.max(WAIT_MS_MAX, LB_HOLD_MS_DEFAULT + LB_PROCESSING_MS_DEFAULT);
 /**
- * Longest silence on a request to a facade, in milliseconds: its longest wait, the time it gives core beyond that, and as much for itself, so
+ * Longest silence on a request to a facade, in milliseconds: its longest wait, the time it gives others beyond that, and as much for itself, so
  * that the facade's own answer is always first. There is no limit on a whole request: every part of one has its own limit in the facade, and
  * streams live as long as they say something.
  */
-export const REQUEST_SILENCE_MS = WAIT_MS_MAX + 2 * WAIT_GRACE_MS;
+export const REQUEST_SILENCE_MS = FACADE_WAIT_MS + 2 * WAIT_GRACE_MS;
+/** The same of a WebSocket. */
+export const SOCKET_SILENCE_MS = LB_SOCKET_IDLE_MS_DEFAULT + 2 * WAIT_GRACE_MS;
 /** How long an idle connection to a facade is kept, in milliseconds. Shorter than the facade keeps it: what is sent meets no closing door. */
 export const FACADE_IDLE_MS = HTTP_KEEP_ALIVE_MS - 12_000;
 /** How long an idle connection of a client is kept, in milliseconds. */

@@ -3,7 +3,7 @@ import { CLUSTERS } from './clusters.ts';
 import { FLOOD_WINDOW_MS } from './config.ts';
 import type { EdgeConfig } from './config.ts';
 import { httpManager } from './http.ts';
-import { BUFFER_BYTES, CORE_CONNECTION_WINDOW_BYTES, CORE_WINDOW_BYTES, PING_ANSWER_MS, PING_MS, REQUEST_SILENCE_MS } from './limits.ts';
+import { BUFFER_BYTES, CORE_CONNECTION_WINDOW_BYTES, CORE_WINDOW_BYTES, PING_ANSWER_MS, PING_MS, REQUEST_SILENCE_MS, SOCKET_SILENCE_MS } from './limits.ts';
 import { localReplies } from './local-replies.ts';
 import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
@@ -37,8 +37,8 @@ function publicListener(config: EdgeConfig): Message {
   const filter = httpManager({
     name: 'public', trustedProxies: config.trustedProxies, accessLog: config.accessLog, silenceMs: REQUEST_SILENCE_MS,
     filters: [readiness(), floodGuard(config.requestsPerAddress)],
-    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), facadeRoute()] }],
-    more: { local_reply_config: localReplies() },
+    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), socketRoute(), facadeRoute()] }],
+    more: { local_reply_config: localReplies(), upgrade_configs: [{ upgrade_type: 'websocket' }] },
   });
   return listener('public', config.listen, filter, config.certificate ? serverTls(config.dataDir, { alpn: ['h2', 'http/1.1'], clients: false }) : {});
 }
@@ -46,6 +46,12 @@ function publicListener(config: EdgeConfig): Message {
 /** Envoy joins two Host headers by a comma; which of them a part behind it would believe, nobody knows. */
 function twoHosts(): Message {
   return { match: { prefix: '/', headers: [{ name: ':authority', string_match: { contains: ',' } }] }, direct_response: { status: 400 } };
+}
+
+/** WebSockets of load-balancing endpoints; a facade answers what is none. */
+function socketRoute(): Message {
+  const match = { prefix: '/', headers: [{ name: 'upgrade', string_match: { exact: 'websocket', ignore_case: true } }] };
+  return { match, route: { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(SOCKET_SILENCE_MS) } };
 }
 
 function facadeRoute(): Message {

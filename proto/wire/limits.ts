@@ -40,6 +40,10 @@ export const HTTP_HEADER_BYTES_MAX = 16 * KIB;
 export const HTTP_HEADERS_MS = 20_000;
 /** How long the facade keeps an idle HTTP connection, in milliseconds. Whoever sends to it must give up idle ones earlier. */
 export const HTTP_KEEP_ALIVE_MS = 72_000;
+/** Defaults of load-balancing endpoints, in milliseconds: a request's wait for a worker, its time at the worker, the silence of a WebSocket. */
+export const LB_HOLD_MS_DEFAULT = 120_000;
+export const LB_PROCESSING_MS_DEFAULT = 330_000;
+export const LB_SOCKET_IDLE_MS_DEFAULT = 600_000;
 
 if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX) throw new Error('a payload does not fit into a message');
 if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');

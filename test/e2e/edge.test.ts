@@ -76,6 +76,33 @@ t.test('jobs through the edge', { skip }, async (t) => {
     t.ok(big.status === 200 && big.text.length > OUTPUT_BYTES_MAX - 200, big.text.slice(0, 300));
   });
 
+  await t.test('a stream comes piece by piece', async (t) => {
+    const gate = t.testdir();
+    const { json: { id } } = await request('POST', `${path}/run`, input({ mode: 'stream', values: ['one', 'two'], gate }));
+    const pieces: string[] = [];
+    const asking = httpsRequest({ host, port, ca, servername: 'localhost', path: `${path}/stream/${id}`, headers: {
+      authorization: `Bearer ${system.key}`, accept: 'text/event-stream',
+    } }, (answer) => { answer.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece)).on('end', () => pieces.push('END')); });
+    asking.once('error', (error) => t.fail(error.message)).end();
+    for (const [index, word] of ['one', 'two'].entries()) {
+      writeFileSync(join(gate, String(index + 1)), '');
+      await waitFor(word, () => pieces.join('').includes(word));
+      if (index === 0) t.notOk(pieces.join('').includes('two') || pieces.includes('END'), 'one before there is two');
+    }
+    await waitFor('the end', () => pieces.includes('END'));
+  });
+
+  await t.test('a client that asks before it sends hears no at once', async (t) => {
+    const expecting = (authorization: string): Promise<string> => new Promise((resolve, reject) => {
+      const asking = httpsRequest({ host, port, ca, servername: 'localhost', method: 'POST', path: `${path}/run`, headers: {
+        authorization, expect: '100-continue', 'content-length': '1000000',
+      } }, (answer) => { resolve(String(answer.statusCode)); asking.destroy(); });
+      asking.once('continue', () => { resolve('go on'); asking.destroy(); }).once('error', reject).flushHeaders();
+    });
+    t.equal(await expecting('Bearer wrong'), '401');
+    t.equal(await expecting(`Bearer ${system.key}`), 'go on');
+  });
+
   await t.test('HTTP/2', async (t) => {
     const session = connectHttp2(`https://${host}:${port}`, { ca, servername: 'localhost' });
     t.teardown(() => session.close());

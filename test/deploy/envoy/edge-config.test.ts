@@ -10,7 +10,7 @@ import { findFault } from '../../../deploy/envoy/envoy-process.ts';
 import { writeEdgeFiles } from '../../../deploy/envoy/edge-files.ts';
 import { findEnvoy } from '../../../deploy/envoy/find-envoy.ts';
 import { FACADE_IDLE_MS, REQUEST_SILENCE_MS } from '../../../deploy/envoy/limits.ts';
-import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS, WAIT_MS_MAX } from '../../../proto/wire/limits.ts';
+import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, WAIT_MS_MAX } from '../../../proto/wire/limits.ts';
 import { ENVOY, makeCertificates, skipWithoutEnvoy } from '../../helpers/edge.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -33,12 +33,13 @@ t.test('Envoy takes what is rendered, with and without every part', { skip }, as
 t.test('a configuration with a fault is refused with its cause', { skip }, async (t) => {
   const file = join(t.testdir(), 'envoy.json');
   writeFileSync(file, JSON.stringify({ ...bootstrap(readEdgeConfig({}), 0), wrong: 1 }));
-  t.match(await findFault(ENVOY, file), /no such\s+field:\s+'wrong'/);
+  t.match(await findFault(ENVOY, file), /no\s+such\s+field:\s+'wrong'/);
 });
 
 t.test('times and sizes are those of the project', async (t) => {
   const text = JSON.stringify(bootstrap(readEdgeConfig({}), 0));
   t.ok(REQUEST_SILENCE_MS >= WAIT_MS_MAX + 10_000, 'the longest wait and the answer to it');
+  t.ok(REQUEST_SILENCE_MS > LB_HOLD_MS_DEFAULT + LB_PROCESSING_MS_DEFAULT, 'of a load-balancing endpoint too');
   t.match(text, `"stream_idle_timeout":"${REQUEST_SILENCE_MS / 1000}s"`);
   t.match(text, `"timeout":"0s","idle_timeout":"${REQUEST_SILENCE_MS / 1000}s"`, 'no limit on a whole answer: a slow reader takes 20 MB at its own pace');
   t.match(text, `"max_request_headers_kb":${HTTP_HEADER_BYTES_MAX / 1024}`);
