@@ -32,7 +32,7 @@ t.test('an image where no engine is', async (t) => {
   t.match((await system.request('GET', '/v1/endpoints')).json, [{ id, cannotRunReason: why }]);
   const { json } = await system.request('POST', '/graphql', { query: '{ myself { endpoints { id cannotRunReason throttledReason } } }' });
   t.match(json, { data: { myself: { endpoints: [{ id, cannotRunReason: why, throttledReason: null }] } } });
-  for (const words of [['endpoints', 'get', id], ['endpoints', 'health', id], ['workers', id]]) {
+  for (const words of [['endpoints', 'list'], ['endpoints', 'get', id], ['endpoints', 'health', id], ['workers', id]]) {
     t.ok((await cli.run(...words)).stdout.includes(why), `slipway ${words.join(' ')}`);
   }
   t.match((await cli.run('machines')).stdout, /laptop .* commands/);

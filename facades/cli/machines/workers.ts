@@ -8,6 +8,7 @@ import { allPages } from '../../../proto/wire/pages.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { endpointIdOf } from '../endpoints/find-endpoint.ts';
+import { showPlaces } from '../endpoints/show-places.ts';
 import { UsageError } from '../failures.ts';
 import { wholeNumber } from '../option-values.ts';
 import { printable, printableLog } from '../output/printable.ts';
@@ -97,7 +98,7 @@ async function listWorkers(cli: Cli, named: string | undefined, { all = false, a
     for (const worker of workers) showReason(cli, worker);
     if (ended.length > 0) output.line('\nEnded:');
     for (const group of ended) output.line(`  ${endedText(group, output.nowMs())}`);
-    for (const endpoint of endpoints) showPlaces(cli, endpoint);
+    for (const endpoint of endpoints) showPlaces(output, endpoint);
   });
 }
 
@@ -108,12 +109,6 @@ async function endpointsOf(cli: Cli, named: string | undefined): Promise<Endpoin
   const id = await endpointIdOf(cli, named);
   const { endpoint } = await cli.core.endpoints.call((client) => client.getEndpoint, { id });
   return [endpoint!];
-}
-
-/** Why an endpoint has fewer workers than it should, or can have none. */
-function showPlaces({ output }: Cli, { name, throttledReason, cannotRunReason }: Endpoint): void {
-  if (cannotRunReason !== '') output.line(`\n${output.look('yellow', `${name} can run nowhere`)}: ${cannotRunReason}`);
-  if (throttledReason !== '') output.line(`\n${output.look('yellow', `${name} needs more workers`)}: ${throttledReason}`);
 }
 
 /** `ocr: 12 × exited with code 1: KeyError: 'model' (last x4kq0c2m9w1zpd, 3 min ago)`. */
