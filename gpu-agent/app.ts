@@ -10,10 +10,11 @@ import type { Hello } from '../proto/gen/slipway/v1/agent_service.ts';
 import { buildAttempts } from './build-attempts.ts';
 import type { AttemptParts } from './build-attempts.ts';
 import { buildUnitBase } from './build-units.ts';
-import type { ContainerSide, UnitBase } from './build-units.ts';
+import type { UnitBase } from './build-units.ts';
 import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
+import { ContainerHost } from './container-host.ts';
 import { takeDataFolder } from './data-folder.ts';
 import { hostSize } from './inventory/host-size.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
@@ -53,13 +54,11 @@ export interface AgentSeams {
   clock?: Clock;
   random?: Random;
   disk?: Disk;
-  /** Undefined: this machine runs no images. */
-  container?: ContainerSide | undefined;
 }
 
 /** Nothing runs before `start`. */
-export function buildAgent(config: AgentConfig, { logger, clock = systemClock, random = systemRandom, disk, container }: AgentSeams): Agent {
-  const agent = new AgentProcess(config, { logger, clock, random, disk, container });
+export function buildAgent(config: AgentConfig, { logger, clock = systemClock, random = systemRandom, disk }: AgentSeams): Agent {
+  const agent = new AgentProcess(config, { logger, clock, random, disk });
   return {
     services: agent.services,
     start: async () => {
@@ -77,6 +76,7 @@ class AgentProcess extends SingleRunService {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #settler: ImageSettler;
+  readonly #containers: ContainerHost;
   readonly #units: UnitBase;
   readonly #parts: AttemptParts;
   readonly #pods: PodKeeper;
@@ -92,14 +92,19 @@ class AgentProcess extends SingleRunService {
 
   constructor(config: AgentConfig, seams: AgentSeams & { clock: Clock; random: Random }) {
     super();
-    const { logger, clock, random, disk, container } = seams;
+    const { logger, clock, random, disk } = seams;
     this.#config = config;
     this.#logger = logger;
     this.#clock = clock;
     this.#random = random;
     this.#settler = new ImageSettler({ clock, random });
+    this.#containers = new ContainerHost({
+      config, logger, clock, random,
+      openBridge: (address) => this.#bridge.listenAt(address),
+      onChanged: () => this.#parts.outbox.addContainers(),
+    });
     this.#units = buildUnitBase({
-      config, logger, clock, container,
+      config, logger, clock, container: this.#containers,
       late: { gpus: () => this.#machine.gpus, bridgeUrl: () => this.#bridge.url },
       settleImage: (request) => this.#settler.settle(request),
     });
@@ -114,7 +119,7 @@ class AgentProcess extends SingleRunService {
       // Core may give every attempt away now, so none may go on here.
       onExpired: () => this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.'),
     });
-    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, archive: this.#units.archive, logger });
+    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, logger });
     this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
   }
 
@@ -127,8 +132,6 @@ class AgentProcess extends SingleRunService {
     const { dataDir, virtualGpus } = this.#config;
     const { users, archive, executors, scratchFolder, podsFolder } = this.#units;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
-    // Nothing of an earlier run lives any more.
-    for (const executor of [executors.process, executors.container]) await executor?.sweep(new Set());
     await dropAllIn(scratchFolder).catch((error: unknown) => this.#logger.warn({ err: error }, 'old scratch folders were not removed'));
     await users.open(dataDir, [scratchFolder, podsFolder]);
     const id = await machineId(dataDir, this.#random);
@@ -137,6 +140,12 @@ class AgentProcess extends SingleRunService {
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
     await archive.open();
     const recovered = await this.#parts.outcomes.recover();
+    // Containers have to find the bridge, and workers the engine.
+    await this.#bridge.start();
+    this.#containers.know(this.#machine);
+    await this.#containers.start();
+    // Nothing of an earlier run lives any more.
+    for (const executor of [executors.process, executors.container]) await executor?.sweep(new Set());
     await startAll(this.services, this.#logger, this.ending);
     this.#logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
   }
@@ -147,6 +156,7 @@ class AgentProcess extends SingleRunService {
     await Promise.all([this.#parts.pool.stopAll(), this.#pods.stop()]);
     await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
     await stopAll(this.services, this.#logger);
+    await this.#containers.stop();
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
     await this.#parts.spool.close();
@@ -199,6 +209,7 @@ class AgentProcess extends SingleRunService {
           return worker && reporter.take(worker);
         },
         pod: (id) => this.#pods.get(id)?.report(),
+        containers: () => this.#containers.has,
       },
       lease: this.#lease,
       clock: this.#clock,
@@ -221,20 +232,21 @@ class AgentProcess extends SingleRunService {
   }
 
   #hello(): Hello {
-    const { name, locations, cpuSlots, standbyMax } = this.#config;
+    const { name, locations, cpuSlots, standbyMax, prefetch } = this.#config;
+    const { engine, noEngineReason, images } = this.#containers.has;
     const { id, gpus, cudaVersion } = this.#machine;
     const { pool, reporter, table } = this.#parts;
     return {
       machine: {
         ...hostSize(), id, name, locations, cpuSlots, standbyMax, agentVersion: AGENT_VERSION, cudaVersion,
         gpus: gpus.map((gpu) => ({ ...gpu, displayName: '' })),
-        runsCommands: this.#config.allowCommands, containerEngine: undefined, noEngineReason: '',
+        runsCommands: this.#config.allowCommands, containerEngine: engine, noEngineReason,
       },
       workers: pool.all().map((worker) => reporter.take(worker)),
       attempts: table.refs(),
       pods: this.#pods.reports(),
-      images: [],
-      prefetches: false,
+      images,
+      prefetches: prefetch,
       ...this.#instance,
     };
   }

@@ -15,9 +15,10 @@ import { WorkerUsers } from './users/worker-users.ts';
 
 /** Runs images, where the machine has an engine. */
 export interface ContainerSide {
-  executor: Executor;
-  /** Where containers reach the bridge that listens at this address of the host. */
-  bridgeUrl(hostUrl: string): string;
+  /** Undefined: no engine has been found yet. */
+  readonly executor: Executor | undefined;
+  /** Where containers reach the bridge. */
+  readonly bridgeUrl: string;
 }
 
 /** What workers and pods share. */
@@ -45,19 +46,22 @@ export function buildUnitBase(options: {
   config: AgentConfig;
   logger: Logger;
   clock: Clock;
-  container: ContainerSide | undefined;
+  container: ContainerSide;
   late: LateFacts;
   settleImage(request: SettleImageRequest): Promise<string>;
 }): UnitBase {
   const { config, logger, clock, container, late, settleImage } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
-  const executors = { process: config.allowCommands ? new ProcessExecutor(clock) : undefined, container: container?.executor };
+  const executors: MachineExecutors = {
+    process: config.allowCommands ? new ProcessExecutor(clock) : undefined,
+    get container() { return container.executor; },
+  };
   const scratchFolder = join(dataDir, 'scratch');
   const launcher = new Launcher({
     executors, users, scratchFolder, volumesFolder: volumesDir, machineName: name, locations, hostEnv, settleImage,
     gpus: () => late.gpus(),
-    bridgeUrl: (by) => (by === 'container' ? container!.bridgeUrl(late.bridgeUrl()) : late.bridgeUrl()),
+    bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });
   return {
     executors, launcher, users, scratchFolder, archive: new LogArchive(join(dataDir, 'logs')), handover: new GpuHandover(),

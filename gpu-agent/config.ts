@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
 import type { StopPolicy } from './attempts/stop-policy.ts';
+import type { EngineSearch } from './executors/container/engine-finder.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseWorkerUser } from './users/worker-user-setting.ts';
@@ -37,6 +38,14 @@ export interface AgentConfig {
   bridgePort: number;
   /** Commands of this host may run: workers and pods without an image. SLIPWAY_AGENT_ALLOW_COMMANDS, default false. */
   allowCommands: boolean;
+  /** Where the container engine is. SLIPWAY_AGENT_CONTAINERS: `auto` (default), `none`, or the address of its socket. */
+  containers: EngineSearch;
+  /** Vendor and class of this machine's CDI devices. SLIPWAY_CDI_KIND, default `nvidia.com/gpu`. */
+  cdiKind: string;
+  /** Pull images of endpoints that may run here before they are needed. SLIPWAY_PREFETCH, default false. */
+  prefetch: boolean;
+  /** Disk for images that this agent pulled, in GB; the longest unused make way. SLIPWAY_IMAGE_DISK_GB, default 0: as much as there is. */
+  imageDiskGb: number;
   /** When a worker is killed because a job does not stop. SLIPWAY_STOP_POLICY, default auto. */
   stopPolicy: StopPolicy;
   /** How long a job may take to stop before that, in milliseconds. SLIPWAY_STOP_GRACE_MS, default 5000. */
@@ -84,6 +93,12 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', 4, 0, 10_000),
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
     allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
+    containers: {
+      setting: reader.text('SLIPWAY_AGENT_CONTAINERS', 'auto'), dockerHost: reader.text('DOCKER_HOST', ''), runtimeDir: reader.text('XDG_RUNTIME_DIR', ''),
+    },
+    cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
+    prefetch: reader.flag('SLIPWAY_PREFETCH', false),
+    imageDiskGb: reader.integer('SLIPWAY_IMAGE_DISK_GB', 0, 0, 1_000_000),
     stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
     workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),

@@ -67,6 +67,9 @@ export function agentEnv(options: AgentOptions): Record<string, string | undefin
       SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
       SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
       SLIPWAY_STANDBY_MAX: options.standbyMax?.toString(),
+      SLIPWAY_AGENT_CONTAINERS: options.containers,
+      SLIPWAY_PREFETCH: options.prefetch?.toString(),
+      SLIPWAY_IMAGE_DISK_GB: options.imageDisk?.toString(),
       SLIPWAY_WORKER_USER: options.workerUser,
       SLIPWAY_AGENT_ALLOW_COMMANDS: options.allowCommands ? 'true' : undefined,
       SLIPWAY_AGENT_DATA_DIR: options.dataDir,
@@ -169,6 +172,9 @@ export interface AgentOptions {
   virtualGpus?: string[];
   cpuSlots?: number;
   standbyMax?: number;
+  containers?: string;
+  prefetch?: boolean;
+  imageDisk?: number;
   workerUser?: string;
   allowCommands?: boolean;
   dataDir: string;

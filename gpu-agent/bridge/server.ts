@@ -1,4 +1,4 @@
-/** The agent's local HTTP side that workers talk to: the routes of docs/worker-protocol.md#routes on the loopback address. */
+/** The agent's local HTTP side that workers talk to: the routes of docs/worker-protocol.md#routes on the loopback address and, where there are containers, at the one where they find the host. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
@@ -25,6 +25,8 @@ export class Bridge extends BaseService {
   readonly #options: { parts: BridgeParts; port: number };
   #app: FastifyInstance | undefined;
   #url: string | undefined;
+  /** Those that listen for containers. */
+  readonly #more: FastifyInstance[] = [];
 
   constructor(options: { parts: BridgeParts; port: number }) {
     super();
@@ -45,8 +47,25 @@ export class Bridge extends BaseService {
     this.#url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   }
 
+  /** Listens at another address of this host, too: at the same port where that is free. Answers which. */
+  async listenAt(host: string): Promise<number> {
+    try {
+      return await this.#listen(host, Number(new URL(this.url).port));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      return this.#listen(host, 0);
+    }
+  }
+
+  async #listen(host: string, port: number): Promise<number> {
+    const app = buildApp(this.#options.parts);
+    await app.listen({ host, port });
+    this.#more.push(app);
+    return (app.server.address() as AddressInfo).port;
+  }
+
   protected override async onStop(): Promise<void> {
-    await this.#app?.close();
+    await Promise.all([this.#app, ...this.#more.splice(0)].map((app) => app?.close()));
   }
 }
 

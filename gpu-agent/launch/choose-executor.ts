@@ -7,7 +7,7 @@ export interface MachineExecutors {
   /** Commands of this host. Undefined: the operator allows none. */
   process: Executor | undefined;
   /** Images. Undefined: this machine has no container engine. */
-  container: Executor | undefined;
+  readonly container: Executor | undefined;
 }
 
 /** What runs it; or why nothing does. */

@@ -1,5 +1,5 @@
 /** What core says on the session, handed to whom it concerns, in the order of the message's fields. */
-import type { SessionResponse, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredImage, SessionResponse, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
@@ -16,6 +16,8 @@ import type { Outbox } from './outbox.ts';
 export interface InboundParts {
   pool: WorkerPool;
   pods: PodKeeper;
+  /** Who keeps the machine's images. */
+  images: { want(images: readonly DesiredImage[]): void };
   intake: Intake;
   stopper: AttemptStopper;
   outcomes: OutcomeReporter;
@@ -41,11 +43,12 @@ export class Inbound {
 
   /** Handles one message. */
   receive(message: SessionResponse): void {
-    const { pool, pods, intake, stopper, outcomes, chunks, large } = this.#parts;
+    const { pool, pods, images, intake, stopper, outcomes, chunks, large } = this.#parts;
     if (message.desired && !this.#closed) {
       // Pods first: a worker may get the GPU of a pod that is to go.
       pods.apply(message.desired.pods);
       pool.apply(message.desired);
+      images.want(message.desired.images);
     }
     if (message.assignments.length > 0) intake.assign(message.assignments);
     if (message.stops.length > 0) stopper.stop(message.stops);

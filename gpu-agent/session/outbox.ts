@@ -5,7 +5,7 @@
  */
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  AttemptChunk, AttemptOutcome, AttemptProgress, PodReport, WorkerLogReply, WorkerReport,
+  AttemptChunk, AttemptOutcome, AttemptProgress, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import type { ToCore } from '../attempts/to-core.ts';
@@ -18,6 +18,7 @@ const ENTRY_BYTES = 160;
 export interface Reports {
   worker(workerId: string): WorkerReport | undefined;
   pod(podId: string): PodReport | undefined;
+  containers(): MachineContainers;
 }
 
 export class Outbox implements ToCore {
@@ -26,6 +27,7 @@ export class Outbox implements ToCore {
   #heartbeat: number | undefined;
   readonly #workers = new Set<string>();
   readonly #pods = new Set<string>();
+  #containers = false;
   readonly #progress = new Map<string, AttemptProgress>();
   readonly #chunks = new BatchQueue<AttemptChunk>();
   readonly #outcomes = new BatchQueue<AttemptOutcome>();
@@ -37,7 +39,7 @@ export class Outbox implements ToCore {
   /** Nothing waits. */
   get isEmpty(): boolean {
     const queued = this.#chunks.length + this.#outcomes.length + this.#logReplies.length;
-    return this.#heartbeat === undefined && this.#workers.size + this.#pods.size + this.#progress.size + queued === 0;
+    return this.#heartbeat === undefined && !this.#containers && this.#workers.size + this.#pods.size + this.#progress.size + queued === 0;
   }
 
   addHeartbeat(sequence: number): void {
@@ -59,6 +61,12 @@ export class Outbox implements ToCore {
 
   addProgress(progress: AttemptProgress): void {
     this.#progress.set(attemptKey(progress.ref!), progress);
+    this.onWaiting?.();
+  }
+
+  /** Engine or images changed. */
+  addContainers(): void {
+    this.#containers = true;
     this.onWaiting?.();
   }
 
@@ -85,6 +93,7 @@ export class Outbox implements ToCore {
     this.#heartbeat = undefined;
     this.#workers.clear();
     this.#pods.clear();
+    this.#containers = false;
     this.#logReplies.clear();
   }
 
@@ -106,6 +115,8 @@ export class Outbox implements ToCore {
     this.#workers.clear();
     message.pods = [...this.#pods].flatMap((id) => reports.pod(id) ?? []);
     this.#pods.clear();
+    if (this.#containers) message.containers = reports.containers();
+    this.#containers = false;
     message.chunks = this.#chunks.take(room);
     for (const [key, progress] of this.#progress) {
       if (!room.take(ENTRY_BYTES + progress.output.length)) break;

@@ -10,6 +10,10 @@ import { waitFor } from './wait-for.ts';
 export interface EndpointOptions {
   /** Command that runs the handler: jsHandler('echo.js') or pythonHandler('new', 'echo.py'). */
   command: string[];
+  /** Image of its workers; then the command may be empty. Default: none, its command runs on the host. */
+  imageName?: string;
+  /** Registry credentials for it. */
+  registryAuthId?: string;
   /** Fields of the endpoint over { workersMin: 1 }. */
   fields?: Partial<Endpoint>;
   workersMax?: number;
@@ -24,8 +28,8 @@ export interface EndpointOptions {
 /** Creates a template and an endpoint, waits until its workers are ready and answers the endpoint's id. */
 export async function createEndpoint(clients: GrpcClients, owner: string, given: EndpointOptions): Promise<string> {
   const name = `test-${randomBytes(6).toString('hex')}`;
-  const { command: startCommand, env = {} } = given;
-  const template = Template.fromPartial({ name, startCommand, env, serverless: true });
+  const { command: startCommand, env = {}, imageName = '', registryAuthId = '' } = given;
+  const template = Template.fromPartial({ name, imageName, startCommand, env, registryAuthId, serverless: true });
   const { template: made } = await call(clients.templates, 'createTemplate', { template }, owner);
   const endpoint = Endpoint.fromPartial({ name, templateId: made!.id, workersMin: 1, idleTimeoutSeconds: 60, ...given.fields });
   const { endpoint: created } = await call(clients.endpoints, 'createEndpoint', {

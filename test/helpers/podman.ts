@@ -1,7 +1,7 @@
 /** A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however that ends. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ rm -rf -- "$1"
 
 /** What the host's programs of an image need, found by ldd. */
 const PROGRAMS = ['/bin/sh', '/bin/sleep', '/bin/cat', '/bin/ls', '/bin/dd', '/bin/mkdir', '/usr/bin/id', '/usr/bin/env', '/usr/bin/python3'];
-const LEFT_OUT = ['test', '__pycache__', 'config-3*', 'idlelib', 'pydoc_data', 'lib2to3', 'tkinter', 'ensurepip'];
+const LEFT_OUT = ['test', 'config-3*', 'idlelib', 'pydoc_data', 'lib2to3', 'tkinter', 'ensurepip', 'pip', 'setuptools'];
 
 export interface TestPodman {
   /** Path of its socket. */
@@ -124,7 +124,22 @@ default_subnet_pools=[{base="${network}",size=24}]
   };
 }
 
-/** Writes a root file system with a shell, a few programs and Python; `more` are further paths of this host, by transformations of tar. */
+/** Makes an image of an unmodified Python worker: a venv's packages on this host's Python, and one handler. */
+export async function makeWorkerImage(podman: TestPodman, python: string, handler: string, name: string): Promise<void> {
+  const packages = realpathSync(execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim());
+  const file = join(podman.folder, 'worker.tar');
+  const copy = join(podman.folder, 'handler.py');
+  copyFileSync(handler, copy);
+  const system = execFileSync('/usr/bin/python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'], { encoding: 'utf8' }).trim();
+  makeBaseTar(file, [
+    `--transform=s,^${packages.slice(1)},usr/local/lib/python${system}/dist-packages,`, `--transform=s,^${copy.slice(1)},app/handler.py,`,
+    packages.slice(1), copy.slice(1), 'etc/ssl/certs', 'etc/ssl/openssl.cnf',
+  ]);
+  await podman.cli('import', '--change', 'CMD ["/usr/bin/python3","-u","/app/handler.py"]', file, name);
+  rmSync(file);
+}
+
+/** Writes a root file system with a shell, a few programs and Python; `more` are further options and paths of tar. */
 export function makeBaseTar(file: string, more: readonly string[] = []): void {
   const python = execFileSync('/usr/bin/python3', ['-c', 'import sysconfig; print(sysconfig.get_path("stdlib"))'], { encoding: 'utf8' }).trim();
   const modules = execFileSync('sh', ['-c', `ls ${python}/lib-dynload/*.so`], { encoding: 'utf8' }).trim().split('\n');

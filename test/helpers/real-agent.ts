@@ -20,7 +20,8 @@ export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<st
   keys.set(folder, keys.get(folder) ?? await core.newKey(KeyScope.AGENT));
   const agent = buildAgent(readAgentConfig({
     SLIPWAY_CORE_ADDRESS: core.replicas.map((replica) => replica.address).join(','), SLIPWAY_AGENT_KEY: keys.get(folder)!, SLIPWAY_AGENT_DATA_DIR: folder,
-    SLIPWAY_CPU_SLOTS: '16', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_WORKER_GRACE_MS: '500', PATH: process.env.PATH, ...env,
+    SLIPWAY_CPU_SLOTS: '16', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none',
+    SLIPWAY_WORKER_GRACE_MS: '500', PATH: process.env.PATH, ...env,
   }), { logger });
   const { machineId } = await agent.start();
   let stopping: Promise<void> | undefined;

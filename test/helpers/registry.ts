@@ -50,7 +50,7 @@ auth: {htpasswd: {realm: test, path: ${folder}/users}}
     address, start, stop,
     /** Puts an image there under `path:tag`. */
     push: async (image: string, name: string): Promise<string> => {
-      await podman.cli('push', '--quiet', `--creds=${username}:${password}`, image, `${address}/${name}`);
+      await podman.cli('push', '--quiet', '--compression-format=zstd', `--creds=${username}:${password}`, image, `${address}/${name}`);
       return `${address}/${name}`;
     },
     /** The digest that a name has there. */

@@ -83,7 +83,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
     const agent = buildAgent(readAgentConfig({
       SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT), SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_CPU_SLOTS: '16',
       // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as they are in real life.
-      SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', ...options.agentEnv, ...env,
+      SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none', ...options.agentEnv, ...env,
     }), { logger });
     await agent.start();
     stops.push(async () => { await agent.stop(); await rm(dataDir, { recursive: true, force: true }); });

@@ -17,12 +17,16 @@ interface AgentCommandOptions {
   virtualGpus?: string[];
   cpuSlots?: number;
   standbyMax?: number;
+  containers?: string;
+  prefetch?: boolean;
+  imageDisk?: number;
   workerUser?: string;
   allowCommands?: boolean;
   dataDir?: string;
 }
 
 const CPU_SLOTS_MAX = 10_000;
+const IMAGE_DISK_GB_MAX = 1_000_000;
 /** Not the folder of the agent of `npm start`, which may run beside this one: two agents in one folder would be one machine twice. */
 const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 
@@ -47,6 +51,9 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--virtual-gpus <gpus>', 'pretend to have GPUs, as "NVIDIA L4:24576x2"; may be given more than once', collect)
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
     .option('--standby-max <number>', 'most idle workers kept frozen for FlashBoot; default 4', wholeNumber(0, CPU_SLOTS_MAX))
+    .option('--containers <socket>', 'container engine: auto, none, or the address of its socket; default auto')
+    .option('--prefetch', 'pull images of endpoints that may run here before they are needed')
+    .option('--image-disk <GB>', 'disk for pulled images; the longest unused make way. Default: as much as there is', wholeNumber(1, IMAGE_DISK_GB_MAX))
     .option('--worker-user <user>', 'as whom workers run, for an agent that runs as root: per-account, a name, or a number')
     .option('--allow-commands', 'also run templates and pods without an image: commands of this machine')
     .option('--data-dir <folder>', 'where results that wait and logs are kept, one for each agent; default .slipway/joined-agent')

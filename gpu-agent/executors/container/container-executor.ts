@@ -4,8 +4,9 @@ import type { Clock, Random } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { ImagePuller } from '../../images/image-puller.ts';
 import { ImageStore, statusOf } from '../../images/image-store.ts';
+import type { StoredImage } from '../../images/image-store.ts';
 import { PrepareError } from '../executor.ts';
-import type { Executor, Launch, RunningUnit } from '../executor.ts';
+import type { Executor, ImageRequest, Launch, RunningUnit } from '../executor.ts';
 import { MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
 import type { Ulimit } from './container-plan.ts';
 import { ContainerUnit } from './container-unit.ts';
@@ -21,6 +22,8 @@ export interface ContainerExecutorOptions {
   machineId: string;
   /** Vendor and class of the machine's CDI devices; default `nvidia.com/gpu`. */
   cdiKind?: string;
+  /** Told which image a unit is about to run. */
+  onImage?(image: StoredImage): Promise<void>;
   /** Default: the engine's own. */
   ulimits?: readonly Ulimit[];
   clock: Clock;
@@ -49,7 +52,14 @@ export class ContainerExecutor implements Executor {
     if (!launch.image) throw new PrepareError('REFUSED', 'a container needs an image');
     const engine = await this.#engine();
     const image = await this.#pullerOf(engine).prepare(launch.image, progress, signal);
+    await this.#options.onImage?.(image);
     this.#images.set(launch.unitId, image.id);
+  }
+
+  /** Pulls an image that no unit wants yet. Rejects as `prepare` does. */
+  async pull(image: ImageRequest, signal: AbortSignal): Promise<void> {
+    const engine = await this.#engine();
+    await this.#options.onImage?.(await this.#pullerOf(engine).prepare(image, () => undefined, signal));
   }
 
   start(launch: Launch): RunningUnit {

@@ -77,7 +77,7 @@ export async function wired(t: Test) {
         const worker = parts.pool.get(id);
         return worker && parts.reporter.take(worker);
       },
-      pod: () => undefined,
+      pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     }),
     /** Its process ends. */
     exit: async (workerId: string, exit: Partial<UnitExit> = {}): Promise<void> => {

@@ -1,0 +1,159 @@
+/** The container side of an agent: finds the engine, makes its executor, says what is there, and keeps the images within their room. */
+import { join } from 'node:path';
+import type { Clock, Random } from '../core/runtime/clock.ts';
+import { runsAsRoot } from '../core/runtime/host-user.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { Loop } from '../core/runtime/loop.ts';
+import { BaseService } from '../core/runtime/service.ts';
+import type { DesiredImage, MachineContainers } from '../proto/gen/slipway/v1/agent_service.ts';
+import { GpuHandover } from '../proto/gen/slipway/v1/machine.ts';
+import type { ContainerEngine } from '../proto/gen/slipway/v1/machine.ts';
+import type { AgentConfig } from './config.ts';
+import { ContainerExecutor } from './executors/container/container-executor.ts';
+import { EngineFinder } from './executors/container/engine-finder.ts';
+import { imageRoom } from './executors/container/engine.ts';
+import type { Engine } from './executors/container/engine.ts';
+import { HostFirewall } from './executors/container/host-firewall.ts';
+import { hostPrograms } from './executors/container/host-programs.ts';
+import { UnitNetworks, interfacePrefix } from './executors/container/unit-networks.ts';
+import { ImageKeeper, isNamed } from './images/image-keeper.ts';
+import { ImageStore } from './images/image-store.ts';
+import type { MachineGpu } from './inventory/machine-gpu.ts';
+
+/** What it is made of. */
+export interface ContainerHostOptions {
+  config: AgentConfig;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** Listens for containers at an address of this host, too; answers the port. */
+  openBridge(address: string): Promise<number>;
+  /** What it has changed. */
+  onChanged(): void;
+}
+
+/** How often engine and images are looked at, in milliseconds. */
+const LOOK_MS = 10_000;
+/** Images that are told. */
+const IMAGES_MAX = 1_000;
+const MIB = 1024 ** 2;
+const GB = 1000 ** 3;
+
+export class ContainerHost extends BaseService {
+  readonly name = 'containers';
+  readonly #options: ContainerHostOptions;
+  readonly #keeper: ImageKeeper;
+  readonly #engines: EngineFinder;
+  readonly #looking: Loop;
+  #machine: { id: string; gpus: readonly MachineGpu[] } = { id: '', gpus: [] };
+  #executor: ContainerExecutor | undefined;
+  #bridgeUrl = '';
+  #wanted: readonly DesiredImage[] = [];
+  #has: MachineContainers = { engine: undefined, noEngineReason: 'nobody has looked yet', images: [] };
+
+  constructor(options: ContainerHostOptions) {
+    super();
+    const { config, clock, random, logger } = options;
+    this.#options = options;
+    this.#keeper = new ImageKeeper(join(config.dataDir, 'images.json'), config.imageDiskGb * GB, clock);
+    this.#engines = new EngineFinder(config.containers, clock);
+    this.#looking = new Loop({ name: this.name, periodMs: LOOK_MS, pass: () => this.#look(), clock, random, logger });
+  }
+
+  /** Runs images. Undefined: no engine has been found yet. */
+  get executor(): ContainerExecutor | undefined {
+    return this.#executor;
+  }
+
+  /** Where containers find the bridge. */
+  get bridgeUrl(): string {
+    return this.#bridgeUrl;
+  }
+
+  /** What is there now. */
+  get has(): MachineContainers {
+    return this.#has;
+  }
+
+  /** To be called before `start`. */
+  know(machine: { id: string; gpus: readonly MachineGpu[] }): void {
+    this.#machine = machine;
+  }
+
+  /** Images that may be needed here: none of them makes way, and those that are missing are pulled where the operator wants that. */
+  want(images: readonly DesiredImage[]): void {
+    this.#wanted = images;
+    this.#looking.wake();
+  }
+
+  protected override async onStart(): Promise<void> {
+    await this.#keeper.open();
+    await this.#look();
+    await this.#looking.start();
+  }
+
+  protected override async onStop(): Promise<void> {
+    await this.#looking.stop();
+  }
+
+  async #look(): Promise<void> {
+    const before = JSON.stringify(this.#has);
+    try {
+      const engine = await this.#engines.find();
+      await this.#use(engine);
+      const store = new ImageStore(engine.docker);
+      const removed = await this.#keeper.shrink(store, this.#wanted);
+      if (removed > 0) this.#options.logger.info({ removed }, 'images made way for others');
+      this.#has = {
+        engine: await describe(engine, this.#machine.gpus), noEngineReason: '', images: (await this.#keeper.present(store)).slice(0, IMAGES_MAX),
+      };
+      if (this.#options.config.prefetch) await this.#prefetch(store);
+    } catch (error) {
+      this.#has = { engine: undefined, noEngineReason: (error as Error).message.slice(0, 1_024), images: [] };
+    }
+    if (JSON.stringify(this.#has) === before) return;
+    if (this.#has.engine?.version !== (JSON.parse(before) as MachineContainers).engine?.version) {
+      this.#options.logger.info({ engine: this.#has.engine?.name, version: this.#has.engine?.version, reason: this.#has.noEngineReason }, 'container engine');
+    }
+    this.#options.onChanged();
+  }
+
+  async #use(engine: Engine): Promise<void> {
+    const { config, clock, random, logger, openBridge } = this.#options;
+    const { id } = this.#machine;
+    this.#executor ??= new ContainerExecutor({
+      engines: this.#engines,
+      networks: new UnitNetworks({
+        machineId: id, firewall: new HostFirewall(interfacePrefix(id), hostPrograms), programs: hostPrograms, asRoot: runsAsRoot(), openBridge,
+      }),
+      machineId: id, cdiKind: config.cdiKind, onImage: (image) => this.#keeper.used(image), clock, random, logger,
+    });
+    try {
+      this.#bridgeUrl = await this.#executor.bridgeUrl();
+    } catch (error) {
+      // Without it no worker could ever ask for work.
+      throw new Error(`${engine.facts.kind} ${engine.facts.version} cannot be used: ${(error as Error).message}`);
+    }
+  }
+
+  /** One at a time, so that what units wait for is not slowed down much. A failure is tried again at the next look. */
+  async #prefetch(store: ImageStore): Promise<void> {
+    const images = await store.list();
+    for (const { name, digest, registryCredentials } of this.#wanted) {
+      if (this.ending.aborted || images.some((image) => isNamed(image, { name, digest }))) continue;
+      await this.#executor!.pull({ name, digest, credentials: registryCredentials, settle: async (found) => found }, this.ending)
+        .catch((error: unknown) => this.#options.logger.info({ image: name, reason: (error as Error).message }, 'not prefetched'));
+    }
+  }
+}
+
+async function describe({ facts }: Engine, gpus: readonly MachineGpu[]): Promise<ContainerEngine> {
+  const room = await imageRoom(facts);
+  const handover = facts.kind === 'podman' ? GpuHandover.CDI : GpuHandover.DEVICE_REQUEST;
+  return {
+    name: facts.kind, version: facts.version, limits: facts.limits,
+    gpuHandover: gpus.length > 0 && gpus.every((gpu) => gpu.virtual) ? GpuHandover.VIRTUAL : handover,
+    // In steps of 1 GiB: what changes with every file that somebody writes is no news.
+    imageTotalMib: Math.floor((room?.totalBytes ?? 0) / MIB), imageFreeMib: Math.floor((room?.freeBytes ?? 0) / MIB / 1_024) * 1_024,
+  };
+}
