@@ -1,4 +1,7 @@
-/** The agent's local HTTP side that workers talk to: the routes of docs/worker-protocol.md#routes on the loopback address and, where there are containers, at the one where they find the host. */
+/**
+ * The agent's local HTTP side that workers talk to: the routes of docs/worker-protocol.md#routes on the loopback address and, where there are
+ * containers, at the one where they find the host.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';

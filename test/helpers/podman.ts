@@ -134,6 +134,7 @@ export async function makeWorkerImage(podman: TestPodman, python: string, handle
   makeBaseTar(file, [
     `--transform=s,^${packages.slice(1)},usr/local/lib/python${system}/dist-packages,`, `--transform=s,^${copy.slice(1)},app/handler.py,`,
     packages.slice(1), copy.slice(1), 'etc/ssl/certs', 'etc/ssl/openssl.cnf',
+    ...librariesOf(`find ${packages} -name '*.so*'`).filter((library) => !library.startsWith(packages)).map((library) => library.slice(1)),
   ]);
   await podman.cli('import', '--change', 'CMD ["/usr/bin/python3","-u","/app/handler.py"]', file, name);
   rmSync(file);
@@ -142,11 +143,17 @@ export async function makeWorkerImage(podman: TestPodman, python: string, handle
 /** Writes a root file system with a shell, a few programs and Python; `more` are further options and paths of tar. */
 export function makeBaseTar(file: string, more: readonly string[] = []): void {
   const python = execFileSync('/usr/bin/python3', ['-c', 'import sysconfig; print(sysconfig.get_path("stdlib"))'], { encoding: 'utf8' }).trim();
-  const modules = execFileSync('sh', ['-c', `ls ${python}/lib-dynload/*.so`], { encoding: 'utf8' }).trim().split('\n');
-  const linked = execFileSync('sh', ['-c', `ldd ${[...PROGRAMS, ...modules].join(' ')} 2>/dev/null || true`], { encoding: 'utf8' });
-  const libraries = new Set([...linked.matchAll(/(?:=>|^\t)\s*(\/\S+) \(/gm)].map((match) => match[1]!));
+  const libraries = librariesOf(`ls ${PROGRAMS.join(' ')} ${python}/lib-dynload/*.so`);
   const names = [...PROGRAMS, ...libraries, python].map((name) => name.slice(1));
   execFileSync('tar', [
-    '--create', '--dereference', '--hard-dereference', '--file', file, ...LEFT_OUT.map((name) => `--exclude=*/${name}`), '--directory=/', ...names, ...more,
+    '--create', '--dereference', '--hard-dereference', '--file', file, ...LEFT_OUT.map((name) => `--exclude=*/${name}`), '--directory=/',
+    // A name that came twice would make the layer unreadable.
+    ...new Set([...names, ...more]),
   ]);
+}
+
+/** Shared libraries that the files need which a shell line lists. */
+function librariesOf(list: string): string[] {
+  const linked = execFileSync('sh', ['-c', `ldd $(${list}) 2>/dev/null || true`], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  return [...new Set([...linked.matchAll(/(?:=>|^\t)\s*(\/\S+) \(/gm)].map((match) => match[1]!))];
 }

@@ -48,7 +48,8 @@ async function runLoop(t: Test, address: string, tries: number) {
   let tried = 0;
   const loop = new ConnectLoop({
     addresses: [address], key: 'no such key', clock, logger, random: { ...systemRandom, fraction: () => 0 },
-    outbox: new Outbox(), reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) }, lease: new Lease({ clock, onExpired: () => undefined }),
+    outbox: new Outbox(), reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
+    lease: new Lease({ clock, onExpired: () => undefined }),
     hello: () => {
       tried += 1;
       return Hello.fromPartial({ machine: { id: 'machine00001' } });
