@@ -16,7 +16,7 @@ import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
 import { takeDataFolder } from './data-folder.ts';
-import { hostSize } from './inventory/host-size.ts';
+import { freeMemoryShare, hostSize } from './inventory/host-size.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
@@ -31,6 +31,7 @@ import { ConnectLoop } from './session/connect-loop.ts';
 import { ImageSettler } from './session/image-settler.ts';
 import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
+import { StandbyRoom } from './units/workers/standby-room.ts';
 import { dropAllIn } from './users/given-folder.ts';
 
 /** A built agent. */
@@ -182,11 +183,13 @@ class AgentProcess extends SingleRunService {
 
   #buildWatch(): Service {
     const { pool, stopper, watch } = this.#parts;
+    const standbyRoom = new StandbyRoom({ pool, freeShare: freeMemoryShare, clock: this.#clock, logger: this.#logger });
     return new Loop({
       name: 'watch',
       periodMs: WATCH_PERIOD_MS,
       pass: async () => {
         pool.pass();
+        standbyRoom.pass();
         this.#pods.pass();
         stopper.pass();
         watch.pass();

@@ -1,6 +1,6 @@
 /** Processors and memory of this machine, as its hello tells them. */
 import { readFileSync } from 'node:fs';
-import { availableParallelism, cpus, totalmem } from 'node:os';
+import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import type { Machine } from '../../proto/gen/slipway/v1/machine.ts';
 
 const MIB = 1024 * 1024;
@@ -13,6 +13,11 @@ export function hostSize(): Pick<Machine, 'cpuCount' | 'memoryMib' | 'cpuModel' 
     cpuModel: cpus()[0]?.model.trim() ?? '',
     cpuThreadsPerCore: threadsPerCore(cpuInfo()),
   };
+}
+
+/** Share of the memory that programs could have now, 0 to 1: on Linux with what the system would give up for them. */
+export function freeMemoryShare(): number {
+  return freemem() / totalmem();
 }
 
 /** Threads of one core by the text of /proc/cpuinfo; 0: it does not say. */

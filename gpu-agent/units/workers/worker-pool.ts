@@ -93,6 +93,14 @@ export class WorkerPool {
     this.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
   }
 
+  /** Ends the one that has stood still for longest, if any does: the machine needs its memory. True: there was one. */
+  endOldestFrozen(reason: string): boolean {
+    const frozen = this.all().filter((worker) => worker.frozenSinceMs !== undefined && !worker.isStopping);
+    const oldest = frozen.sort((a, b) => a.frozenSinceMs! - b.frozenSinceMs!)[0];
+    oldest?.condemn('stop', { state: WorkerState.STOPPED, reason });
+    return oldest !== undefined;
+  }
+
   /** Looks after all of them. Called often. */
   pass(): void {
     for (const worker of this.#workers.values()) worker.look();

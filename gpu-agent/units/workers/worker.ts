@@ -23,7 +23,7 @@ import type { SdkTraits } from './sdk-traits.ts';
 export interface WorkerListener {
   /** Its state changed, or core must be told something about it. */
   changed(worker: Worker): void;
-  /** It gets no more work: what waits for it goes back to core. */
+  /** It gets no more work, or none as long as it stands still: what waits for it goes back to core. */
   leaving(worker: Worker): void;
   /** It was asked to end: what it waits for will not come. */
   stopping(worker: Worker): void;
@@ -126,6 +126,12 @@ export class Worker implements UnitKind {
   /** It gets no more work, or none as long as it stands still. */
   get isLeaving(): boolean {
     return this.#state !== WorkerState.INITIALIZING && this.#state !== WorkerState.READY;
+  }
+
+  /** Since when it stands still, by the steady clock. Undefined: it does not. */
+  get frozenSinceMs(): number | undefined {
+    const { phase, sinceMs } = this.#unit.observed;
+    return phase === 'frozen' ? sinceMs : undefined;
   }
 
   /** It was told to end. */
@@ -242,7 +248,7 @@ export class Worker implements UnitKind {
     // First the causes of its attempts, then its own end: core reads them in this order.
     if (this.hasEnded) listener.ended(this, this.#causeOfLosses());
     listener.changed(this);
-    if (to === WorkerState.DRAINING) listener.leaving(this);
+    if (to === WorkerState.DRAINING || to === WorkerState.FROZEN) listener.leaving(this);
   }
 
   ending(why: EndCause): void {

@@ -1,0 +1,65 @@
+/** FlashBoot with real workers: the same process stands still and goes on, whatever its SDK did meanwhile; nothing is left of a killed agent. */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { FlashBootType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
+import { scratch } from '../helpers/scratch.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+const FIELDS = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
+
+/** State of a process as the kernel says it: T when it is stopped. */
+const stateOf = (pid: number): string => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0]!;
+const isFrozen = (pid: number) => waitFor(`process ${pid} to stand still`, () => stateOf(pid) === 'T', 30_000);
+/** Runs a job and answers the process that ran it. */
+const pidOf = async (jobs: EndpointJobs, note: string): Promise<number> => {
+  await jobs.runSync({ note });
+  return pids(note).at(-1)!;
+};
+/** The processes that left a line. */
+const pids = (note: string): number[] => readFileSync(note, 'utf8').trim().split('\n').map((line) => Number(line.split(' ').at(-1)));
+
+const KINDS = [
+  { name: 'JavaScript', command: jsHandler('all.js'), skip: false as const },
+  { name: 'Python, new SDK', command: pythonHandler('new', 'all.py'), skip: skipWithoutPython('new') },
+  { name: 'Python, old SDK', command: pythonHandler('old', 'all.py'), skip: skipWithoutPython('old') },
+];
+
+t.test('the same process, frozen and woken', { skip: process.platform === 'linux' ? false : 'reads /proc' }, async (t) => {
+  const system = await startSystem(t);
+  t.jobs = KINDS.length;
+  for (const { name, command, skip } of KINDS) {
+    t.test(name, { skip }, async (t) => {
+      const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: FIELDS, ready: 0, workersMax: 1 }));
+      const note = (await scratch(t)).path('note');
+      const pid = await pidOf(jobs, note);
+      await isFrozen(pid);
+      t.match((await waitFor('health to show it', async () => {
+        const health = await jobs.health() as { workers: Record<string, number> };
+        return health.workers.standby === 1 && health;
+      })), { workers: { idle: 0, running: 0, ready: 0 } });
+      t.equal(await pidOf(jobs, note), pid, 'woken, not started anew');
+      await isFrozen(pid);
+      // Many at once: woken once, all served.
+      const ids = await Promise.all(Array.from({ length: 20 }, () => jobs.run({ note })));
+      for (const id of ids) await jobs.reached(id, 'COMPLETED', 30_000);
+      t.strictSame(new Set(pids(note)), new Set([pid]), 'all by the one that was woken');
+      t.equal(pids(note).length, 22);
+    });
+  }
+});
+
+t.test('what an agent held frozen ends with it', { skip: process.platform === 'linux' ? false : 'reads /proc' }, async (t) => {
+  const system = await startSystem(t, { agents: 0 });
+  const agent = await system.startAgent();
+  const endpointId = await system.createEndpoint({ command: jsHandler('all.js'), fields: FIELDS, ready: 0 });
+  const pid = await pidOf(endpointJobs(system, endpointId), (await scratch(t)).path('note'));
+  await isFrozen(pid);
+  await agent.stop();
+  t.throws(() => process.kill(pid, 0), 'an agent that stops thaws it so that it can end');
+});

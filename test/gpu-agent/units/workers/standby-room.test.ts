@@ -1,0 +1,41 @@
+/** Memory is short: frozen workers go one at a time, until it is not. */
+import t from 'tap';
+import { createLogger } from '../../../../core/runtime/logger.ts';
+import { freeMemoryShare } from '../../../../gpu-agent/inventory/host-size.ts';
+import { StandbyRoom } from '../../../../gpu-agent/units/workers/standby-room.ts';
+import { ManualClock } from '../../../helpers/manual-clock.ts';
+
+t.test('one at a time, the next after a second, none when there is room', async (t) => {
+  const clock = new ManualClock();
+  let share = 0.5;
+  let frozen = 3;
+  const reasons: string[] = [];
+  const endOldestFrozen = (reason: string): boolean => {
+    if (frozen === 0) return false;
+    frozen -= 1;
+    reasons.push(reason);
+    return true;
+  };
+  const room = new StandbyRoom({ pool: { endOldestFrozen }, freeShare: () => share, clock, logger: createLogger('test', 'silent') });
+  room.pass();
+  t.equal(frozen, 3, 'there is room');
+  share = 0.09;
+  for (let i = 0; i < 5; i += 1) room.pass();
+  t.equal(frozen, 2);
+  clock.pass(1_000);
+  room.pass();
+  t.equal(frozen, 1);
+  share = 0.1;
+  clock.pass(1_000);
+  room.pass();
+  t.equal(frozen, 1, 'enough now');
+  share = 0;
+  for (let i = 0; i < 3; i += 1) {
+    clock.pass(1_000);
+    room.pass();
+  }
+  t.equal(frozen, 0);
+  t.match(reasons[0], /memory/);
+});
+
+t.test('a share of this host', async (t) => { t.ok(freeMemoryShare() > 0 && freeMemoryShare() <= 1); });
