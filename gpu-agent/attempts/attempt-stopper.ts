@@ -65,7 +65,7 @@ export class AttemptStopper {
 
   /** Tells a worker to stop a job, when it can hear it. */
   signal(worker: Worker, jobId: string): void {
-    if (!worker.traits.stopChannel) return;
+    if (!worker.sdk.traits.stopChannel) return;
     this.#parts.holdings.of(worker.id).tellToStop(jobId);
     this.deliver(worker.id);
   }
@@ -120,14 +120,14 @@ export class AttemptStopper {
     holdings.get(workerId)?.stop(attempt, stop);
     const worker = pool.get(workerId);
     if (!worker) return;
-    if (!worker.traits.stopChannel) this.#block(worker, stop);
+    if (!worker.sdk.traits.stopChannel) this.#block(worker, stop);
     this.signal(worker, jobId);
   }
 
   /** Its next take says what it holds by then. */
   #probe(worker: Worker, stop: StopRequest): void {
     stop.probed = true;
-    if (worker.traits.tellsFreeSlots) for (const take of this.#parts.polls.takes(worker.id)) take.empty();
+    if (worker.sdk.traits.tellsFreeSlots) for (const take of this.#parts.polls.takes(worker.id)) take.empty();
   }
 
   /** What waits for the worker goes back at once: another one may be free. */

@@ -30,7 +30,7 @@ export class AttemptWatch {
       const worker = this.#pool.get(attempt.ref.workerId);
       if (!worker) continue;
       if (attempt.phase === 'handed') {
-        if (attempt.confirmed || attempt.stop || now - attempt.handedAtMs <= worker.traits.silenceMsMax) continue;
+        if (attempt.confirmed || attempt.stop || now - attempt.handedAtMs <= worker.sdk.traits.silenceMsMax) continue;
         void this.#table.end(attempt, OutcomeKind.LOST, { error: `The worker ${worker.id} was given the job and went silent.` });
       } else if (now - attempt.waitingSinceMs > (attempt.phase === 'fetching' ? FETCH_MS_MAX : TAKE_WAIT_MS_MAX)) {
         // Until it asks again it has no room, whatever it declared.

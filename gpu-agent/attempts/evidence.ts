@@ -30,13 +30,13 @@ export class Evidence {
     const now = this.#clock.monotonicMs();
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (jobIds.has(attempt.ref.jobId)) attempt.named(now);
-      else if (worker.traits.listsJobs) this.#missing(worker, attempt, now - Math.max(attempt.handedAtMs, attempt.namedAtMs));
+      else if (worker.sdk.traits.listsJobs) this.#missing(worker, attempt, now - Math.max(attempt.handedAtMs, attempt.namedAtMs));
     }
   }
 
   /** It asks for work and says that it holds no job at all. */
   idle(worker: Worker): void {
-    if (!worker.traits.listsJobs || !worker.traits.tellsFreeSlots) return;
+    if (!worker.sdk.traits.listsJobs || !worker.sdk.traits.tellsFreeSlots) return;
     // Its takes follow one another: what was answered to an earlier one is known to this one. An answer that is still being written
     // belongs to a connection that was given up, and comes back by itself.
     const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;

@@ -31,7 +31,7 @@ export class HandOver {
   offer(worker: Worker): void {
     const holding = this.#parts.holdings.get(worker.id);
     if (!holding?.hasWaiting || holding.gathering) return;
-    if (worker.traits.startsLate && holding.size > 0) this.#gather(worker, holding);
+    if (worker.sdk.traits.startsLate && holding.size > 0) this.#gather(worker, holding);
     else this.#serve(worker, holding);
   }
 

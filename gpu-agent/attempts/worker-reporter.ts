@@ -55,9 +55,9 @@ export class WorkerReporter {
   take(worker: Worker): WorkerReport {
     const capacity = this.#room.capacity(worker);
     this.#capacities.set(worker.id, capacity);
-    const { id: workerId, endpointId, state, reason, exitCode, sdkVersion, refresh } = worker;
+    const { id: workerId, endpointId, state, reason, exitCode, sdk, refresh } = worker;
     const report = {
-      workerId, endpointId, state, capacity, reason, exitCode, sdkVersion, refresh,
+      workerId, endpointId, state, capacity, reason, exitCode, sdkVersion: sdk.version, refresh,
       address: worker.http?.address ?? '', health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
     };
     if (!worker.hasEnded) return report;

@@ -34,7 +34,7 @@ export class WorkerRoom {
       requested: this.#polls.requested(worker.id),
       declared: this.#polls.declared(worker.id),
       configured: Math.max(1, worker.spec.concurrency),
-      traits: worker.traits,
+      traits: worker.sdk.traits,
     };
   }
 }

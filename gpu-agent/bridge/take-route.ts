@@ -33,7 +33,7 @@ async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyR
   parts.polls.declare(worker.id, queryCount(request, 'concurrency', BATCH_MAX));
   if (!worker.asked) worker.ready();
   // A worker that tells its free slots asks in one take at a time: an older one has been given up.
-  if (worker.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
+  if (worker.sdk.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
   reply.hijack();
   hold(parts, worker, reply, { requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch });
   return reply;

@@ -25,7 +25,7 @@ export function workerOfCall(parts: BridgeParts, request: FastifyRequest): Worke
   const given = Buffer.from(params.token);
   const expected = Buffer.from(worker.token);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 'refused';
-  if (worker.learnVersion(versionFromUserAgent(request.headers['user-agent']))) parts.reporter.changed(worker);
+  if (worker.sdk.learn(versionFromUserAgent(request.headers['user-agent']))) parts.reporter.changed(worker);
   return worker;
 }
 

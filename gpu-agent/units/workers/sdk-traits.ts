@@ -25,6 +25,29 @@ export const OWN_SDK_PREFIX = 'slipway-';
 
 type Version = [major: number, minor: number, patch: number];
 
+/** The SDK of a worker, as far as its requests told. */
+export class ReportedSdk {
+  #version = '';
+  #traits = sdkTraits('');
+
+  /** Empty until it was told. */
+  get version(): string {
+    return this.#version;
+  }
+
+  get traits(): SdkTraits {
+    return this.#traits;
+  }
+
+  /** Remembers the version; true when that is news. */
+  learn(version: string): boolean {
+    if (version === '' || version === this.#version) return false;
+    this.#version = version;
+    this.#traits = sdkTraits(version);
+    return true;
+  }
+}
+
 /** Traits of a version text as the worker reported it: `1.12.0`, `slipway-0.1.0`, or empty. */
 export function sdkTraits(version: string): SdkTraits {
   if (version.startsWith(OWN_SDK_PREFIX)) {

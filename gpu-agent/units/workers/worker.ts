@@ -16,8 +16,7 @@ import { Unit } from '../unit.ts';
 import type { UnitKind, UnitParts } from '../unit-kind.ts';
 import { wantOf } from './worker-want.ts';
 import type { EndStatus } from './worker-want.ts';
-import { sdkTraits } from './sdk-traits.ts';
-import type { SdkTraits } from './sdk-traits.ts';
+import { ReportedSdk } from './sdk-traits.ts';
 
 /** Who is told of a worker. */
 export interface WorkerListener {
@@ -53,11 +52,10 @@ export class Worker implements UnitKind {
   /** Undefined: it asks for work. */
   readonly http: HttpServing | undefined;
   readonly policy: Policy;
+  readonly sdk = new ReportedSdk();
   readonly #unit: Unit;
   readonly #parts: WorkerParts;
   #state: WorkerState = WorkerState.INITIALIZING;
-  #sdkVersion = '';
-  #traits = sdkTraits('');
   #refresh = false;
   #verdict: EndStatus | undefined;
   #exit: UnitExit | undefined;
@@ -84,14 +82,6 @@ export class Worker implements UnitKind {
 
   get log(): LogRing {
     return this.#unit.log;
-  }
-
-  get sdkVersion(): string {
-    return this.#sdkVersion;
-  }
-
-  get traits(): SdkTraits {
-    return this.#traits;
   }
 
   /** It wants to be replaced before its next job. */
@@ -191,14 +181,6 @@ export class Worker implements UnitKind {
     this.#parts.listener.changed(this);
     const { want } = this.#unit.desired;
     if (want === 'run' || want === 'freeze') this.#unit.want({ want: 'drain', run: 0, disk: 0 });
-  }
-
-  /** Remembers the SDK version; true when that is news. */
-  learnVersion(version: string): boolean {
-    if (version === '' || version === this.#sdkVersion) return false;
-    this.#sdkVersion = version;
-    this.#traits = sdkTraits(version);
-    return true;
   }
 
   /** Looks what is to be done. */

@@ -47,7 +47,7 @@ export async function wired(t: Test) {
     for (const { workerId } of list) {
       const worker = parts.pool.get(workerId)!;
       while (!executor.of(workerId)) await turn();
-      worker.learnVersion('1.12.0');
+      worker.sdk.learn('1.12.0');
       if (!worker.asked) worker.ready();
     }
   };
