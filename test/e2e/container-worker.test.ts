@@ -1,0 +1,73 @@
+/** Unmodified Python workers in images: from a private registry to an answer by the public API, on a real Podman. */
+import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { call } from '../helpers/grpc-clients.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(240_000);
+
+t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithoutPython('new', 'old') }, async (t) => {
+  const podman = await startPodman();
+  const registry = await startRegistry(podman);
+  const images: Record<string, string> = {};
+  for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
+    const local = `localhost/worker-${version}:1`;
+    await makeWorkerImage(podman, PYTHONS[version], join(import.meta.dirname, '../handlers/all.py'), local);
+    images[version] = version === 'new' ? await registry.push(local, 'lab/worker:1') : local;
+  }
+  await podman.cli('rmi', 'localhost/worker-new:1');
+  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const { registryAuth } = await call(system.clients.registryAuths, 'createRegistryAuth', { name: 'lab', ...REGISTRY_USER }, system.key);
+
+  await t.test('the machine says what it has', async (t) => {
+    const { machines } = await call(system.clients.machines, 'listMachines', { pageSize: 10, pageToken: '' }, system.rootKey);
+    t.match(machines[0]!.machine!.containerEngine, { name: 'podman', version: /^\d/ });
+    t.ok(machines[0]!.machine!.containerEngine!.limits.includes('memory'));
+  });
+
+  await t.test('the newest SDK, from a private registry', async (t) => {
+    const id = await system.createEndpoint({ command: [], imageName: images.new!, registryAuthId: registryAuth!.id });
+    const jobs = endpointJobs(system, id);
+    t.match(await jobs.runSync({ prompt: 'a fox' }), { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
+    const { output } = await jobs.runSync({ who: 1 });
+    t.match(output, { worker: /^[a-z0-9]{14}$/ });
+    t.match(await podman.cli('ps', '--format={{.Names}}'), (output as { worker: string }).worker, 'in a container');
+    const large = await jobs.runSync({ big: 3_000_000 });
+    t.equal((large.output as { text: string }).text.length, 3_000_000, 'by the bridge on the gateway');
+  });
+
+  await t.test('SDK 1.7, from this machine; neither reaches a program of the host', async (t) => {
+    const id = await system.createEndpoint({ command: [], imageName: images.old! });
+    t.match(await endpointJobs(system, id).runSync({ prompt: 'a fox' }), { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
+    const core = Number(system.cores[0]!.address.split(':').at(-1));
+    const host = Object.values(networkInterfaces()).flat().find((entry) => entry!.family === 'IPv4' && !entry!.internal)!.address;
+    const server = createServer((socket) => socket.end());
+    await new Promise<void>((resolve) => { server.listen(0, '0.0.0.0', resolve); });
+    t.teardown(() => server.close());
+    const everywhere = (server.address() as { port: number }).port;
+    const probe = (address: string, port: number): Promise<string> => podman.cli('ps', '--format={{.Names}}').then((names) =>
+      podman.cli('exec', names.split('\n')[0]!, '/usr/bin/python3', '-c',
+        `import socket\ntry:\n  socket.create_connection(("${address}", ${port}), 1)\n  print("open")\nexcept OSError:\n  print("shut")`));
+    t.match(await probe(host, everywhere), 'shut');
+    t.match(await probe('127.0.0.1', core), 'shut');
+  });
+
+  await t.test('what cannot be pulled is said, in the worker\'s reason', async (t) => {
+    const reasonOf = async (imageName: string): Promise<string> => {
+      const id = await system.createEndpoint({ command: [], imageName, ready: 0 });
+      return waitFor(`a reason for ${imageName}`, async () => {
+        const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
+        return workers.map(({ reason }) => reason).find((reason) => /image|access/.test(reason) && !reason.startsWith('pulling'));
+      });
+    };
+    t.match(await reasonOf(images.new!), /gives no access to .*lab\/worker:1/);
+    t.match(await reasonOf('localhost/nothing:1'), /this machine has no image localhost\/nothing:1/);
+  });
+});

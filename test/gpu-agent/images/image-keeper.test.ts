@@ -1,0 +1,50 @@
+/** Which images make way, on a real Podman: the longest unused of the agent's own that nobody names or uses. */
+import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { askEngine } from '../../../gpu-agent/executors/container/engine.ts';
+import { ImageKeeper, isNamed } from '../../../gpu-agent/images/image-keeper.ts';
+import { ImageStore } from '../../../gpu-agent/images/image-store.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/podman.ts';
+import { scratch } from '../../helpers/scratch.ts';
+
+t.setTimeout(120_000);
+
+t.test('images make way', { skip: podmanSkip }, async (t) => {
+  const podman = await startPodman();
+  const { path } = await scratch(t);
+  const names = ['one', 'two', 'three', 'four'].map((name) => `localhost/${name}:1`);
+  for (const name of names) await podman.cli('import', '--change', `ENV NAME=${name}`, `${podman.folder}/base.tar`, name);
+  const { docker } = await askEngine(podman.socket, systemClock);
+  const store = new ImageStore(docker);
+  const clock = new ManualClock();
+  const keeperOf = async (budgetBytes: number): Promise<ImageKeeper> => {
+    const keeper = new ImageKeeper(path('images.json'), budgetBytes, clock);
+    await keeper.open();
+    return keeper;
+  };
+  const before = await keeperOf(0);
+  for (const name of names) {
+    clock.pass(1_000);
+    await before.used((await store.find(name))!);
+  }
+  t.equal(await before.shrink(store, []), 0, 'no budget: nothing goes');
+  const there = async (): Promise<string[]> => (await store.list()).flatMap((image) => image.names).sort();
+
+  // A restarted agent knows the order, too. The first is in use, the second is named: the third is the longest unused that may go.
+  await podman.cli('create', '--name=user', names[0]!, '/bin/sleep');
+  const keeper = await keeperOf(1);
+  t.match((await keeper.present(store)).map(({ name }) => name), ['localhost/four:1', 'localhost/three:1', 'localhost/two:1', 'localhost/one:1']);
+  t.equal(await keeper.shrink(store, [{ name: names[1]!, digest: '' }]), 2);
+  t.same(await there(), [BASE_IMAGE, names[0]!, names[1]!].sort(), 'what the agent did not bring stays, too');
+});
+
+t.test('which names mean an image', async (t) => {
+  const digest = `sha256:${'a'.repeat(64)}`;
+  const image = { names: ['docker.io/library/debian:12', 'localhost/mine:latest'], digests: [`docker.io/library/debian@${digest}`] };
+  const rows: [name: string, digest: string, means: boolean][] = [
+    ['debian:12', '', true], ['debian', '', false], ['debian:12', digest, true], ['debian:12', `sha256:${'b'.repeat(64)}`, false],
+    [`debian@${digest}`, '', true], ['mine', '', true], ['localhost/mine', '', true], ['other/mine', '', false], ['Not a name', '', false],
+  ];
+  for (const [name, settled, means] of rows) t.equal(isNamed(image, { name, digest: settled }), means, `${name} ${settled}`);
+});
