@@ -8,8 +8,11 @@ import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts'
 import type { Service } from '../core/runtime/service.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { CoreError } from '../proto/wire/reason.ts';
+import { Activator } from './activator/activator.ts';
+import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
+import { RotationLink } from './core-client/rotation-link.ts';
 import { Readiness } from './core-client/readiness.ts';
 import { frontRoutes } from './front/routes.ts';
 import { GraphqlExecutor } from './graphql/executor.ts';
@@ -83,6 +86,10 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
+  const link = new RotationLink({ addresses: config.coreAddresses, clock, random, logger });
+  const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs };
+  const activator = new Activator({ link, limits, clock });
+  addLoadBalancing(app, { activator, gate, domains: config.lbDomains, logger });
   const queue: JobParts = { jobs: core.pipelined, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
@@ -91,9 +98,9 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const executor = new GraphqlExecutor(core, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
-  const http = new HttpProcess({ core, executor, readiness, app, config, clock, logger });
+  const http = new HttpProcess({ core, parts: [core, executor, link, activator], readiness, app, config, clock, logger });
   return {
-    services: [core, executor],
+    services: [core, executor, link, activator],
     start: async () => {
       await http.start();
       return { url: http.url };
@@ -104,7 +111,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
 
 interface HttpParts {
   core: CoreClient;
-  executor: GraphqlExecutor;
+  /** What asks core, in the order in which they start. */
+  parts: readonly Service[];
   readiness: Readiness;
   app: FastifyInstance;
   config: FacadeConfig;
@@ -125,20 +133,20 @@ class HttpProcess extends SingleRunService {
   }
 
   protected override async onStart(): Promise<void> {
-    const { core, executor, app, config, logger } = this.#parts;
-    await startAll([core, executor], logger, this.ending);
+    const { parts, app, config, logger } = this.#parts;
+    await startAll(parts, logger, this.ending);
     this.url = await app.listen({ host: config.httpHost, port: config.httpPort });
     logger.info({ url: this.url }, 'facade listens');
   }
 
   protected override async onStop(): Promise<void> {
-    const { core, executor, readiness, app, clock, logger } = this.#parts;
+    const { core, parts, readiness, app, clock, logger } = this.#parts;
     core.abandonAll();
     const cut = clock.after(STOP_GRACE_MS, () => app.server.closeAllConnections());
     await app.close();
     cut.cancel();
     readiness.close();
-    await stopAll([core, executor], logger);
+    await stopAll(parts, logger);
   }
 }
 
@@ -152,8 +160,10 @@ function buildApp(config: FacadeConfig): FastifyInstance {
     exposeHeadRoutes: false,
     return503OnClosing: false,
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
-    requestTimeout: config.bodyTotalMs + REQUEST_SLACK_MS,
+    // Bodies of other surfaces have timers of their own; one of a load-balancing endpoint may wait unread for a worker first.
+    requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
     http: {
+      shouldUpgradeCallback: (request) => mayUpgrade(request, config.lbDomains),
       headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HTTP_HEADER_BYTES_MAX,
       // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
       keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,

@@ -40,6 +40,14 @@ export interface FacadeConfig {
    * refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that serves.
    */
   restDeleteAutoZero: boolean;
+  /** Host names behind an endpoint's id that make the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
+  lbDomains: string[];
+  /** Longest wait of a request for a worker of a load-balancing endpoint, in milliseconds. */
+  lbHoldMs: number;
+  /** Longest time for such a request at its worker, in milliseconds. */
+  lbProcessingMs: number;
+  /** Longest silence of a WebSocket, in milliseconds. */
+  lbSocketIdleMs: number;
   /** trace, debug, info, warn, error or silent. */
   logLevel: string;
 }
@@ -62,6 +70,10 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     answerIdleMs: reader.integer('SLIPWAY_ANSWER_IDLE_MS', 30_000, 100, 3_600_000),
     openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
+    lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),
+    lbHoldMs: reader.integer('SLIPWAY_LB_HOLD_MS', 120_000, 100, 3_600_000),
+    lbProcessingMs: reader.integer('SLIPWAY_LB_PROCESSING_MS', 330_000, 100, 86_400_000),
+    lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', 600_000, 100, 86_400_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
   };
   checkAddresses(config.coreAddresses, reader);

@@ -56,6 +56,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/resources/', ['proto/']],
   ['facades/jobs/', FACADE_SHARED],
   ['facades/queue/', ['facades/jobs/', ...FACADE_SHARED]],
+  ['facades/activator/', FACADE_SHARED],
   ['facades/openai/', ['facades/jobs/', ...FACADE_SHARED]],
   ['facades/rest/', FACADE_SHARED],
   ['facades/graphql/', FACADE_SHARED],

@@ -1,6 +1,7 @@
 /** Lets a request through only with a good key, before its body is read; then counts it against its limits. */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
+import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { AccessCache, AccessQuestion } from './access-cache.ts';
 import { keyOfQueueRequest, keyOfRestRequest } from './credentials.ts';
@@ -41,6 +42,7 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     const write = typeof rule.write === 'boolean' ? rule.write : rule.write(request);
     await admit(parts.access, request, { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
     if (!isId(endpointId)) throw noEndpoint();
+    if (request.caller.endpointType === EndpointType.LB && rule.operation !== 'health') throw notForBalanced();
     const { accountId, workersRunning, requestQuota } = request.caller;
     await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning, requestQuota }, reply);
   };
@@ -78,7 +80,16 @@ async function admit(access: AccessCache, request: FastifyRequest, question: Omi
   if (decision instanceof CoreError) throw decision.reason === 'ENDPOINT_NOT_FOUND' ? noEndpoint() : decision;
   // The operator's own key belongs to no account; it manages accounts and is no API key.
   if (decision.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');
-  request.caller = { apiKey, accountId: decision.accountId, workersRunning: decision.workersRunning, requestQuota: decision.requestQuota };
+  request.caller = {
+    apiKey, accountId: decision.accountId, workersRunning: decision.workersRunning, requestQuota: decision.requestQuota,
+    endpointType: decision.endpointType,
+  };
+}
+
+/** docs/api.md#load-balancing. */
+function notForBalanced(): CoreError {
+  return new CoreError('WRONG_ENDPOINT_TYPE', 'not allowed for QB API: this is a load-balancing endpoint, which has no queue. Send requests to the paths '
+    + 'of its workers, /v2/{endpoint_id}/{path}.');
 }
 
 /** One text for endpoints that do not exist and for those of other accounts. */

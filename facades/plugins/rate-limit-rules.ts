@@ -2,7 +2,7 @@
 
 /** Operations with a limit of their own; status-sync counts as status. */
 export type LimitedOperation =
-  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health' | 'management';
+  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health' | 'lb' | 'management';
 
 /** Base limits of one operation, per account and endpoint; of management per account. */
 export interface RateRule {
@@ -27,6 +27,8 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   openai: { rate: 2_000, concurrency: 400 },
   requests: { rate: 10, concurrency: 2 },
   health: { rate: 2_000, concurrency: undefined },
+  // Of load-balancing endpoints, whose workers bound themselves; nobody published any.
+  lb: { rate: 20_000, concurrency: 2_000 },
   // REST and GraphQL together, of an account. Several times what consoles and deployments ask for.
   management: { rate: 1_000, concurrency: 100 },
 };

@@ -26,7 +26,7 @@ export class RateLimit {
   }
 
   /** Counts a request until its answer has gone or its client has; throws TooManyRequests. A refused request counts for the rate. */
-  async admit(request: LimitedRequest, reply: FastifyReply): Promise<void> {
+  async admit(request: LimitedRequest, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
     const { operation, workersRunning } = request;
     if (operation !== 'management' && request.requestQuota !== undefined) await this.#withinQuota(request.accountId, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
@@ -47,7 +47,7 @@ export class RateLimit {
     throw new TooManyRequests(`The account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
   }
 
-  #hold(name: string, inFlight: number, reply: FastifyReply): void {
+  #hold(name: string, inFlight: number, reply: Pick<FastifyReply, 'raw'>): void {
     if (reply.raw.closed) return;
     this.#inFlight.set(name, inFlight);
     reply.raw.once('close', () => {
@@ -59,7 +59,8 @@ export class RateLimit {
 }
 
 function refusal(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
-  const what = operation === 'management' ? 'requests under /v1 and to /graphql' : `requests to ${operation}`;
+  const name = operation === 'lb' ? 'the endpoint' : operation;
+  const what = operation === 'management' ? 'requests under /v1 and to /graphql' : `requests to ${name}`;
   const text = decision.cause === 'rate'
     ? `More than ${decision.limit} ${what} in ${RATE_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
     : `More than ${decision.limit} ${what} at a time; try again shortly.`;

@@ -1,5 +1,6 @@
 /** What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same shape. */
 import type { FastifyInstance } from 'fastify';
+import type { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 
 /** Who asks. Known once the access hook has passed. */
 export interface Caller {
@@ -11,6 +12,8 @@ export interface Caller {
   workersRunning: number;
   /** Most requests of the account to the job API in 10 s; undefined: no limit. */
   requestQuota?: number | undefined;
+  /** Of the endpoint that the path names; absent: it names none. */
+  endpointType?: EndpointType;
 }
 
 declare module 'fastify' {

@@ -1,0 +1,211 @@
+/**
+ * Requests to load-balancing endpoints: held unread until a worker has room, then carried to it. Tells core what there is to do, once however many
+ * wait, and goes on with what it knows while core is away.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { BaseService } from '../../core/runtime/service.ts';
+import type { DemandRefusal, EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { RotationLink } from '../core-client/rotation-link.ts';
+import { EndpointQueue } from './endpoint-queue.ts';
+import type { PlaceRequest, WorkerPlace } from './endpoint-queue.ts';
+import { dial, forward } from './forward.ts';
+import type { ClientSide, ForwardLimits } from './forward.ts';
+import { WORKER_HEADER } from './lb-headers.ts';
+import { tooManyWait } from './lb-error.ts';
+import type { LbTarget } from './lb-target.ts';
+
+/** Requests of one account, and of all, that may wait. */
+const ACCOUNT_WAITING_MAX = 2_000;
+const WAITING_MAX = 10_000;
+/** What comes together counts in one word to core, in milliseconds. */
+const GATHER_MS = 5;
+/** Pauses between two words about an endpoint, in milliseconds: when it changed, and at the latest. */
+const CHANGED_MS = 1_000;
+const REPEAT_MS = 4_000;
+/** How long an endpoint that gets no requests is remembered, in milliseconds. */
+const REMEMBERED_MS = 60_000;
+/** How long a client waits for the one worker that it insists on, in milliseconds. */
+const STRICT_WAIT_MS = 300_000;
+
+/** What bounds requests. */
+export interface ActivatorLimits extends ForwardLimits {
+  /** Longest wait for a worker in milliseconds. */
+  holdMs: number;
+}
+
+/** Whose request it is. */
+export interface Admitted {
+  apiKey: string;
+  accountId: string;
+}
+
+interface Endpoint {
+  queue: EndpointQueue;
+  /** The latest that was let in: core is asked in its name. */
+  apiKey: string;
+  usedAtMs: number;
+  toldAtMs: number;
+  toldWaiting: number;
+  changed: boolean;
+  gathering: Timer | undefined;
+}
+
+export class Activator extends BaseService {
+  readonly name = 'activator';
+  readonly #link: RotationLink;
+  readonly #limits: ActivatorLimits;
+  readonly #clock: Clock;
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #waiting = new Map<string, number>();
+  #waitingInAll = 0;
+  #timer: Timer | undefined;
+
+  constructor({ link, limits, clock }: { link: RotationLink; limits: ActivatorLimits; clock: Clock }) {
+    super();
+    this.#link = link;
+    this.#limits = limits;
+    this.#clock = clock;
+    link.listen({
+      rotation: (rotation) => this.#update(rotation),
+      refused: (refusal) => this.#refused(refusal),
+      up: () => { for (const id of this.#endpoints.keys()) this.#tell(id); },
+    });
+  }
+
+  protected override onStart(): void {
+    this.#timer = this.#clock.after(CHANGED_MS, () => {
+      this.#look();
+      this.onStart();
+    });
+  }
+
+  protected override onStop(): void {
+    this.#timer?.cancel();
+    for (const { queue, gathering } of this.#endpoints.values()) {
+      gathering?.cancel();
+      queue.close(new CoreError('UNAVAILABLE', 'The service is stopping.'));
+    }
+  }
+
+  /** Carries a request that was let in to a worker. Rejects with what its client is to be told. */
+  async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Admitted, upgrade?: ClientSide['upgrade']): Promise<void> {
+    const gone = new AbortController();
+    const leave = (): void => gone.abort();
+    reply.once('close', leave);
+    upgrade?.socket.once('close', leave);
+    const client: ClientSide = { request, reply, target, gone: gone.signal, upgrade };
+    const asked = this.#ask(request, gone.signal);
+    const endsAtMs = this.#clock.monotonicMs() + asked.waitMs;
+    for (let again = false; ; again = true) {
+      const waitMs = Math.max(0, endsAtMs - this.#clock.monotonicMs());
+      const place = await this.#place(target.endpointId, who, { ...asked, waitMs, again }).catch((error: unknown) => {
+        if (gone.signal.aborted) return undefined;
+        throw error;
+      });
+      if (!place) return;
+      try {
+        const socket = await dial(place.address, gone.signal);
+        if (socket) return await forward(client, socket, place, this.#limits, this.#clock);
+        if (gone.signal.aborted) return;
+        this.#endpoints.get(target.endpointId)?.queue.suspect(place.workerId);
+      } finally {
+        place.release();
+      }
+    }
+  }
+
+  #ask({ headers }: IncomingMessage, signal: AbortSignal): PlaceRequest {
+    const [, mode, workerId] = /^\s*(?:(strict|strict-resume)\s+)?([\w-]{1,64})\s*$/i.exec(String(headers[WORKER_HEADER] ?? '')) ?? [];
+    const strict = mode !== undefined;
+    return { workerId, strict, waitMs: strict ? STRICT_WAIT_MS : this.#limits.holdMs, again: false, signal };
+  }
+
+  async #place(endpointId: string, { apiKey, accountId }: Admitted, asked: PlaceRequest): Promise<WorkerPlace> {
+    const endpoint = this.#endpoint(endpointId);
+    endpoint.apiKey = apiKey;
+    endpoint.usedAtMs = this.#clock.monotonicMs();
+    const waiting = this.#waiting.get(accountId) ?? 0;
+    if (waiting >= ACCOUNT_WAITING_MAX) throw tooManyWait('account');
+    if (this.#waitingInAll >= WAITING_MAX) throw tooManyWait('service');
+    this.#count(accountId, 1);
+    try {
+      return await endpoint.queue.place(asked);
+    } finally {
+      this.#count(accountId, -1);
+    }
+  }
+
+  #count(accountId: string, by: number): void {
+    this.#waitingInAll += by;
+    const waiting = (this.#waiting.get(accountId) ?? 0) + by;
+    if (waiting > 0) this.#waiting.set(accountId, waiting);
+    else this.#waiting.delete(accountId);
+  }
+
+  #endpoint(id: string): Endpoint {
+    const known = this.#endpoints.get(id);
+    if (known) return known;
+    const endpoint: Endpoint = {
+      queue: new EndpointQueue(this.#clock, () => this.#changed(id)),
+      apiKey: '', usedAtMs: 0, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
+    };
+    this.#endpoints.set(id, endpoint);
+    return endpoint;
+  }
+
+  /** The first that waits is told at once, all else at the next look. */
+  #changed(id: string): void {
+    const endpoint = this.#endpoints.get(id);
+    if (!endpoint) return;
+    endpoint.changed = true;
+    if (endpoint.gathering || endpoint.queue.waiting === 0 || endpoint.toldWaiting > 0) return;
+    endpoint.gathering = this.#clock.after(GATHER_MS, () => {
+      endpoint.gathering = undefined;
+      this.#tell(id);
+    });
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonicMs();
+    for (const [id, { queue, usedAtMs, toldAtMs, changed }] of this.#endpoints) {
+      const isUsed = queue.waiting > 0 || queue.loads().length > 0;
+      if (!isUsed && !changed && now - usedAtMs > REMEMBERED_MS) this.#endpoints.delete(id);
+      else if (changed || now - toldAtMs >= REPEAT_MS) this.#tell(id);
+    }
+  }
+
+  #tell(id: string): void {
+    const endpoint = this.#endpoints.get(id);
+    if (!endpoint || endpoint.apiKey === '') return;
+    const { queue, apiKey } = endpoint;
+    endpoint.toldAtMs = this.#clock.monotonicMs();
+    endpoint.toldWaiting = queue.waiting;
+    endpoint.changed = false;
+    this.#link.tell({ endpointId: id, apiKey, waiting: queue.waiting, workers: queue.loads() });
+  }
+
+  #update(rotation: EndpointRotation): void {
+    this.#endpoints.get(rotation.endpointId)?.queue.update(rotation);
+  }
+
+  #refused({ endpointId, reason }: DemandRefusal): void {
+    const endpoint = this.#endpoints.get(endpointId);
+    if (!endpoint) return;
+    if (reason === 'ENDPOINT_NOT_FOUND') {
+      this.#endpoints.delete(endpointId);
+      return endpoint.queue.close(new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.'));
+    }
+    // Another request may bring a key that does.
+    endpoint.apiKey = '';
+    endpoint.changed = true;
+  }
+}
+
+/** A socket that a client wants to use for another protocol, and what came behind its request. */
+export interface UpgradeSocket {
+  socket: Socket;
+  head: Buffer;
+}

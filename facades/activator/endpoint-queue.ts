@@ -1,0 +1,190 @@
+/**
+ * The workers of one endpoint and the requests that wait for one: first come first served, the least loaded worker first, never more at a worker
+ * than it takes at once. Holds no bytes of any request.
+ */
+import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { noWorkers, tooManyWait, workerGone, workerTimeout } from './lb-error.ts';
+
+/** Requests of one endpoint that may wait. */
+export const WAITING_MAX = 1_000;
+/** How long a worker that refused a connection gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
+const SUSPECT_MS = 500;
+
+/** A place at a worker. */
+export interface WorkerPlace {
+  workerId: string;
+  address: string;
+  /** Gives it back. May be called more than once. */
+  release(): void;
+}
+
+/** What a request asks for. */
+export interface PlaceRequest {
+  /** The worker that the client wants; undefined: any. */
+  workerId: string | undefined;
+  /** It wants that one or none. */
+  strict: boolean;
+  /** Longest wait in milliseconds. */
+  waitMs: number;
+  /** It was given a place before, at a worker that could not be reached: it goes to the front. */
+  again: boolean;
+  /** Aborts when the client has gone. */
+  signal: AbortSignal;
+}
+
+interface Worker {
+  id: string;
+  address: string;
+  ready: boolean;
+  /** Core names it no more: what runs there runs on, and is counted until it ends. */
+  gone: boolean;
+  inFlight: number;
+  suspect: Timer | undefined;
+}
+
+interface Waiter {
+  asked: PlaceRequest;
+  give(place: WorkerPlace): void;
+  fail(error: Error): void;
+}
+
+export class EndpointQueue {
+  readonly #clock: Clock;
+  readonly #onChanged: () => void;
+  readonly #workers = new Map<string, Worker>();
+  readonly #waiters = new Set<Waiter>();
+  #concurrency = 1;
+  /** Core has told of its workers. */
+  #known = false;
+
+  constructor(clock: Clock, onChanged: () => void) {
+    this.#clock = clock;
+    this.#onChanged = onChanged;
+  }
+
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** Requests and connections by worker; those with none are left out. */
+  loads(): { workerId: string; inFlight: number }[] {
+    return [...this.#workers.values()].filter(({ inFlight }) => inFlight > 0).map(({ id, inFlight }) => ({ workerId: id, inFlight }));
+  }
+
+  /** Resolves with a place. Rejects with an LbError: nothing came in time, too many wait, or the worker is gone. */
+  place(asked: PlaceRequest): Promise<WorkerPlace> {
+    return new Promise((resolve, reject) => {
+      if (!asked.again && this.#waiters.size >= WAITING_MAX) return reject(tooManyWait('endpoint'));
+      const over = (): void => waiter.fail(asked.strict ? workerTimeout() : noWorkers());
+      const timer = this.#clock.after(asked.waitMs, over);
+      const settle = (): void => {
+        timer.cancel();
+        asked.signal.removeEventListener('abort', leave);
+        this.#waiters.delete(waiter);
+        this.#onChanged();
+      };
+      const waiter: Waiter = {
+        asked,
+        give: (place) => { settle(); resolve(place); },
+        fail: (error) => { settle(); reject(error); },
+      };
+      const leave = (): void => waiter.fail(new Error('the client has gone'));
+      asked.signal.addEventListener('abort', leave, { once: true });
+      this.#join(waiter);
+      this.#serve();
+      if (this.#waiters.has(waiter)) this.#onChanged();
+    });
+  }
+
+  /** The picture of core. */
+  update({ workerConcurrency, workers }: EndpointRotation): void {
+    this.#known = true;
+    this.#concurrency = Math.max(1, workerConcurrency);
+    const named = new Set(workers.map(({ workerId }) => workerId));
+    for (const { workerId: id, address, ready } of workers) {
+      const worker = this.#workers.get(id) ?? { id, address, ready, gone: false, inFlight: 0, suspect: undefined };
+      this.#workers.set(id, Object.assign(worker, { address, ready: ready && address !== '', gone: false }));
+    }
+    for (const worker of this.#workers.values()) {
+      if (named.has(worker.id)) continue;
+      Object.assign(worker, { ready: false, gone: true });
+      if (worker.inFlight === 0) this.#workers.delete(worker.id);
+    }
+    for (const waiter of this.#waiters) if (waiter.asked.strict && !named.has(waiter.asked.workerId ?? '')) waiter.fail(workerGone());
+    this.#serve();
+  }
+
+  /** A worker could not be reached. */
+  suspect(workerId: string): void {
+    const worker = this.#workers.get(workerId);
+    if (!worker || worker.suspect) return;
+    worker.suspect = this.#clock.after(SUSPECT_MS, () => {
+      worker.suspect = undefined;
+      this.#serve();
+    });
+  }
+
+  /** Nobody can be served any more. */
+  close(error: Error): void {
+    for (const waiter of this.#waiters) waiter.fail(error);
+    for (const worker of this.#workers.values()) worker.suspect?.cancel();
+  }
+
+  #join(waiter: Waiter): void {
+    if (!waiter.asked.again) return void this.#waiters.add(waiter);
+    const others = [...this.#waiters];
+    this.#waiters.clear();
+    for (const each of [waiter, ...others]) this.#waiters.add(each);
+  }
+
+  #serve(): void {
+    for (const waiter of this.#waiters) {
+      const { workerId, strict } = waiter.asked;
+      if (strict && this.#known && this.#workers.get(workerId!)?.gone !== false) {
+        waiter.fail(workerGone());
+        continue;
+      }
+      const worker = this.#choose(waiter.asked);
+      if (worker) waiter.give(this.#take(worker));
+      // The next ones could only overtake it; those that insist on one worker block nobody else.
+      else if (!strict) break;
+    }
+    this.#serveStrict();
+  }
+
+  /** Those behind a request that waits for any worker may have theirs with room only when that one could not use it, so nobody is overtaken. */
+  #serveStrict(): void {
+    for (const waiter of this.#waiters) {
+      const worker = waiter.asked.strict ? this.#choose(waiter.asked) : undefined;
+      if (worker) waiter.give(this.#take(worker));
+    }
+  }
+
+  #choose({ workerId, strict }: PlaceRequest): Worker | undefined {
+    const named = workerId === undefined ? undefined : this.#workers.get(workerId);
+    if (named && this.#hasRoom(named)) return named;
+    if (strict) return undefined;
+    let best: Worker | undefined;
+    for (const worker of this.#workers.values()) if (this.#hasRoom(worker) && (!best || worker.inFlight < best.inFlight)) best = worker;
+    return best;
+  }
+
+  #hasRoom({ ready, suspect, inFlight }: Worker): boolean {
+    return ready && !suspect && inFlight < this.#concurrency;
+  }
+
+  #take(worker: Worker): WorkerPlace {
+    worker.inFlight += 1;
+    let held = true;
+    const release = (): void => {
+      if (!held) return;
+      held = false;
+      worker.inFlight -= 1;
+      if (worker.inFlight === 0 && worker.gone) this.#workers.delete(worker.id);
+      this.#onChanged();
+      this.#serve();
+    };
+    return { workerId: worker.id, address: worker.address, release };
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * One request on its way to a worker and its answer back. Nothing of the body is read before the worker's connection stands; what was read goes to
+ * that worker and to no other. Both directions wait for their reader; no more than a stream's own buffer is ever held.
+ */
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { WorkerPlace } from './endpoint-queue.ts';
+import { requestHeaders, responseHeaders } from './lb-headers.ts';
+import type { LbTarget } from './lb-target.ts';
+import { tooLarge, tooSlow, workerFailed } from './lb-error.ts';
+import type { LbError } from './lb-error.ts';
+
+/** Largest body each way in bytes (docs/api.md#load-balancing). */
+export const LB_BODY_BYTES_MAX = 30 * 1024 * 1024;
+/** Longest time for a connection to a worker, in milliseconds. */
+const CONNECT_MS = 3_000;
+
+/** The client's side. */
+export interface ClientSide {
+  request: IncomingMessage;
+  reply: ServerResponse;
+  target: LbTarget;
+  /** Aborts when the client has gone. */
+  gone: AbortSignal;
+  /** It is to become another connection: its socket, and what came behind the request. */
+  upgrade?: { socket: Socket; head: Buffer } | undefined;
+}
+
+/** What bounds it. */
+export interface ForwardLimits {
+  /** From the request to the end of the answer, in milliseconds. */
+  processingMs: number;
+  /** Longest silence of an upgraded connection, in milliseconds. */
+  socketIdleMs: number;
+}
+
+/** A connection to a worker; undefined: nobody listens there. */
+export function dial(address: string, gone: AbortSignal): Promise<Socket | undefined> {
+  const at = address.lastIndexOf(':');
+  const host = address.slice(0, at).replace(/^\[|\]$/g, '');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(address.slice(at + 1)), noDelay: true });
+    const giveUp = (): void => { socket.destroy(); };
+    const done = (result: Socket | undefined): void => {
+      gone.removeEventListener('abort', giveUp);
+      socket.setTimeout(0);
+      resolve(result);
+    };
+    gone.addEventListener('abort', giveUp, { once: true });
+    socket.setTimeout(CONNECT_MS, giveUp);
+    socket.once('connect', () => done(socket));
+    socket.on('error', () => done(undefined));
+    socket.once('close', () => done(undefined));
+  });
+}
+
+/** Resolves when nothing of it runs any more. Rejects with an LbError while the client may still be answered. */
+export function forward(client: ClientSide, socket: Socket, place: WorkerPlace, limits: ForwardLimits, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => new Forward(client, socket, place, limits, clock, { resolve, reject }).start());
+}
+
+interface Over {
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+class Forward {
+  readonly #client: ClientSide;
+  readonly #socket: Socket;
+  readonly #place: WorkerPlace;
+  readonly #limits: ForwardLimits;
+  readonly #clock: Clock;
+  readonly #over: Over;
+  #upstream: ClientRequest | undefined;
+  #sentBytes = 0;
+  #cancelTimer: () => void = () => undefined;
+  /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
+  #done = false;
+
+  constructor(client: ClientSide, socket: Socket, place: WorkerPlace, limits: ForwardLimits, clock: Clock, over: Over) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#place = place;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#over = over;
+  }
+
+  start(): void {
+    const { request, target, gone, upgrade } = this.#client;
+    const timer = this.#clock.after(this.#limits.processingMs, () => this.#fail(tooSlow()));
+    this.#cancelTimer = () => timer.cancel();
+    const protocol = upgrade && request.headers.upgrade;
+    const origin = { prefix: target.prefix, remoteAddress: request.socket.remoteAddress ?? '' };
+    const headers = requestHeaders(request, origin, protocol);
+    // A connection for one request: a worker that closes idle ones can never lose one that it was about to get.
+    if (protocol === undefined) headers.push('Connection', 'close');
+    const upstream = httpRequest({ method: request.method, path: target.path, headers, createConnection: () => this.#socket, setHost: false });
+    this.#upstream = upstream;
+    gone.addEventListener('abort', () => this.#fail(undefined), { once: true });
+    upstream.once('response', (response) => this.#answer(response));
+    upstream.once('upgrade', (response, worker, head) => this.#join(response, worker, head));
+    upstream.on('error', () => this.#fail(workerFailed()));
+    upstream.once('close', () => this.#fail(workerFailed()));
+    this.#send(upstream);
+  }
+
+  #send(upstream: ClientRequest): void {
+    const { request, reply, upgrade } = this.#client;
+    const { 'content-length': length, 'transfer-encoding': coding, expect } = request.headers;
+    if (upgrade || (coding === undefined && (length === undefined || length === '0'))) return void upstream.end();
+    if (expect !== undefined) reply.writeContinue();
+    request.on('data', (piece: Buffer) => {
+      this.#sentBytes += piece.length;
+      if (this.#sentBytes > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('request'));
+      if (!upstream.destroyed && !upstream.write(piece)) request.pause();
+    });
+    upstream.on('drain', () => request.resume());
+    request.once('end', () => {
+      const { rawTrailers } = request;
+      const trailers: [string, string][] = [];
+      for (let i = 0; i + 1 < rawTrailers.length; i += 2) trailers.push([rawTrailers[i]!, rawTrailers[i + 1]!]);
+      if (trailers.length > 0 && coding !== undefined) upstream.addTrailers(trailers);
+      upstream.end();
+    });
+  }
+
+  #answer(response: IncomingMessage): void {
+    const { reply } = this.#client;
+    if (Number(response.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('response'));
+    const headers = responseHeaders(response, this.#place.workerId);
+    if (this.#client.upgrade) headers.push('Connection', 'close');
+    reply.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
+    // Server-sent events begin with headers alone.
+    reply.flushHeaders();
+    let bytes = 0;
+    response.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('response'));
+      if (!reply.write(piece)) response.pause();
+    });
+    reply.on('drain', () => response.resume());
+    response.on('error', () => this.#fail(workerFailed()));
+    response.once('end', () => {
+      const { rawTrailers } = response;
+      const trailers: [string, string][] = [];
+      for (let i = 0; i + 1 < rawTrailers.length; i += 2) trailers.push([rawTrailers[i]!, rawTrailers[i + 1]!]);
+      if (trailers.length > 0) reply.addTrailers(trailers);
+      reply.end();
+      this.#finish();
+    });
+  }
+
+  /** Two sockets become one connection. */
+  #join(response: IncomingMessage, worker: Socket, head: Buffer): void {
+    const { upgrade, reply } = this.#client;
+    if (!upgrade) return this.#fail(workerFailed());
+    this.#cancelTimer();
+    this.#done = true;
+    const { socket } = upgrade;
+    reply.detachSocket(socket);
+    const headers = responseHeaders(response, this.#place.workerId);
+    const lines = ['HTTP/1.1 101 Switching Protocols', `Upgrade: ${response.headers.upgrade ?? 'websocket'}`, 'Connection: Upgrade'];
+    for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+    if (head.length > 0) socket.write(head);
+    if (upgrade.head.length > 0) worker.write(upgrade.head);
+    const end = (): void => {
+      socket.destroySoon();
+      worker.destroySoon();
+      this.#over.resolve();
+    };
+    for (const side of [socket, worker]) {
+      side.setTimeout(this.#limits.socketIdleMs, end);
+      side.on('error', end);
+      side.once('close', end);
+    }
+    socket.pipe(worker);
+    worker.pipe(socket);
+  }
+
+  /** Undefined: the client has gone, nobody is to be told. */
+  #fail(error: LbError | undefined): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#cancelTimer();
+    const { reply, upgrade } = this.#client;
+    this.#upstream?.destroy();
+    this.#socket.destroy();
+    if (error === undefined || reply.writableEnded) return this.#over.resolve();
+    if (!reply.headersSent) return this.#over.reject(error);
+    // The answer has begun: only a broken connection says that it is not whole.
+    (upgrade?.socket ?? reply).destroy();
+    this.#over.resolve();
+  }
+
+  #finish(): void {
+    this.#done = true;
+    this.#cancelTimer();
+    const { request } = this.#client;
+    // An answer may come before all of the request: what is still sent is thrown away by the connection's end.
+    if (!request.complete) request.resume();
+    this.#over.resolve();
+  }
+}

@@ -1,0 +1,68 @@
+/** What clients of load-balancing endpoints get when it is not the worker that answers (docs/api.md#load-balancing). */
+import { CoreError } from '../../proto/wire/reason.ts';
+import { publicError } from '../plugins/public-error.ts';
+
+/** A refusal with its body. */
+export class LbError extends Error {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, body: Readonly<Record<string, unknown>>, retryAfterSeconds?: number) {
+    super(String(body['error'] ?? body['detail'] ?? status));
+    this.status = status;
+    this.body = body;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The key is missing or does not do. */
+export function notAllowed(detail: 'no token provided' | 'invalid api key'): LbError {
+  return new LbError(401, { status: 401, title: 'Unauthorized', detail });
+}
+
+/** The worker that a client insists on is not there any more. */
+export function workerGone(): LbError {
+  const error = 'The worker that X-Runpod-Worker-Id names is not there any more; send the request without the header to get another one.';
+  return new LbError(404, { error, reason: 'affinity_worker_gone', code: 'affinity_worker_gone' });
+}
+
+/** The worker that a client insists on did not become ready. */
+export function workerTimeout(): LbError {
+  const error = 'The worker that X-Runpod-Worker-Id names did not become ready in time.';
+  return new LbError(400, { error, reason: 'worker_timeout', code: 'worker_timeout' });
+}
+
+/** Nobody could take the request. */
+export function noWorkers(): LbError {
+  return new LbError(503, { error: 'no workers available', code: 'no_workers_available' }, 5);
+}
+
+/** Too many wait already. */
+export function tooManyWait(whose: 'endpoint' | 'account' | 'service'): LbError {
+  const status = whose === 'service' ? 503 : 429;
+  return new LbError(status, { error: `Too many requests of this ${whose} wait for a worker; try again shortly.`, code: 'queue_full' }, 1);
+}
+
+/** The request or the answer is larger than may be. */
+export function tooLarge(what: 'request' | 'response'): LbError {
+  return new LbError(413, { error: `The ${what} body is larger than 30 MB.`, code: 'payload_too_large' });
+}
+
+/** The worker took too long. */
+export function tooSlow(): LbError {
+  return new LbError(504, { error: 'The worker did not answer in time.', code: 'processing_timeout' });
+}
+
+/** The worker ended, or its connection did, before it answered. */
+export function workerFailed(): LbError {
+  const error = 'The worker ended the connection before it answered. The request may have been begun and is not repeated.';
+  return new LbError(502, { error, code: 'worker_failed' });
+}
+
+/** Any failure as one of these. */
+export function toLbError(error: unknown): LbError {
+  if (error instanceof LbError) return error;
+  const shown = publicError(error instanceof CoreError ? error : new CoreError('INTERNAL', String(error)));
+  return new LbError(shown.status, { error: shown.text, code: shown.code }, shown.retryAfterSeconds);
+}

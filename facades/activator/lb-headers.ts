@@ -1,0 +1,58 @@
+/** Headers on their way through: those of one connection stay there, the key and what only we may say are taken out. Pure. */
+import type { IncomingMessage } from 'node:http';
+
+/** Names the worker, in both directions. */
+export const WORKER_HEADER = 'x-runpod-worker-id';
+/** Of one connection only (RFC 9110, 7.6.1). */
+const HOP_BY_HOP = new Set([
+  'connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'transfer-encoding', 'upgrade', 'expect',
+]);
+/** What the worker must not see or could not trust. */
+const TAKEN = /^(authorization|x-runpod-worker-id|x-slipway-.*|x-forwarded-(for|host|proto|prefix|port))$/;
+
+/** How the request came. */
+export interface Origin {
+  /** What was cut off the path. */
+  prefix: string;
+  remoteAddress: string;
+}
+
+/** Names and values in turns, as the worker gets them. `upgrade`: the connection is to become another protocol. */
+export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress }: Origin, upgrade: string | undefined): string[] {
+  const { headers } = request;
+  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !TAKEN.test(name.toLowerCase()));
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  const before = headers['x-forwarded-for'];
+  const added: [string, string | undefined][] = [
+    ['X-Forwarded-For', [...(before === undefined ? [] : [before].flat()), remoteAddress].join(', ')],
+    ['X-Forwarded-Host', text(headers['x-forwarded-host']) ?? headers.host],
+    ['X-Forwarded-Proto', text(headers['x-forwarded-proto']) ?? 'http'],
+    ['X-Forwarded-Prefix', prefix || undefined],
+    ['TE', /\btrailers\b/i.test(text(headers['te']) ?? '') ? 'trailers' : undefined],
+    ['Transfer-Encoding', isChunked ? 'chunked' : undefined],
+    ['Connection', upgrade === undefined ? undefined : 'Upgrade'],
+    ['Upgrade', upgrade],
+  ];
+  return [...kept, ...added.filter((pair): pair is [string, string] => pair[1] !== undefined)].flat();
+}
+
+/** Names and values in turns, as the client gets them. */
+export function responseHeaders(response: IncomingMessage, workerId: string): string[] {
+  const kept = pairs(response.rawHeaders, dropped(response.headers.connection)).filter(([name]) => name.toLowerCase() !== WORKER_HEADER);
+  return [...kept.flat(), 'X-Runpod-Worker-Id', workerId];
+}
+
+function dropped(connection: string | undefined): Set<string> {
+  const named = (connection ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '');
+  return new Set([...HOP_BY_HOP, ...named]);
+}
+
+function pairs(raw: readonly string[], without: ReadonlySet<string>): [string, string][] {
+  const kept: [string, string][] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) if (!without.has(raw[i]!.toLowerCase())) kept.push([raw[i]!, raw[i + 1]!]);
+  return kept;
+}
+
+function text(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,58 @@
+/** Which load-balancing endpoint a request is for, by path or by host, and what of its path the worker sees. Pure. */
+import type { IncomingMessage } from 'node:http';
+
+/** What a request asks for. */
+export interface LbTarget {
+  endpointId: string;
+  /** Path and query as the worker sees them, without the key. */
+  path: string;
+  /** What was cut off in front; empty in the host form. */
+  prefix: string;
+  /** The key of the query, if one is there. */
+  queryKey: string | undefined;
+  /** Under /openai/ a queue-based endpoint has operations too. */
+  isOpenai: boolean;
+}
+
+/** Operations of queue-based endpoints: they are the queue surface's to answer, whatever the endpoint is. */
+const QUEUE_PATH = /^\/(run|runsync|purge-queue|health|requests|(status|status-sync|stream|cancel|retry)\/[^/]+)\/?$/;
+/** Words that stand for other things in the place of an endpoint's id (facades/plugins/unknown-route.ts). */
+const NO_ENDPOINT = /^(account|billing|catalog|endpoints|network-volumes|pods|registries|serverless|templates)$/;
+const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;
+
+/** Undefined: it is for another surface. `domains`: behind an endpoint's id they make the host form. */
+export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, domains: readonly string[]): LbTarget | undefined {
+  const url = request.url ?? '/';
+  const hostId = endpointOfHost(request.headers.host, domains);
+  if (hostId !== undefined && url.startsWith('/')) return target(hostId, url, '');
+  const [, id, rest = '', query = ''] = PATH_FORM.exec(url) ?? [];
+  if (id === undefined || NO_ENDPOINT.test(id)) return undefined;
+  const plain = decoded(rest);
+  if (plain === undefined || QUEUE_PATH.test(plain.replaceAll(/\/{2,}/g, '/'))) return undefined;
+  return target(id, `${rest === '' ? '/' : rest}${query}`, `/v2/${id}`);
+}
+
+function target(endpointId: string, url: string, prefix: string): LbTarget {
+  const at = url.indexOf('?');
+  const isOpenai = prefix !== '' && /^\/+openai\//.test(url);
+  if (at < 0) return { endpointId, path: url, prefix, queryKey: undefined, isOpenai };
+  // Taken out as text: whatever else is in the query stays as the client wrote it.
+  const parts = url.slice(at + 1).split('&');
+  const keys = parts.filter((part) => part.startsWith('api_key='));
+  const others = parts.filter((part) => !part.startsWith('api_key='));
+  const path = keys.length === 0 ? url : url.slice(0, at) + (others.length > 0 ? `?${others.join('&')}` : '');
+  return { endpointId, path, prefix, queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice('api_key='.length)), isOpenai };
+}
+
+function endpointOfHost(host: string | undefined, domains: readonly string[]): string | undefined {
+  const [, id, domain] = /^([a-z0-9]{14})\.([a-z0-9.-]+?)\.?(?::\d+)?$/i.exec(host ?? '') ?? [];
+  return id !== undefined && domains.includes(domain!.toLowerCase()) ? id.toLowerCase() : undefined;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+/** One EdgeService.WatchRotation stream to any core replica: demands go up, pictures of endpoints come down. It connects again by itself. */
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { SingleRunService } from '../../core/runtime/service.ts';
+import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
+import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+
+/** Who is told. */
+export interface RotationListener {
+  rotation(rotation: EndpointRotation): void;
+  refused(refusal: DemandRefusal): void;
+  /** A new stream: all demands are to be told again. */
+  up(): void;
+}
+
+/** What it needs. */
+export interface RotationLinkOptions {
+  /** host:port of every replica, at least one. */
+  addresses: readonly string[];
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Demands of one message (edge_service.proto). */
+const DEMANDS_MAX = 1_000;
+const READY_TRY_MS = 2_000;
+const RECONNECT = { firstMs: 50, maxMs: 1_000 };
+
+export class RotationLink extends SingleRunService {
+  readonly name = 'rotation link';
+  readonly #options: RotationLinkOptions;
+  /** The latest of each endpoint that has not left. */
+  readonly #demands = new Map<string, EndpointDemand>();
+  #listener: RotationListener | undefined;
+  #clients: EdgeServiceClient[] = [];
+  #stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> | undefined;
+  #sending: BatchingStream<WatchRotationRequest> | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: RotationLinkOptions) {
+    super();
+    this.#options = options;
+  }
+
+  /** Before the start. */
+  listen(listener: RotationListener): void {
+    this.#listener = listener;
+  }
+
+  /** Takes the place of what was told of the endpoint before. While there is no stream it is dropped: `up` asks for all again. */
+  tell(demand: EndpointDemand): void {
+    if (!this.#sending) return;
+    this.#demands.set(demand.endpointId, demand);
+    this.#sending.wake();
+  }
+
+  protected override onStart(): void {
+    this.#clients = this.#options.addresses.map((address) => openClient(EdgeServiceClient, address));
+    this.#running = this.#run();
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#stream?.cancel();
+    await this.#running;
+    for (const client of this.#clients) client.close();
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random } = this.#options;
+    let failures = 0;
+    for (let turn = 0; !this.ending.aborted; turn += 1) {
+      const client = this.#clients[turn % this.#clients.length]!;
+      const startedMs = clock.monotonicMs();
+      if (await this.#ready(client)) await this.#serve(client);
+      failures = clock.monotonicMs() - startedMs > 5_000 ? 1 : failures + 1;
+      if (!this.ending.aborted) await delay(clock, backoffMs(failures, RECONNECT, random), this.ending);
+    }
+  }
+
+  #ready(client: EdgeServiceClient): Promise<boolean> {
+    return new Promise((resolve) => {
+      client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined && !this.ending.aborted));
+      this.ending.addEventListener('abort', () => resolve(false), { once: true });
+    });
+  }
+
+  /** Uses one stream until it ends. */
+  #serve(client: EdgeServiceClient): Promise<void> {
+    return new Promise((resolve) => {
+      const stream = client.watchRotation(callMetadata(''));
+      const end = (): void => {
+        this.#sending?.stop();
+        this.#sending = undefined;
+        this.#stream = undefined;
+        this.#demands.clear();
+        resolve();
+      };
+      stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
+        for (const rotation of rotations) this.#listener?.rotation(rotation);
+        for (const refusal of refusals) this.#listener?.refused(refusal);
+      });
+      stream.on('error', (error) => {
+        if (!this.ending.aborted) this.#options.logger.warn({ cause: error.message }, 'rotation stream lost, will connect again');
+        end();
+      });
+      stream.on('end', () => { stream.end(); end(); });
+      this.#stream = stream;
+      this.#sending = new BatchingStream({ sink: stream, clock: this.#options.clock, take: () => this.#take() });
+      this.#listener?.up();
+    });
+  }
+
+  #take(): WatchRotationRequest | undefined {
+    const demands = [...this.#demands.values()].slice(0, DEMANDS_MAX);
+    for (const { endpointId } of demands) this.#demands.delete(endpointId);
+    return demands.length === 0 ? undefined : { demands };
+  }
+}

@@ -1,0 +1,71 @@
+// An HTTP server as load-balancing endpoints run them: it answers what it was asked, slowly, in pieces, as events, as a WebSocket echo, or not at all.
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+
+const server = createServer((request, reply) => {
+  const url = new URL(request.url, 'http://worker');
+  const show = (more = {}) => {
+    reply.setHeader('content-type', 'application/json');
+    reply.end(JSON.stringify({ worker: process.env.RUNPOD_POD_ID, method: request.method, url: request.url, headers: request.rawHeaders, ...more }));
+  };
+  switch (url.pathname) {
+    case process.env.HEALTH_CHECK_PATH: return reply.end();
+    case '/slow': return setTimeout(show, Number(url.searchParams.get('ms')));
+    case '/die': return process.exit(1);
+    case '/stream': {
+      reply.writeHead(200, { 'content-type': 'text/event-stream' });
+      let count = 0;
+      const timer = setInterval(() => {
+        count += 1;
+        reply.write(`data: ${count}\n\n`);
+        if (count === 3) { clearInterval(timer); reply.end(); }
+      }, 30);
+      return;
+    }
+    case '/half': {
+      reply.writeHead(200, { 'content-length': 1000 });
+      reply.write('half');
+      return setTimeout(() => process.exit(1), 50);
+    }
+    case '/download': return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));
+    case '/hang': {
+      server.hangs = (server.hangs ?? 0) + 1;
+      request.on('close', () => { server.left = (server.left ?? 0) + 1; });
+      reply.on('close', () => { server.left = (server.left ?? 0) + 1; });
+      return;
+    }
+    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0 });
+    case '/trailers': {
+      reply.writeHead(200, { trailer: 'x-sum', 'transfer-encoding': 'chunked' });
+      request.resume().on('end', () => {
+        reply.write(JSON.stringify(request.trailers));
+        reply.addTrailers({ 'x-sum': 'all' });
+        reply.end();
+      });
+      return;
+    }
+    default: {
+      const hash = createHash('sha256');
+      let bytes = 0;
+      request.on('data', (piece) => { bytes += piece.length; hash.update(piece); });
+      request.on('end', () => show({ bytes, sha256: hash.digest('hex') }));
+    }
+  }
+});
+server.on('upgrade', (request, socket, head) => {
+  const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
+  // Frames of a client are masked; an echo in short frames is enough.
+  const echo = (frame) => {
+    if ((frame[0] & 15) === 8) return socket.end();
+    const length = frame[1] & 127;
+    const mask = frame.subarray(2, 6);
+    const text = Buffer.from(frame.subarray(6, 6 + length).map((byte, index) => byte ^ mask[index % 4]));
+    socket.write(Buffer.concat([Buffer.from([0x81, text.length]), text]));
+  };
+  if (head.length > 0) echo(head);
+  socket.on('data', echo);
+  socket.on('error', () => socket.destroy());
+});
+server.keepAliveTimeout = 20;
+setTimeout(() => server.listen(Number(process.env.PORT), '127.0.0.1'), Number(process.env.START_MS ?? 0));

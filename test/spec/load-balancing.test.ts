@@ -1,0 +1,234 @@
+/** Load-balancing endpoints without a proxy in front: real core, facade and agent, real HTTP workers. */
+import { createHash, randomBytes } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import t from 'tap';
+import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(180_000);
+const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
+const { url, key } = system;
+const WORKER = join(import.meta.dirname, '../helpers/lb-worker.mjs');
+let names = 0;
+
+/** A load-balancing endpoint of the worker that answers anything. */
+async function balanced(fields: Partial<Endpoint> = {}, command = [process.execPath, WORKER]): Promise<string> {
+  names += 1;
+  const template = Template.fromPartial({ name: `lb-${names}`, startCommand: command, serverless: true });
+  const { id: templateId } = (await call(system.clients.templates, 'createTemplate', { template }, key)).template!;
+  const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU', ...fields });
+  const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
+  return (await call(system.clients.endpoints, 'createEndpoint', request, key)).endpoint!.id;
+}
+const AUTH = { authorization: `Bearer ${key}` };
+const at = (endpointId: string, path: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(`${url}/v2/${endpointId}${path}`, { ...init, headers: { ...AUTH, ...init.headers } });
+type Shown = { worker: string; method: string; url: string; headers: string[]; bytes: number; sha256: string; left: number; hangs: number };
+const shown = async (response: Promise<Response>): Promise<Shown> => await (await response).json() as Shown;
+const headersOf = ({ headers }: Shown): Record<string, string> =>
+  Object.fromEntries(headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1]!]] : [])));
+
+const endpointId = await balanced({ workersMin: 2, workersMax: 2 });
+
+await t.test('from zero: 200 first requests, none lost, one decision', async (t) => {
+  const cold = await balanced({ workersMax: 1, env: { START_MS: '300' } });
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => shown(at(cold, `/any?n=${index}`, { method: 'POST', body: `${index}` }))));
+  t.equal(new Set(answers.map((answer) => answer.worker)).size, 1, 'one worker');
+  t.same(answers.map((answer) => answer.url), answers.map((_, index) => `/any?n=${index}`));
+  const sql = postgres(system.database.url, { max: 1 });
+  const rows = await sql`SELECT FROM worker WHERE endpoint_id = ${cold}`;
+  await sql.end();
+  t.equal(rows.length, 1, 'one worker was ever asked for');
+});
+
+t.test('method, path, query, body and headers arrive; the key and spoofed headers do not', async (t) => {
+  const body = randomBytes(100_000);
+  const given = await shown(at(endpointId, '/a//b%20c/?x=1&api_key=zzz&y=%41', {
+    method: 'PUT', body, headers: { 'x-mine': 'yes', 'x-slipway-upstream': 'evil', 'x-forwarded-for': '9.9.9.9', 'x-runpod-worker-id': 'nobody' },
+  }));
+  t.match(given, { method: 'PUT', url: '/a//b%20c/?x=1&y=%41', bytes: 100_000, sha256: createHash('sha256').update(body).digest('hex') });
+  const headers = headersOf(given);
+  t.match(headers, { 'x-mine': 'yes', host: new URL(url).host, 'x-forwarded-host': new URL(url).host, 'x-forwarded-prefix': `/v2/${endpointId}` });
+  t.match(headers['x-forwarded-for'], /^9\.9\.9\.9, (::ffff:)?127\.0\.0\.1$/);
+  for (const name of ['authorization', 'x-slipway-upstream', 'x-runpod-worker-id']) t.notOk(name in headers, name);
+  for (const method of ['GET', 'DELETE', 'OPTIONS', 'PATCH']) t.match(await shown(at(endpointId, '/m', { method })), { method, url: '/m' });
+  t.match(await shown(fetch(`${url}/v2/${endpointId}?api_key=${key}`)), { url: '/' });
+});
+
+t.test('the host form carries every path, those of the queue too', async (t) => {
+  const { port } = new URL(url);
+  const answer = await new Promise<Shown>((resolve, reject) => {
+    const headers = { ...AUTH, host: `${endpointId}.localhost:${port}` };
+    const asked = httpRequest({ host: '127.0.0.1', port, path: '/run/status/x?q=1', method: 'POST', headers });
+    asked.on('error', reject).on('response', (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => resolve(JSON.parse(Buffer.concat(pieces).toString()) as Shown));
+    });
+    asked.end('{}');
+  });
+  t.match(answer, { url: '/run/status/x?q=1', method: 'POST' });
+});
+
+t.test('queue operations on it, and its paths on a queue-based endpoint, say what is wrong', async (t) => {
+  for (const path of ['/run', '/runsync', '/purge-queue', '/status/x']) {
+    const response = await at(endpointId, path, { method: 'POST', body: '{"input":{}}' });
+    t.equal(response.status, 400, path);
+    t.match(await response.json(), { error: /^not allowed for QB API/, code: 'wrong_endpoint_type' });
+  }
+  await waitFor('health', async () => {
+    const { workers } = await (await at(endpointId, '/health')).json() as { workers: Record<string, number> };
+    return workers['running'] === 2 && workers['ready'] === 2;
+  });
+  const response = await at(await system.createEndpoint({ command: ['true'], fields: { workersMin: 0 } }), '/generate', { method: 'POST', body: '{}' });
+  t.equal(response.status, 404);
+  t.match(await response.json(), { error: /queue-based endpoint/ });
+});
+
+t.test('refusals have the bodies of the public service', async (t) => {
+  const none = await fetch(`${url}/v2/${endpointId}/x`);
+  t.equal(none.status, 401);
+  t.same(await none.json(), { status: 401, title: 'Unauthorized', detail: 'no token provided' });
+  const bad = await fetch(`${url}/v2/${endpointId}/x`, { headers: { authorization: 'Bearer rpa_unknown' } });
+  t.equal(bad.status, 401);
+  t.same(await bad.json(), { status: 401, title: 'Unauthorized', detail: 'invalid api key' });
+  t.equal((await at('nosuchendpoint', '/x')).status, 404);
+  const slow = await at(endpointId, '/slow?ms=10000');
+  t.equal(slow.status, 504);
+  t.match(await slow.json(), { code: 'processing_timeout' });
+});
+
+t.test('20 MB up and down; 30 MB are refused each way', async (t) => {
+  const body = Buffer.alloc(20 * 1024 * 1024, 'y');
+  t.match(await shown(at(endpointId, '/up', { method: 'POST', body })), { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') });
+  t.equal((await (await at(endpointId, `/download?bytes=${20 * 1024 * 1024}`)).arrayBuffer()).byteLength, 20 * 1024 * 1024);
+  const down = await at(endpointId, `/download?bytes=${31 * 1024 * 1024}`);
+  t.equal(down.status, 413);
+  t.match(await down.json(), { code: 'payload_too_large' });
+  const up = await new Promise<number>((resolve, reject) => {
+    const asked = httpRequest(`${url}/v2/${endpointId}/up`, { method: 'POST', headers: { ...AUTH, 'content-length': 31 * 1024 * 1024 } });
+    asked.on('response', (response) => { resolve(response.statusCode!); asked.destroy(); }).on('error', reject).flushHeaders();
+  });
+  t.equal(up, 413, 'refused before any byte of it');
+});
+
+t.test('events come as they are written, and each answer names its worker', async (t) => {
+  const response = await at(endpointId, '/stream');
+  t.match(response.headers.get('x-runpod-worker-id'), /^[a-z0-9]{14}$/);
+  let pieces = 0;
+  let text = '';
+  for await (const piece of response.body!) { pieces += 1; text += Buffer.from(piece).toString(); }
+  t.equal(text, 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
+  t.ok(pieces >= 2, `${pieces} pieces`);
+});
+
+t.test('stickiness: soft, strict, and a worker that is gone', async (t) => {
+  const { worker } = await shown(at(endpointId, '/x'));
+  for (const value of [worker, `strict ${worker}`, `strict-resume ${worker}`]) {
+    for (let count = 0; count < 4; count += 1) {
+      t.equal((await shown(at(endpointId, '/x', { headers: { 'x-runpod-worker-id': value } }))).worker, worker, value);
+    }
+  }
+  t.ok((await at(endpointId, '/x', { headers: { 'x-runpod-worker-id': 'goneworker0000' } })).ok, 'soft takes another');
+  const gone = await at(endpointId, '/x', { headers: { 'x-runpod-worker-id': 'strict goneworker0000' } });
+  t.equal(gone.status, 404);
+  t.match(await gone.json(), { reason: 'affinity_worker_gone' });
+});
+
+t.test('WebSocket: echo, the key in the query, the idle limit', async (t) => {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat?api_key=${key}`);
+  const heard: string[] = [];
+  socket.addEventListener('message', ({ data }) => heard.push(String(data)));
+  await new Promise((resolve, reject) => { socket.addEventListener('open', resolve); socket.addEventListener('error', reject); });
+  for (const text of ['one', 'two']) {
+    socket.send(text);
+    await waitFor(text, () => heard.includes(text));
+  }
+  await new Promise((resolve) => { socket.addEventListener('close', resolve); });
+  t.same(heard, ['one', 'two'], 'closed after it was silent for the limit');
+  const refused = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`);
+  await new Promise((resolve) => { refused.addEventListener('error', resolve); });
+  t.equal(refused.readyState, WebSocket.CLOSED, 'no key, no connection');
+});
+
+t.test('trailers both ways', async (t) => {
+  const answer = await new Promise<{ body: string; trailers: NodeJS.Dict<string> }>((resolve, reject) => {
+    const headers = { ...AUTH, trailer: 'x-up', te: 'trailers', 'transfer-encoding': 'chunked' };
+    const asked = httpRequest(`${url}/v2/${endpointId}/trailers`, { method: 'POST', headers });
+    asked.on('error', reject).on('response', (response) => {
+      let body = '';
+      response.on('data', (piece: Buffer) => { body += piece.toString(); }).on('end', () => resolve({ body, trailers: response.trailers }));
+    });
+    asked.write('body');
+    asked.addTrailers({ 'x-up': 'mine' });
+    asked.end();
+  });
+  t.same(answer, { body: '{"x-up":"mine"}', trailers: { 'x-sum': 'all' } });
+});
+
+t.test('a client that leaves is seen by the worker, and its place is free', async (t) => {
+  const alone = await balanced({ workersMax: 1, workerConcurrency: 1, workersMin: 1 });
+  await (await at(alone, '/x')).text();
+  const leaving = new AbortController();
+  const hanging = at(alone, '/hang', { signal: leaving.signal });
+  hanging.catch(() => undefined);
+  const inFlight = async (queued: number): Promise<boolean> => {
+    const { jobs } = await (await at(alone, '/health')).json() as { jobs: Record<string, number> };
+    return jobs['inProgress'] === 1 && jobs['inQueue'] === queued;
+  };
+  await waitFor('one in flight', () => inFlight(0));
+  const waiting = new AbortController();
+  const behind = at(alone, '/behind', { signal: waiting.signal });
+  behind.catch(() => undefined);
+  await waitFor('one that waits', () => inFlight(1));
+  waiting.abort();
+  leaving.abort();
+  const { hangs, left } = await waitFor('the worker to see it', async () => {
+    const counted = await shown(at(alone, '/count'));
+    return counted.left > 0 && counted;
+  });
+  t.match({ hangs, left: left > 0 }, { hangs: 1, left: true });
+});
+
+t.test('a worker that dies: its requests get 502, the next goes to another', async (t) => {
+  const dying = await balanced({ workersMin: 1, workersMax: 1 });
+  const { worker } = await shown(at(dying, '/x'));
+  const response = await at(dying, '/die', { method: 'POST', body: 'x' });
+  t.equal(response.status, 502);
+  t.match(await response.json(), { code: 'worker_failed' });
+  const next = await shown(at(dying, '/x'));
+  t.not(next.worker, worker, 'held until another is ready');
+  await t.rejects(at(dying, '/half').then((half) => half.text()), 'an answer that is not whole shows as one');
+});
+
+t.test('a worker that closes idle connections loses no request', async (t) => {
+  for (let count = 0; count < 60; count += 1) {
+    const response = await at(endpointId, '/x', { method: 'POST', body: 'x' });
+    if (response.status !== 200) t.equal(response.status, 200);
+    await response.text();
+    // About as long as it keeps an idle connection.
+    await (await at(endpointId, `/slow?ms=${16 + (count % 6)}`)).text();
+  }
+  t.pass('none');
+});
+
+t.test('core is away: ready workers go on, unknown keys get 503', async (t) => {
+  await (await at(endpointId, '/x')).text();
+  await system.cores[0]!.stop();
+  const until = performance.now() + 7_000;
+  let count = 0;
+  while (performance.now() < until) {
+    const response = await at(endpointId, '/x', { method: 'GET' });
+    await response.text();
+    if (response.status !== 200) t.equal(response.status, 200, `after ${count}`);
+    count += 1;
+  }
+  t.ok(count > 20, `${count} requests`);
+  const unknown = await fetch(`${url}/v2/${endpointId}/x`, { headers: { authorization: 'Bearer rpa_other' } });
+  t.equal(unknown.status, 503);
+});
