@@ -1,5 +1,6 @@
 /** The one place where the facade reads its environment. All faults are reported together. */
 import { EnvReader } from '../core/runtime/env.ts';
+import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '../proto/wire/limits.ts';
 
 /** Which shape GET /stream answers with when the request does not say: see queue/stream-shape.ts. */
 export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';
@@ -71,9 +72,9 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
     lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),
-    lbHoldMs: reader.integer('SLIPWAY_LB_HOLD_MS', 120_000, 100, 3_600_000),
-    lbProcessingMs: reader.integer('SLIPWAY_LB_PROCESSING_MS', 330_000, 100, 86_400_000),
-    lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', 600_000, 100, 86_400_000),
+    lbHoldMs: reader.integer('SLIPWAY_LB_HOLD_MS', LB_HOLD_MS_DEFAULT, 100, 3_600_000),
+    lbProcessingMs: reader.integer('SLIPWAY_LB_PROCESSING_MS', LB_PROCESSING_MS_DEFAULT, 100, 86_400_000),
+    lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
   };
   checkAddresses(config.coreAddresses, reader);

@@ -50,7 +50,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['core/dispatch/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/', 'proto/']],
   ['core/rpc/', ['core/', 'proto/']],
   ['core/', ['core/', 'proto/', 'drizzle/']],
-  ['facades/config.ts', ['core/runtime/']],
+  ['facades/config.ts', ['proto/', 'core/runtime/']],
   ['facades/core-client/', ['proto/', 'core/runtime/']],
   ['facades/plugins/', ['facades/resources/', 'proto/', 'core/runtime/']],
   ['facades/resources/', ['proto/']],

@@ -1,0 +1,93 @@
+/** Load-balancing endpoints as clients have them: through the real Envoy with TLS, by path and by host. */
+import { createHash, randomBytes } from 'node:crypto';
+import { request as httpsRequest } from 'node:https';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { connect as connectTls } from 'node:tls';
+import { join } from 'node:path';
+import t from 'tap';
+import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(180_000);
+
+interface Sent { method?: string; headers?: OutgoingHttpHeaders; body?: Buffer; trailers?: Record<string, string> }
+
+t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
+  const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_SOCKET_IDLE_MS: '60000' } });
+  const { key } = system;
+  const certificates = await makeCertificates(t);
+  const edge = await startEdge(t, { SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...certificates.env });
+  const [host, port] = edge.addresses['public']!.split(':') as [string, string];
+  const tls = { host, port: Number(port), ca: certificates.read('ca.pem'), servername: 'x.lb.localhost' };
+  const template = Template.fromPartial({
+    name: 'lb', serverless: true, startCommand: [process.execPath, join(import.meta.dirname, '../helpers/lb-worker.mjs')],
+  });
+  const { id: templateId } = (await call(system.clients.templates, 'createTemplate', { template }, key)).template!;
+  const fields = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU' });
+  const created = await call(system.clients.endpoints, 'createEndpoint', { endpoint: fields, requestId: '', workersMax: 2, retryLimit: undefined }, key);
+  const { id } = created.endpoint!;
+
+  const send = (path: string, { method = 'GET', headers = {}, body, trailers }: Sent = {}): Promise<IncomingMessage & { bytes: Buffer }> =>
+    new Promise((resolve, reject) => {
+      const asking = httpsRequest({ ...tls, path, method, headers: { authorization: `Bearer ${key}`, ...headers } }, async (answer) => {
+        resolve(Object.assign(answer, { bytes: Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)) }));
+      });
+      if (trailers) asking.addTrailers(trailers);
+      asking.once('error', reject).end(body);
+    });
+  const shown = async (path: string, sent?: Sent): Promise<Record<string, unknown>> =>
+    JSON.parse((await send(path, sent)).bytes.toString()) as Record<string, unknown>;
+
+  await t.test('from zero: what comes at once is held, and none is lost', async (t) => {
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => shown(`/v2/${id}/any?n=${n}`, { method: 'POST', body: Buffer.from(`${n}`) })));
+    t.same(answers.map(({ url }) => url), answers.map((_, n) => `/any?n=${n}`));
+  });
+
+  await t.test('by path and by host: method, path, query and body unchanged; no key, nothing spoofed', async (t) => {
+    const body = randomBytes(20 * 1024 * 1024);
+    const headers = { 'x-mine': 'yes', 'x-slipway-upstream': 'evil', 'x-forwarded-host': 'evil', 'x-forwarded-for': '9.9.9.9', 'content-length': body.length };
+    const given = await shown(`/v2/${id}/a//b%20c%2Fd/?x=1&api_key=zzz&y=%41`, { method: 'PUT', body, headers });
+    t.match(given, { method: 'PUT', url: '/a//b%20c%2Fd/?x=1&y=%41', sha256: createHash('sha256').update(body).digest('hex') });
+    const seen = (given['headers'] as string[]).join('\n').toLowerCase();
+    t.match(seen, 'x-mine\nyes');
+    for (const word of [key, 'authorization', 'evil', 'x-slipway', 'zzz']) t.notOk(seen.includes(word), word);
+    t.match(await shown('/run', { headers: { host: `${id}.lb.localhost:${port}` } }), { url: '/run' }, 'the host form has all paths');
+    t.equal((await send(`/v2/${id}/download?bytes=20000000`)).bytes.length, 20_000_000);
+    t.match((await send(`/v2/${id}/x`)).headers['x-runpod-worker-id'], /^[a-z0-9]{14}$/);
+    t.match(JSON.parse((await send(`/v2/${id}/x`, { headers: { authorization: '' } })).bytes.toString()), { status: 401, title: 'Unauthorized' });
+  });
+
+  await t.test('events and trailers', async (t) => {
+    t.equal((await send(`/v2/${id}/stream`)).bytes.toString(), 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
+    const headers = { trailer: 'x-up', te: 'trailers', 'transfer-encoding': 'chunked' };
+    const answer = await send(`/v2/${id}/trailers`, { method: 'POST', headers, body: Buffer.from('body'), trailers: { 'x-up': 'mine' } });
+    t.same([answer.bytes.toString(), answer.trailers], ['{"x-up":"mine"}', { 'x-sum': 'all' }]);
+  });
+
+  await t.test('a WebSocket, by path and by host', async (t) => {
+    for (const [path, name] of [[`/v2/${id}/chat`, 'localhost'], ['/chat', `${id}.lb.localhost`]] as const) {
+      const socket = connectTls(tls);
+      let text = '';
+      socket.on('data', (piece: Buffer) => { text += piece.toString('latin1'); });
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: ${name}\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
+        + `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`);
+      await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
+      // A masked text frame of two letters, with the mask 0.
+      socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
+      await waitFor('the echo', () => text.endsWith('\x02hi'));
+      t.pass(name);
+      socket.destroy();
+    }
+  });
+
+  await t.test('a worker that dies takes only its own request along', async (t) => {
+    const died = await send(`/v2/${id}/die`, { method: 'POST' });
+    t.equal(died.statusCode, 502, died.bytes.toString());
+    // Until its agent has seen its end, the facade may try it once more.
+    await waitFor('another worker', async () => (await send(`/v2/${id}/x`)).statusCode === 200);
+  });
+});
