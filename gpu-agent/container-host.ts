@@ -121,6 +121,7 @@ export class ContainerHost extends BaseService {
   async #use(engine: Engine): Promise<void> {
     const { config, clock, random, logger, openBridge } = this.#options;
     const { id } = this.#machine;
+    if (!this.#executor && !runsAsRoot()) logger.warn('the agent is not root: workers in containers can reach programs of this host');
     this.#executor ??= new ContainerExecutor({
       engines: this.#engines,
       networks: new UnitNetworks({

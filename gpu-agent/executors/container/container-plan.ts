@@ -32,6 +32,11 @@ export interface ContainerPlan {
 const CPU_PERIOD_MICROS = 100_000;
 /** Least share of a processor that Linux knows, in microseconds of the period. */
 const CPU_QUOTA_MICROS_MIN = 1_000;
+/** Processes and threads of a unit that has no limit of its own: enough for any program, too few to choke the host. */
+const PIDS_DEFAULT = 16_384;
+/** Shared memory of a unit that has no limits of its own, in bytes. Engines' own 64 MiB end the data loaders of PyTorch. */
+const SHM_DEFAULT = 2 * 1024 ** 3;
+
 /** What an engine keeps of a unit's output, to be read again after a restart of the agent. */
 const LOG_BYTES = '4m';
 
@@ -91,7 +96,8 @@ function labels({ launch, machineId }: ContainerPlan): Record<string, string> {
 
 /** The limits that this engine holds. */
 function held({ launch, limits }: ContainerPlan): Partial<Launch['limits']> {
-  const { memoryBytes, cpus, pids, shmBytes, diskBytes } = launch.limits;
+  const { memoryBytes, cpus, pids = PIDS_DEFAULT, diskBytes } = launch.limits;
+  const shmBytes = launch.limits.shmBytes ?? (memoryBytes === undefined ? SHM_DEFAULT : Math.floor(memoryBytes / 2));
   return {
     ...(limits.includes('memory') && { memoryBytes }), ...(limits.includes('cpus') && { cpus }), ...(limits.includes('pids') && { pids }),
     ...(limits.includes('shm') && { shmBytes }), ...(limits.includes('disk') && { diskBytes }),

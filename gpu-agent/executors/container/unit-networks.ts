@@ -30,6 +30,7 @@ export class UnitNetworks {
   readonly #options: UnitNetworksOptions;
   readonly #prefix: string;
   #bridge: Promise<string> | undefined;
+  #engine: Engine | undefined;
 
   constructor(options: UnitNetworksOptions) {
     this.#options = options;
@@ -38,6 +39,7 @@ export class UnitNetworks {
 
   /** Where containers find the agent's bridge, for instance `http://10.89.0.1:41234`. Rejects with NoEngineError when they could not. */
   async bridgeUrl(engine: Engine): Promise<string> {
+    this.#engine = engine;
     if (!this.#bridge) {
       const bridge = this.#openBridge(engine);
       this.#bridge = bridge;
@@ -73,7 +75,11 @@ export class UnitNetworks {
   /** No unit runs any more: what only they needed of the host goes. Never rejects. */
   async close(): Promise<void> {
     const url = await this.#bridge?.catch(() => undefined);
-    if (!url || !this.#options.asRoot) return;
+    this.#bridge = undefined;
+    if (!url) return;
+    // Engines have few addresses for networks. Both call it the same.
+    await this.#engine?.docker.getNetwork(this.#sharedName).remove().catch(() => undefined);
+    if (!this.#options.asRoot) return;
     await this.#options.firewall.close();
     await this.#options.programs.run('ip', ['address', 'del', `${new URL(url).hostname}/32`, 'dev', 'lo']).catch(() => undefined);
   }

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { dockerBody, podmanBody } from '../../../../gpu-agent/executors/container/container-plan.ts';
 import type { ContainerPlan } from '../../../../gpu-agent/executors/container/container-plan.ts';
+import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
 import type { Launch } from '../../../../gpu-agent/executors/executor.ts';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
@@ -30,6 +31,11 @@ t.test('limits that do not hold are not asked for', async (t) => {
   t.match(dockerBody(plan({ limits }, { limits: ['disk'] })), { HostConfig: { StorageOpt: { size: '5000000000' } } });
   t.match(podmanBody(plan({ limits }, { limits: ['disk', 'cpus'] })), { storage_opts: { size: '5000000000' }, resource_limits: { cpu: { quota: 50_000 } } });
   t.notMatch(podmanBody(plan({ limits }, { limits: ['disk'] })), { resource_limits: { memory: {} } });
+});
+
+t.test('what has no limits of its own gets those that protect the host and let PyTorch run', async (t) => {
+  t.match(dockerBody(plan({})), { HostConfig: { PidsLimit: 16_384, ShmSize: 2 * 1024 ** 3 } });
+  t.match(podmanBody(plan({ limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } })), { resource_limits: { pids: { limit: 16_384 } }, shm_size: 32 << 20 });
 });
 
 t.test('an image keeps what is not said', async (t) => {
