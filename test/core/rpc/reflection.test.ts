@@ -18,7 +18,11 @@ t.setTimeout(120_000);
 type Ask = ServerReflectionRequest['messageRequest'];
 type Stream = ClientDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
 const { path, requestSerialize, responseDeserialize } = ServerReflectionService.serverReflectionInfo;
-const OTHERS = ['grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
+const OTHERS = [
+  'grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection',
+  // For Envoy.
+  'envoy.service.discovery.v3.AggregatedDiscoveryService', 'envoy.service.load_stats.v3.LoadReportingService',
+];
 /** All files of the contract. */
 const contract = fromBinary(FileDescriptorSetSchema, readFileSync(join(import.meta.dirname, '../../../proto/gen/descriptors.binpb'))).file;
 

@@ -227,7 +227,11 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     demands: [{ endpointId: balanced, apiKey, waiting: 0, workers: [] }],
   })],
 
-  ['AgentService/Session', 'agents', () => ({ request: { hello: { machine: machine(), workers: [], attempts: [held], pods: [] } } })],
+  // Before a session of the machine that says it has no workers.
+  ['AgentService/SettleImage', 'agents', () => (
+    { request: { endpointId: served, version: agent.desired[0]!.spec!.version, imageName: 'i', digest: `sha256:${'a'.repeat(64)}`, podId: '', run: 0 } }
+  )],
+  ['AgentService/Session', 'agents', () => ({ request: { hello: { machine: machine(), workers: [], attempts: [held], pods: [], images: [] } } })],
   ['AgentService/FetchInput', 'agents', plain({ ref: held })],
   ['AgentService/ReportOutcome', 'agents', () => (
     { request: { outcome: { ref: { ...held, attempt: 99 }, kind: OutcomeKind.FAILED, output: undefined, error: 'late' } } }
