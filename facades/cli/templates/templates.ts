@@ -58,7 +58,7 @@ export function addTemplates(program: Command, cli: Cli): void {
 
 function templateOptions(command: Command): Command {
   return command
-    .option('--image <image>', 'container image; for process workers any text')
+    .option('--image <image>', 'container image; without one the command runs on the host, where that is allowed')
     .option('--entrypoint <word>', 'replaces the entry point of the image; may be given more than once; "" for its own', collect)
     .option('--env <NAME=value>', 'variable of the workers; may be given more than once; replaces all', collectVariables)
     .option('--directory <path>', 'working directory of process workers')
