@@ -1,0 +1,57 @@
+/** How waiting attempts reach the open takes of a worker, and come back. */
+import t from 'tap';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { turn, wired } from './wired.ts';
+
+const idsOf = (body: string): string[] => [JSON.parse(body) as { id: string } | { id: string }[]].flat().map(({ id }) => id);
+
+t.test('the oldest first, and only as many as a take asks for', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  for (const job of ['a', 'b', 'c']) agent.assign(agent.refOf(job, 'w'));
+  const told: string[] = [];
+  agent.openTake('w', { requested: 2, told });
+  agent.handOver.offer(agent.pool.get('w')!);
+  await turn();
+  t.same(told.map(idsOf), [['a', 'b']]);
+  t.same(agent.table.all().map(({ phase }) => phase), ['handed', 'handed', 'waiting']);
+  agent.openTake('w', { told });
+  agent.handOver.offer(agent.pool.get('w')!);
+  t.same(told.map(idsOf), [['a', 'b'], ['c']]);
+});
+
+t.test('a job whose earlier attempt still runs there waits', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  await agent.give(agent.refOf('job', 'w', 1));
+  const told: string[] = [];
+  agent.openTake('w', { told });
+  agent.assign(agent.refOf('job', 'w', 2));
+  t.same(told, [], 'the worker could not tell them apart');
+  await agent.table.end(agent.table.all()[0]!, OutcomeKind.COMPLETED, { output: Buffer.from('1') });
+  t.same(told.map(idsOf), [['job']]);
+});
+
+t.test('an answer that did not arrive brings its jobs back, but for those that the worker has named', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  agent.openTake('w', { requested: 2, delivered: false });
+  agent.intake.assign(['lost', 'named'].map((job) => ({ ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined })));
+  agent.holdings.of('w').of('named')!.named(agent.clock.monotonicMs());
+  await turn();
+  t.match(agent.message()?.outcomes, [{ ref: { jobId: 'lost' }, kind: OutcomeKind.RETURNED, error: /left before it had the job/ }]);
+  t.same(agent.table.all().map(({ ref }) => ref.jobId), ['named']);
+});
+
+t.test('an SDK that starts late gets jobs gathered while it holds others', async (t) => {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  agent.pool.get('w')!.learnVersion('1.7.13');
+  await agent.give(agent.refOf('first', 'w'));
+  const told: string[] = [];
+  agent.openTake('w', { requested: 2, told });
+  for (const job of ['a', 'b']) agent.assign(agent.refOf(job, 'w'));
+  t.same(told, []);
+  agent.clock.pass(50);
+  t.same(told.map(idsOf), [['a', 'b']]);
+});

@@ -1,0 +1,86 @@
+/** Outcomes on their way: onto the disk and onto the wire, again for every session, until core has them. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
+import { OutcomeReporter } from '../../../gpu-agent/attempts/outcome-reporter.ts';
+import type { LargeOutcome } from '../../../gpu-agent/attempts/to-core.ts';
+import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
+import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
+
+const LARGE = Buffer.from(JSON.stringify('x'.repeat(300_000)));
+
+/** A reporter on a spool in `folder`, and what it has sent. */
+async function reporterIn(t: Test, folder: string) {
+  const logger = createLogger('test', 'silent');
+  const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: undefined });
+  const sent: string[] = [];
+  const large: LargeOutcome[] = [];
+  const chunks = new ChunkLog({ send: ({ ref, number }) => sent.push(`${ref!.jobId} ${number}`) });
+  const reporter = new OutcomeReporter({
+    spool, chunks, logger, toCore: { addOutcome: ({ ref }) => { sent.push(ref!.jobId); } }, large: { send: (outcome) => { large.push(outcome); } },
+  });
+  const recovered = await reporter.recover();
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (isOpen) await spool.close();
+    isOpen = false;
+  };
+  t.teardown(close);
+  return { reporter, chunks, spool, sent, large, recovered, close };
+}
+
+t.test('it is sent at once and again, until it is acknowledged', async (t) => {
+  const { reporter, sent, spool } = await reporterIn(t, t.testdir({}));
+  await reporter.report(outcomeOf('a'));
+  reporter.sendAll();
+  t.same([sent, reporter.refs(), spool.size], [['a', 'a'], [refOf('a')], 1]);
+  const settled: string[] = [];
+  reporter.listen((workerId) => settled.push(workerId));
+  const idle = reporter.idle();
+  reporter.acknowledge(refOf('a'));
+  reporter.acknowledge(refOf('a'));
+  await idle;
+  reporter.sendAll();
+  t.same([sent.length, reporter.refs(), spool.size, settled], [2, [], 0, [refOf('a').workerId]]);
+});
+
+t.test('its worker owes until the last one is acknowledged', async (t) => {
+  const { reporter } = await reporterIn(t, t.testdir({}));
+  const { workerId } = refOf('a');
+  await Promise.all([reporter.report(outcomeOf('a')), reporter.report(outcomeOf('b'))]);
+  reporter.acknowledge(refOf('a'));
+  t.ok(reporter.owes(workerId));
+  reporter.acknowledge(refOf('b'));
+  t.notOk(reporter.owes(workerId));
+});
+
+t.test('a large one travels alone, after its chunks', async (t) => {
+  const { reporter, chunks, large, sent } = await reporterIn(t, t.testdir({}));
+  chunks.add(chunkOf('a', 1));
+  await reporter.report(outcomeOf('a', LARGE));
+  t.same([sent, large.map(({ key }) => key)], [['a 1'], [attemptKey(refOf('a'))]]);
+  t.notOk(large[0]!.isReady());
+  chunks.acknowledge({ ref: refOf('a'), number: 1 });
+  t.ok(large[0]!.isReady());
+  t.ok((await large[0]!.load())?.output?.equals(LARGE), 'from the disk: it is not kept in memory');
+  large[0]!.acknowledge();
+  t.equal(await large[0]!.load(), undefined);
+});
+
+t.test('the next run of the agent takes over what this one left, chunks first', async (t) => {
+  const folder = t.testdir({});
+  const first = await reporterIn(t, folder);
+  first.chunks.add(chunkOf('a', 1));
+  await Promise.all([first.reporter.report(outcomeOf('a')), first.reporter.report(outcomeOf('large', LARGE))]);
+  await first.close();
+  const { recovered, chunks, reporter, sent, large } = await reporterIn(t, folder);
+  t.equal(recovered, 2);
+  sent.length = 0;
+  chunks.sendAll();
+  reporter.sendAll();
+  t.same(sent, ['a 1', 'a']);
+  t.ok((await large[0]!.load())?.output?.equals(LARGE));
+});
