@@ -9,7 +9,7 @@ async function holding(t: Test, version = '1.12.0') {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   const worker = agent.pool.get('w')!;
-  worker.learnVersion(version);
+  worker.sdk.learn(version);
   await agent.give(agent.refOf('job', 'w'));
   agent.message();
   const outcomes = () => (agent.message()?.outcomes ?? []).map(({ kind, error }) => ({ kind, error }));
@@ -50,7 +50,7 @@ t.test('a take of a worker that says it holds nothing ends what it was given', a
 
 t.test('an SDK whose lists cannot be believed proves nothing by them', async (t) => {
   const { evidence, worker, clock, ping, outcomes } = await holding(t, '1.9.0');
-  t.notOk(worker.traits.listsJobs);
+  t.notOk(worker.sdk.traits.listsJobs);
   clock.pass(60_000);
   ping();
   evidence.idle(worker);

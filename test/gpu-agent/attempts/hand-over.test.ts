@@ -46,7 +46,7 @@ t.test('an answer that did not arrive brings its jobs back, but for those that t
 t.test('an SDK that starts late gets jobs gathered while it holds others', async (t) => {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
-  agent.pool.get('w')!.learnVersion('1.7.13');
+  agent.pool.get('w')!.sdk.learn('1.7.13');
   await agent.give(agent.refOf('first', 'w'));
   const told: string[] = [];
   agent.openTake('w', { requested: 2, told });

@@ -32,7 +32,8 @@ async function begin() {
   const heard: SessionResponse[] = [];
   let welcomes = 0;
   const session = new Session({
-    stream, outbox, lease, clock, hello: Hello.fromPartial({ instance: 'me' }), reports: { worker: () => undefined, pod: () => undefined },
+    stream, outbox, lease, clock, hello: Hello.fromPartial({ instance: 'me' }),
+    reports: { worker: () => undefined, pod: () => undefined, containers: () => ({ engine: undefined, noEngineReason: '', images: [] }) },
     onWelcome: () => { welcomes += 1; }, onMessage: (message) => heard.push(message),
   });
   const end = session.run();
