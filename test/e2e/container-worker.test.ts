@@ -27,9 +27,12 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
   const { registryAuth } = await call(system.clients.registryAuths, 'createRegistryAuth', { name: 'lab', ...REGISTRY_USER }, system.key);
 
   await t.test('the machine says what it has', async (t) => {
-    const { machines } = await call(system.clients.machines, 'listMachines', { pageSize: 10, pageToken: '' }, system.rootKey);
-    t.match(machines[0]!.machine!.containerEngine, { name: 'podman', version: /^\d/ });
-    t.ok(machines[0]!.machine!.containerEngine!.limits.includes('memory'));
+    const engine = await waitFor('its hello', async () => {
+      const { machines } = await call(system.clients.machines, 'listMachines', { pageSize: 10, pageToken: '' }, system.rootKey);
+      return machines[0]?.machine?.containerEngine;
+    });
+    t.match(engine, { name: 'podman', version: /^\d/ });
+    t.ok(engine.limits.includes('memory'));
   });
 
   await t.test('the newest SDK, from a private registry', async (t) => {
