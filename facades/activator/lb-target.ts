@@ -15,7 +15,8 @@ export interface LbTarget {
 }
 
 /** Operations of queue-based endpoints: they are the queue surface's to answer, whatever the endpoint is. */
-const QUEUE_PATH = /^\/(run|runsync|purge-queue|health|requests|(status|status-sync|stream|cancel|retry)\/[^/]+)\/?$/;
+const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
+const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
 /** Words that stand for other things in the place of an endpoint's id (facades/plugins/unknown-route.ts). */
 const NO_ENDPOINT = /^(account|billing|catalog|endpoints|network-volumes|pods|registries|serverless|templates)$/;
 const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;
@@ -27,9 +28,14 @@ export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, doma
   if (hostId !== undefined && url.startsWith('/')) return target(hostId, url, '');
   const [, id, rest = '', query = ''] = PATH_FORM.exec(url) ?? [];
   if (id === undefined || NO_ENDPOINT.test(id)) return undefined;
-  const plain = decoded(rest);
-  if (plain === undefined || QUEUE_PATH.test(plain.replaceAll(/\/{2,}/g, '/'))) return undefined;
+  if (decoded(rest) === undefined || isQueueOperation(rest)) return undefined;
   return target(id, `${rest === '' ? '/' : rest}${query}`, `/v2/${id}`);
+}
+
+/** Each part is decoded by itself: a job id with a slash in it is still a job id. */
+function isQueueOperation(path: string): boolean {
+  const parts = path.split('/').filter((part) => part !== '').map((part) => decoded(part)!);
+  return (parts.length === 1 && OF_ENDPOINT.test(parts[0]!)) || (parts.length === 2 && OF_JOB.test(parts[0]!));
 }
 
 function target(endpointId: string, url: string, prefix: string): LbTarget {

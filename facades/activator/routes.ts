@@ -94,8 +94,8 @@ async function admit(request: FastifyRequest, reply: FastifyReply, target: LbTar
 
 function queueBased(method: string, { path }: LbTarget): CoreError {
   const shown = path.split('?', 1)[0]!.slice(0, 200);
-  return new CoreError('NOT_FOUND', `There is no operation ${method} ${shown}: this is a queue-based endpoint, which takes jobs at /run and /runsync. Only `
-    + 'load-balancing endpoints (type LB) have paths of their own.');
+  return new CoreError('NOT_FOUND', `There is no operation ${method} ${shown}: this is a queue-based endpoint, which takes jobs by POST /run and /runsync. `
+    + 'Only load-balancing endpoints (type LB) have paths of their own.');
 }
 
 function noSuch(error: CoreError): CoreError {
@@ -109,6 +109,7 @@ function refuse(error: unknown, request: FastifyRequest, { raw }: FastifyReply, 
   if (shown.retryAfterSeconds !== undefined) raw.setHeader('retry-after', shown.retryAfterSeconds);
   // A body that nobody has read would be taken for the next request.
   if (!request.raw.complete) raw.setHeader('connection', 'close');
-  raw.writeHead(shown.status, { 'content-type': 'application/json; charset=utf-8' });
-  raw.end(JSON.stringify(shown.body));
+  const body = Buffer.from(JSON.stringify(shown.body));
+  raw.writeHead(shown.status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });
+  raw.end(body);
 }

@@ -4,7 +4,7 @@ import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { SingleRunService } from '../../core/runtime/service.ts';
+import { BaseService } from '../../core/runtime/service.ts';
 import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
@@ -32,7 +32,7 @@ const DEMANDS_MAX = 1_000;
 const READY_TRY_MS = 2_000;
 const RECONNECT = { firstMs: 50, maxMs: 1_000 };
 
-export class RotationLink extends SingleRunService {
+export class RotationLink extends BaseService {
   readonly name = 'rotation link';
   readonly #options: RotationLinkOptions;
   /** The latest of each endpoint that has not left. */
@@ -84,10 +84,12 @@ export class RotationLink extends SingleRunService {
   }
 
   #ready(client: EdgeServiceClient): Promise<boolean> {
-    return new Promise((resolve) => {
-      client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined && !this.ending.aborted));
-      this.ending.addEventListener('abort', () => resolve(false), { once: true });
-    });
+    const { ending } = this;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const giveUp = (): void => resolve(false);
+    ending.addEventListener('abort', giveUp, { once: true });
+    client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined && !ending.aborted));
+    return promise.finally(() => ending.removeEventListener('abort', giveUp));
   }
 
   /** Uses one stream until it ends. */
