@@ -1,8 +1,9 @@
-/** From a handler's file to what an endpoint needs: a name, a command that runs it and a job that works. */
+/** From a handler's file to what an endpoint needs: a name, a command that runs it and a request that works. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { UsageError } from './options.ts';
+import { exampleJob, exampleRequest } from './example-request.ts';
+import type { ExampleRequest } from './example-request.ts';
 import { makeVenv } from './python-venv.ts';
 import type { VenvSeams } from './python-venv.ts';
 
@@ -13,8 +14,10 @@ export interface Handler {
   file: string;
   /** Command line of a worker. */
   command: string[];
-  /** JSON body of a job for it. */
-  exampleInput: string;
+  /** It is an HTTP server, for a load-balancing endpoint; else it takes jobs. */
+  lb: boolean;
+  /** A request that works: for one that takes jobs, the job. */
+  example: ExampleRequest;
 }
 
 /** Release of the `runpod` package for handlers that do not name one. */
@@ -23,11 +26,18 @@ export const RUNPOD_REQUIREMENT = 'runpod==1.12.0';
 /** File names that say nothing; the folder's name says more. */
 const GENERIC_NAMES = new Set(['handler', 'rp_handler', 'main', 'app', 'index', 'worker', 'server', 'src']);
 const NAME_LENGTH_MAX = 60;
-const EMPTY_JOB = '{"input":{}}';
+
+/** What to prepare. */
+export interface HandlerFile {
+  file: string;
+  /** As `Handler.lb`. */
+  lb: boolean;
+}
 
 /** Prepares a handler; for Python this makes its environment, which takes a while the first time. Throws UsageError. */
-export async function prepareHandler(file: string, root: string, venvDir: string, seams: VenvSeams): Promise<Handler> {
-  return { name: handlerName(file), file, command: await handlerCommand(file, root, venvDir, seams), exampleInput: exampleInput(file) };
+export async function prepareHandler({ file, lb }: HandlerFile, root: string, venvDir: string, seams: VenvSeams): Promise<Handler> {
+  const example = lb ? exampleRequest(file) : exampleJob(file);
+  return { name: handlerName(file), file, lb, command: await handlerCommand({ file, lb }, root, venvDir, seams), example };
 }
 
 /** A readable name: the file's, or its folder's when the file is called handler, main or the like. */
@@ -43,27 +53,17 @@ export function distinctName(name: string, file: string): string {
   return `${name}-${createHash('sha256').update(file).digest('hex').slice(0, 6)}`;
 }
 
-async function handlerCommand(file: string, root: string, venvDir: string, seams: VenvSeams): Promise<string[]> {
+async function handlerCommand({ file, lb }: HandlerFile, root: string, venvDir: string, seams: VenvSeams): Promise<string[]> {
   if (extname(file) !== '.py') return [process.execPath, '--import', join(root, 'gpu-agent', 'handler', 'register.ts'), file];
-  const python = await makeVenv({ requirements: requirementsOf(file), parentDir: venvDir }, seams);
+  const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, seams);
   return [python, '-u', file];
 }
 
-/** The lines of requirements.txt beside the handler, plus the worker SDK when they do not name it. */
-export function requirementsOf(file: string): { file?: string; more: string[] } {
+/** The lines of requirements.txt beside the handler, plus the worker SDK when they do not name it; an HTTP server has no use for it. */
+export function requirementsOf(file: string, lb = false): { file?: string; more: string[] } {
   const listed = join(dirname(file), 'requirements.txt');
+  if (lb) return existsSync(listed) ? { file: listed, more: [] } : { more: [] };
   if (!existsSync(listed)) return { more: [RUNPOD_REQUIREMENT] };
   const named = readFileSync(listed, 'utf8').split('\n').some((line) => /^\s*runpod\b(?!-)/i.test(line));
   return { file: listed, more: named ? [] : [RUNPOD_REQUIREMENT] };
-}
-
-/** test_input.json is what the worker SDK's own local mode reads; handlers usually have one. */
-function exampleInput(file: string): string {
-  const listed = join(dirname(file), 'test_input.json');
-  if (!existsSync(listed)) return EMPTY_JOB;
-  try {
-    return JSON.stringify(JSON.parse(readFileSync(listed, 'utf8')));
-  } catch (error) {
-    throw new UsageError(`${listed} is not JSON: ${(error as Error).message}`);
-  }
 }

@@ -42,6 +42,7 @@ import { chooseWorkerUser } from './worker-user.ts';
 
 const LAUNCHER_FILE = 'deploy/local/start.ts';
 const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
+const EXAMPLE_LB_HANDLER = 'examples/chat-lb/handler.py';
 const HTTP_HOST = '127.0.0.1';
 /** How long a killed run's processes are given to leave the port. */
 const PORT_WAIT_MS = 5_000;
@@ -113,7 +114,8 @@ export class Launcher {
     await this.#requirePort(this.#claim.earlierWasKilled ? PORT_WAIT_MS : 0);
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
-    const prepare = () => prepareHandler(options.handlerFile ?? join(root, EXAMPLE_HANDLER), root, data.venvDir, seams);
+    const served = { file: options.handlerFile ?? join(root, options.lb ? EXAMPLE_LB_HANDLER : EXAMPLE_HANDLER), lb: options.lb };
+    const prepare = () => prepareHandler(served, root, data.venvDir, seams);
     const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? await this.#startPostgres(data, secrets);
@@ -124,7 +126,7 @@ export class Launcher {
     const url = await this.#startFrontAndAgent(coreAddress, data, secrets, await this.#workerUser(handler, data));
     const gpus = await this.#gpusFor(core, secrets.rootKey);
     const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, gpus);
-    const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.exampleInput };
+    const facts = { url, apiKey: secrets.apiKey!, endpointId, coreAddress, exampleInput: handler.lb ? undefined : handler.example.body };
     await this.#waitForWorker(core, facts, handler);
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
     for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
@@ -231,7 +233,7 @@ export class Launcher {
     if (!options.agent) return;
     progress.step(`waiting for a worker of ${handler.name}`);
     await waitForWorker({
-      ...facts, core, clock: systemClock, signal: this.#stopping.signal,
+      ...facts, lb: handler.lb, core, clock: systemClock, signal: this.#stopping.signal,
       onWorkers: (workers, ended) => this.#crashes.look(handler.name, workers, ended),
     });
   }

@@ -9,8 +9,8 @@ export interface LocalFacts {
   endpointId: string;
   /** gRPC address of core, host:port. */
   coreAddress: string;
-  /** JSON body of a job that works. */
-  exampleInput: string;
+  /** JSON body of a job that works; absent where the endpoint takes no jobs. */
+  exampleInput?: string | undefined;
 }
 
 /** Quotes a text for POSIX shells: nothing in it is expanded. */
@@ -20,15 +20,16 @@ export function shellQuote(text: string): string {
 
 /** Writes the file in one step, readable by its owner only. */
 export function writeLocalEnv(file: string, facts: LocalFacts): void {
-  const lines = {
+  const lines: Record<string, string | undefined> = {
     SLIPWAY_URL: facts.url,
     SLIPWAY_API_KEY: facts.apiKey,
     SLIPWAY_ENDPOINT_ID: facts.endpointId,
     SLIPWAY_CORE_ADDRESS: facts.coreAddress,
     SLIPWAY_EXAMPLE_INPUT: facts.exampleInput,
   };
+  const text = Object.entries(lines).map(([name, value]) => (value === undefined ? '' : `${name}=${shellQuote(value)}\n`)).join('');
   const part = `${file}.part`;
-  writeFileSync(part, Object.entries(lines).map(([name, value]) => `${name}=${shellQuote(value)}\n`).join(''), { mode: 0o600 });
+  writeFileSync(part, text, { mode: 0o600 });
   renameSync(part, file);
 }
 

@@ -19,6 +19,8 @@ export interface LocalOptions {
   quiet: boolean;
   /** The user's handler; absent: the example. */
   handlerFile: string | undefined;
+  /** The handler is an HTTP server, for a load-balancing endpoint. Default false: it takes jobs of a queue. */
+  lb: boolean;
 }
 
 /** A mistake of the user's; its text is all they need to see. */
@@ -33,6 +35,7 @@ export const HELP = `Usage: npm start -- [options]
 Runs all of Slipway on this machine: PostgreSQL, core, the HTTP facade and an agent, with an endpoint that is ready for jobs.
 
   --handler FILE        serve your own handler (.py, .js, .ts) instead of the example; for Python a requirements.txt beside it is installed
+  --lb                  the handler is an HTTP server of its own (the example: chat-lb, which needs Python): requests go straight to it
   --port PORT           port of the HTTP address (default ${PORT_DEFAULT})
   --data-dir DIR        where data, keys and logs are kept (default .slipway in the project)
   --database-url URL    use this PostgreSQL (15 or newer) instead of an embedded one
@@ -65,6 +68,7 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
     agent: !values['no-agent'],
     quiet: values.quiet === true,
     webhooksToPrivate: values['webhooks-to-private'] === true,
+    lb: values.lb === true,
     handlerFile: values.handler === undefined ? undefined : readHandlerFile(resolve(callerDir, values.handler)),
   };
 }
@@ -76,7 +80,7 @@ function parse(args: readonly string[]) {
       options: {
         port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' }, 'database-url-file': { type: 'string' },
         'no-agent': { type: 'boolean' }, 'webhooks-to-private': { type: 'boolean' }, handler: { type: 'string' }, quiet: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
+        lb: { type: 'boolean' }, help: { type: 'boolean', short: 'h' },
       },
     }).values;
   } catch (error) {

@@ -105,6 +105,7 @@ async function makeEmptyVenv(program: string, dir: string, signal: AbortSignal):
 
 async function install(python: string, { file, more }: VenvOptions['requirements'], seams: VenvSeams): Promise<void> {
   const wanted = [...(file ? ['-r', file] : []), ...more];
+  if (wanted.length === 0) return;
   seams.report(`installing ${[file, ...more].filter(Boolean).join(' and ')} with pip; the first time this takes a minute`);
   const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--progress-bar', 'off', ...wanted];
   let collected = 0;

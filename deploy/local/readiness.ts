@@ -15,6 +15,8 @@ export interface ReadinessOptions {
   url: string;
   apiKey: string;
   endpointId: string;
+  /** A load-balancing endpoint's workers that run may not answer yet. */
+  lb: boolean;
   core: CoreServices;
   clock: Clock;
   signal: AbortSignal;
@@ -31,12 +33,12 @@ export async function waitForWorker(options: ReadinessOptions): Promise<void> {
   }
 }
 
-async function readyWorkers({ url, apiKey, endpointId, signal }: ReadinessOptions): Promise<number> {
+async function readyWorkers({ url, apiKey, endpointId, lb, signal }: ReadinessOptions): Promise<number> {
   try {
     const response = await fetch(`${url}/v2/${endpointId}/health`, { headers: { authorization: `Bearer ${apiKey}` }, signal });
     if (!response.ok) return 0;
     const { workers } = await response.json() as { workers?: { ready?: number; running?: number } };
-    return (workers?.ready ?? 0) + (workers?.running ?? 0);
+    return (workers?.ready ?? 0) + (lb ? 0 : workers?.running ?? 0);
   } catch {
     // A process is being started again; the next poll will tell.
     return 0;

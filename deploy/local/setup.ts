@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { CoreServices } from '../../facades/core-client/core-services.ts';
 import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { allPages } from '../../proto/wire/pages.ts';
@@ -82,14 +82,16 @@ export async function gpuNames(core: CoreServices, key: string): Promise<string[
 export async function ensureEndpoint(core: CoreServices, key: string, handler: Handler, gpus: readonly string[]): Promise<string> {
   const template = await ensureTemplate(core, key, handler);
   const endpoints = await allPages((page) => core.endpoints.call((client) => client.listEndpoints, page, by(key)), (response) => response.endpoints);
-  const existing = endpoints.find((endpoint) => endpoint.templateId === template.id);
-  await restOthers(core, key, endpoints, template.id);
+  const type = handler.lb ? EndpointType.LB : EndpointType.QB;
+  // A file can be served both ways: these are two endpoints of one template.
+  const existing = endpoints.find((endpoint) => endpoint.templateId === template.id && endpoint.type === type);
+  await restOthers(core, key, endpoints, existing?.id);
   if (existing) {
     if (existing.workersMin === 0 || existing.workersMax === 0) await setWorkers(core, key, existing, 1);
     return existing.id;
   }
   const endpoint = Endpoint.fromPartial({
-    name: template.name, templateId: template.id, workersMin: 1, idleTimeoutSeconds: IDLE_TIMEOUT_SECONDS,
+    name: template.name, templateId: template.id, type, workersMin: 1, idleTimeoutSeconds: IDLE_TIMEOUT_SECONDS,
     gpuIds: [...gpus], computeType: gpus.length > 0 ? 'GPU' : 'CPU',
   });
   const request = { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined };
@@ -122,11 +124,11 @@ function ownTemplates(core: CoreServices, key: string): Promise<Template[]> {
 }
 
 /** A handler that is not served in this run keeps its endpoint, but no worker waits for it. */
-async function restOthers(core: CoreServices, key: string, endpoints: readonly Endpoint[], templateId: string): Promise<void> {
+async function restOthers(core: CoreServices, key: string, endpoints: readonly Endpoint[], servedId: string | undefined): Promise<void> {
   const templates = await ownTemplates(core, key);
   const ours = new Set(templates.filter((template) => template.readme === TEMPLATE_README).map((template) => template.id));
   for (const endpoint of endpoints) {
-    if (endpoint.templateId === templateId || !ours.has(endpoint.templateId) || endpoint.workersMin === 0) continue;
+    if (endpoint.id === servedId || !ours.has(endpoint.templateId) || endpoint.workersMin === 0) continue;
     await setWorkers(core, key, endpoint, 0);
   }
 }

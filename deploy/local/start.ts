@@ -4,6 +4,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import { Launcher } from './launcher.ts';
 import type { LocalSystem } from './launcher.ts';
+import { exampleCurl } from './example-request.ts';
 import { shellQuote } from './local-env.ts';
 import { HELP, readOptions, UsageError } from './options.ts';
 import { Progress } from './progress.ts';
@@ -17,28 +18,26 @@ const LOCAL_ENV = join('.slipway', 'local.env');
 
 function summary(system: LocalSystem, seconds: string): string {
   const shown = (path: string): string => (relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path));
-  const { url, apiKey, endpointId, exampleInput, handler, data } = system;
-  const headers = `-H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json'`;
-  const curl = `curl -s ${url}/v2/${endpointId}/runsync ${headers} -d ${shellQuote(exampleInput)}`;
+  const { url, apiKey, endpointId, handler, data } = system;
   const join = `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} --allow-commands --key-file agent.key`;
   const slipway = shown(data.localEnvFile) === LOCAL_ENV ? 'npx slipway' : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
   return `
 Slipway is ready after ${seconds} s.
 
-  address    ${url}   (jobs: /v2/${endpointId}/run, /runsync, /status, …)
+  address    ${url}   (${handler.lb ? `all paths below /v2/${endpointId}/` : `jobs: /v2/${endpointId}/run, /runsync, /status, …`})
   manage     ${slipway} --help, ${url}/v1 (read ${url}/v1/docs) or ${url}/graphql
   API key    ${apiKey}
   endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})
   gRPC       ${system.coreAddress}
   for shells ${shown(data.localEnvFile)}   logs ${shown(data.logDir)}
 ${system.agent ? '' : `
-No agent runs here, so jobs wait. Make a key for a machine, and start an agent on it:
+No agent runs here, so ${handler.lb ? 'requests' : 'jobs'} wait. Make a key for a machine, and start an agent on it:
   ${slipway} keys create NAME --scope agent --save agent.key
   ${join}
 `}
-${system.agent ? 'Try it' : 'A job'}:
+${system.agent ? 'Try it' : handler.lb ? 'A request' : 'A job'}:
 
-  ${curl}
+  ${exampleCurl(system)}
 
 Ctrl-C stops everything; the next npm start goes on where this one ended.
 `;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { distinctName, handlerName, prepareHandler, requirementsOf } from '../../deploy/local/handler.ts';
+import { exampleCurl, exampleRequest } from '../../deploy/local/example-request.ts';
 import { UsageError } from '../../deploy/local/options.ts';
 import { scratch } from '../helpers/scratch.ts';
 
@@ -23,13 +24,13 @@ t.test('names', async (t) => {
 t.test('a JavaScript handler', async (t) => {
   const { folder, path } = await scratch(t);
   writeFileSync(path('greet.js'), '');
-  const handler = await prepareHandler(path('greet.js'), '/project', join(folder, 'venvs'), seams);
+  const handler = await prepareHandler({ file: path('greet.js'), lb: false }, '/project', join(folder, 'venvs'), seams);
   t.same(handler.command, [process.execPath, '--import', '/project/gpu-agent/handler/register.ts', path('greet.js')]);
-  t.equal(handler.exampleInput, '{"input":{}}');
+  t.equal(handler.example.body, '{"input":{}}');
   writeFileSync(path('test_input.json'), '{\n "input": { "name": "Ada" }\n}\n');
-  t.equal((await prepareHandler(path('greet.js'), '/project', folder, seams)).exampleInput, '{"input":{"name":"Ada"}}');
+  t.equal((await prepareHandler({ file: path('greet.js'), lb: false }, '/project', folder, seams)).example.body, '{"input":{"name":"Ada"}}');
   writeFileSync(path('test_input.json'), '{');
-  const damaged = prepareHandler(path('greet.js'), '/project', folder, seams);
+  const damaged = prepareHandler({ file: path('greet.js'), lb: false }, '/project', folder, seams);
   await t.rejects(damaged, { constructor: UsageError, message: /test_input\.json is not JSON/ });
 });
 
@@ -46,4 +47,31 @@ t.test('requirements of a Python handler', async (t) => {
     writeFileSync(file, text);
     t.same(requirementsOf(path('handler.py')), { file, more }, JSON.stringify(text));
   }
+});
+
+t.test('a handler that is an HTTP server', async (t) => {
+  const { folder, path } = await scratch(t);
+  const file = path('server.mjs');
+  writeFileSync(file, '');
+  const curl = async (): Promise<string> => {
+    const handler = await prepareHandler({ file, lb: true }, '/project', folder, seams);
+    return exampleCurl({ url: 'http://h:1', apiKey: 'k', endpointId: 'id', coreAddress: '', handler });
+  };
+  t.equal(await curl(), "curl -sN http://h:1/v2/id/ -H 'Authorization: Bearer k'", 'without a file one that cannot be wrong');
+  for (const [text, line] of [
+    ['{"path":"/chat","body":{"a":"it\'s"}}', `http://h:1/v2/id/chat -H 'Authorization: Bearer k' -H 'Content-Type: application/json' -d '{"a":"it'\\''s"}'`],
+    ['{"path":"/a?b=c&d","method":"DELETE"}', `-X DELETE 'http://h:1/v2/id/a?b=c&d' -H 'Authorization: Bearer k'`],
+  ] as const) {
+    writeFileSync(path('test_request.json'), text);
+    t.equal(await curl(), `curl -sN ${line}`);
+  }
+  for (const [text, message] of [
+    ['{', /not JSON/], ['{"path":"chat"}', /`path`/], ['{"path":"/a b"}', /`path`/], ['{"method":"post;"}', /`method`/],
+  ] as const) {
+    writeFileSync(path('test_request.json'), text);
+    t.throws(() => exampleRequest(file), { constructor: UsageError, message });
+  }
+  t.same(requirementsOf(path('app.py'), true), { more: [] }, 'the SDK of the queue is of no use to it');
+  writeFileSync(path('requirements.txt'), 'fastapi\n');
+  t.same(requirementsOf(path('app.py'), true), { file: path('requirements.txt'), more: [] });
 });

@@ -9,6 +9,7 @@ const read = (...args: string[]) => readOptions(args, { root, callerDir: join(ro
 t.test('defaults', async (t) => {
   t.same(read(), {
     port: 8080, dataDir: join(root, '.slipway'), databaseUrl: undefined, agent: true, webhooksToPrivate: false, quiet: false, handlerFile: undefined,
+    lb: false,
   });
   t.equal(read('--help'), 'help');
 });
@@ -16,10 +17,10 @@ t.test('defaults', async (t) => {
 t.test('all of them', async (t) => {
   const given = read(
     '--port', '9000', '--data-dir', 'mine', '--database-url', 'postgres://u:p@db:5432/x', '--no-agent', '--handler', 'tokens/handler.py',
-    '--webhooks-to-private', '--quiet',
+    '--webhooks-to-private', '--quiet', '--lb',
   );
   t.same(given, {
-    port: 9000, dataDir: join(root, 'examples/mine'), databaseUrl: 'postgres://u:p@db:5432/x', agent: false, webhooksToPrivate: true, quiet: true,
+    port: 9000, dataDir: join(root, 'examples/mine'), databaseUrl: 'postgres://u:p@db:5432/x', agent: false, webhooksToPrivate: true, quiet: true, lb: true,
     handlerFile: join(root, 'examples/tokens/handler.py'),
   }, 'relative paths start where the user is');
 });

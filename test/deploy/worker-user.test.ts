@@ -14,7 +14,7 @@ t.test('where a worker can reach what it needs, and where not', { skip: asRoot ?
   const file = join(folder, 'handler.js');
   writeFileSync(file, '');
   chmodSync(file, 0o644);
-  const handler = { name: 'handler', file, command: [process.execPath, file], exampleInput: '{}' };
+  const handler = { name: 'handler', file, command: [process.execPath, file], lb: false, example: { method: 'POST', path: '/', body: '{}' } };
   const choose = () => chooseWorkerUser(handler, join(folder, 'data'), root);
   t.same(await choose(), { setting: 'per-account', problem: undefined });
   chmodSync(file, 0o600);

@@ -17,10 +17,10 @@ const folder = join(root, 'examples/ocr');
 t.test('ocr', async (t) => {
   const system = await startSystem(t);
   const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
-  const handler = await prepareHandler(join(folder, 'handler.js'), root, (await scratch(t)).folder, seams);
+  const handler = await prepareHandler({ file: join(folder, 'handler.js'), lb: false }, root, (await scratch(t)).folder, seams);
   const { runSync } = endpointJobs(system, await system.createEndpoint({ command: handler.command }));
 
-  const { input } = JSON.parse(handler.exampleInput) as { input: unknown };
+  const { input } = JSON.parse(handler.example.body!) as { input: unknown };
   const read = async (given: unknown): Promise<Page> => (await runSync(given)).output as Page;
   const first = await read(input);
   t.match(first, { text: /SLIPWAY HARBOUR\nBerth receipt No\. 2041[\s\S]*Boat: Northern Star[\s\S]*Total: 129\.60 EUR/ });

@@ -18,10 +18,10 @@ t.setTimeout(2 * INSTALL_MS_MAX);
 
 async function serve(t: Test, name: string) {
   const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
-  const handler = await prepareHandler(join(root, 'examples', name, 'handler.py'), root, join(root, '.slipway-test/venvs'), seams);
+  const handler = await prepareHandler({ file: join(root, 'examples', name, 'handler.py'), lb: false }, root, join(root, '.slipway-test/venvs'), seams);
   const system = await startSystem(t);
   const endpoint = await system.createEndpoint({ command: handler.command });
-  const { input } = JSON.parse(handler.exampleInput) as { input: Record<string, unknown> };
+  const { input } = JSON.parse(handler.example.body!) as { input: Record<string, unknown> };
   return { system, endpoint, input, ...endpointJobs(system, endpoint) };
 }
 
