@@ -2,6 +2,7 @@
 import type Docker from 'dockerode';
 import type { Clock, Random } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
+import { retry } from '../../../core/runtime/retry.ts';
 import { ImagePuller } from '../../images/image-puller.ts';
 import { ImageStore, statusOf } from '../../images/image-store.ts';
 import type { StoredImage } from '../../images/image-store.ts';
@@ -31,12 +32,16 @@ export interface ContainerExecutorOptions {
   logger: Logger;
 }
 
+/** Pauses between tries to remove a container while the engine is away, in milliseconds. */
+const REMOVE_PAUSE = { firstMs: 500, maxMs: 10_000 };
+
 export class ContainerExecutor implements Executor {
   readonly #options: ContainerExecutorOptions;
   readonly #units = new Map<string, ContainerUnit>();
   /** Images of prepared units by unit. */
   readonly #images = new Map<string, string>();
   readonly #removals = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   #puller: { socket: string; puller: ImagePuller } | undefined;
 
   constructor(options: ContainerExecutorOptions) {
@@ -91,6 +96,7 @@ export class ContainerExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     for (const unit of this.#units.values()) unit.release();
     await Promise.all(this.#removals);
     if (this.#units.size === 0) await this.#options.networks.close();
@@ -106,19 +112,28 @@ export class ContainerExecutor implements Executor {
     });
   }
 
+  /** Tried until the engine is back: what was cut off while it started may run on, with the GPUs that the next one is given. */
   async #remove(unitId: string): Promise<void> {
-    const { engines, logger, networks } = this.#options;
+    const { logger, clock, random } = this.#options;
     try {
-      const engine = await engines.find();
-      const own = (await this.#containers(engine, unitId)).map(({ Id }) => remove(engine.docker.getContainer(Id)));
-      await Promise.all(own);
-      await networks.drop(engine, unitId);
+      await retry(() => this.#removeOnce(unitId), {
+        clock, random, pause: REMOVE_PAUSE, signal: this.#closing.signal,
+        onFailure: (err, failures) => { if (failures === 1) logger.warn({ unitId, err }, 'a container could not be removed, trying again'); },
+      });
     } catch (error) {
       logger.warn({ unitId, err: error }, 'a container was not removed: the next start of the agent does it');
     } finally {
       this.#units.delete(unitId);
       this.#images.delete(unitId);
     }
+  }
+
+  async #removeOnce(unitId: string): Promise<void> {
+    const { engines, networks } = this.#options;
+    const engine = await engines.find();
+    const own = await this.#containers(engine, unitId);
+    await Promise.all(own.map(({ Id }) => remove(engine.docker.getContainer(Id))));
+    await networks.drop(engine, unitId);
   }
 
   async #create(launch: Launch): Promise<Docker.Container> {

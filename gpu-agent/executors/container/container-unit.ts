@@ -29,6 +29,9 @@ const LOOKS_MAX = 100;
 const REPLAY_BYTES_MAX = 2_000_000;
 const OVER = new Set(['exited', 'stopped', 'dead', 'removing']);
 
+/** Also that of one whose engine was killed before it wrote down that it runs: Podman cannot follow it any more. */
+const NOT_STARTED = new Set(['created', 'configured', 'initialized']);
+
 type State = Docker.ContainerInspectInfo['State'];
 
 export class ContainerUnit implements RunningUnit {
@@ -64,7 +67,7 @@ export class ContainerUnit implements RunningUnit {
       this.#container = await create();
       await this.#attach(false);
       if (this.#killed) return this.#end({ code: undefined, signal: 'SIGKILL', failure: undefined });
-      await this.#container.start();
+      await this.#start(this.#container);
     } catch (error) {
       return this.#end({ code: undefined, signal: undefined, failure: `the container could not be started: ${engineWords(error)}` });
     }
@@ -149,6 +152,16 @@ export class ContainerUnit implements RunningUnit {
     this.#frozen = false;
   }
 
+  /** Without an answer it may run or have run: the connection broke, or the engine was killed in the middle. */
+  async #start(container: Docker.Container): Promise<void> {
+    try {
+      await container.start();
+    } catch (error) {
+      const status = statusOf(error) === undefined ? (await this.#inspect())?.State.Status : undefined;
+      if (status === undefined || NOT_STARTED.has(status)) throw error;
+    }
+  }
+
   /** What is only known of a running container; it may be over already. */
   async #look(): Promise<void> {
     const info = await this.#inspect();
@@ -175,7 +188,12 @@ export class ContainerUnit implements RunningUnit {
     container.modem.demuxStream(stream, sink, sink);
     this.#output = stream;
     if (!again) return;
-    const log = await readLog(container).catch(() => Buffer.alloc(0));
+    const log = await readLog(container).catch((error: unknown) => {
+      // An engine may keep no log. One that was cut off is read again.
+      if (statusOf(error) !== undefined) return Buffer.alloc(0);
+      (stream as NodeJS.ReadWriteStream & { destroy?(): void }).destroy?.();
+      throw error;
+    });
     waits = false;
     this.#take(log.subarray(this.#outputBytes));
     this.#take(withoutOverlap(log, Buffer.concat(early)));

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
 import { launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
+import { engineCutter } from '../../../helpers/engine-cutter.ts';
 import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
@@ -127,6 +128,8 @@ t.test('containers', { skip: podmanSkip }, async (t) => {
     const launch = launchOf(script, { mounts: [{ source: folder, target: '/data' }] });
     const unit = await startContainer(executor, launch);
     await waitFor('the first line', () => launch.output() === 'one\n');
+    // It writes before the engine has written down that it runs.
+    await waitFor('it to run', () => unit.address !== '');
     await podman.killService();
     open('go');
     await podman.startService();
@@ -134,5 +137,27 @@ t.test('containers', { skip: podmanSkip }, async (t) => {
     open('end');
     t.same(await unit.ended, { code: 9, signal: undefined, failure: undefined });
     t.equal(launch.output(), 'one\ntwo\nthree\n');
+  });
+
+  await t.test('the answer to its start is lost: it runs, and is not started twice', async (t) => {
+    const cutter = await engineCutter(t, podman.socket, /^POST \S+\/start /, 'ANSWERED');
+    const { executor } = makeExecutor({ ...podman, socket: cutter.socket });
+    const launch = launchOf('echo up; trap "exit 7" TERM; while :; do sleep 0.05; done');
+    const unit = await startContainer(executor, launch);
+    await waitFor('its address', () => unit.address !== '');
+    await waitFor('its output', () => launch.output() === 'up\n');
+    t.equal(cutter.cuts(), 1);
+    unit.stop();
+    t.same(await unit.ended, { code: 7, signal: undefined, failure: undefined });
+  });
+
+  await t.test('the engine is killed when it has made it: not started, said so, and removed once the engine is back', async (t) => {
+    const cutter = await engineCutter(t, podman.socket, /^POST \S+\/start /, 'ASKED');
+    const { executor } = makeExecutor({ ...podman, socket: cutter.socket });
+    const launch = launchOf('echo up');
+    const unit = await startContainer(executor, launch);
+    t.match((await unit.ended).failure, /could not be started/);
+    await waitFor('it to be removed', async () => !(await podman.cli('ps', '--all', '--format={{.Names}}')).includes(launch.unitId));
+    t.equal(launch.output(), '');
   });
 });
