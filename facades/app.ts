@@ -71,8 +71,9 @@ export interface FacadeSeams {
 
 /** Builds the process; nothing runs before start(). */
 export function buildFacade(config: FacadeConfig, { logger, clock = systemClock, random = systemRandom }: FacadeSeams): Facade {
-  const core = new CoreClient({ addresses: config.coreAddresses, clock, random, logger });
-  const readiness = new Readiness(config.coreAddresses, clock);
+  const replicas = { addresses: config.coreAddresses, tls: config.coreTls, clock, random };
+  const core = new CoreClient({ ...replicas, logger });
+  const readiness = new Readiness(replicas);
   const app = buildApp(config);
   addRequestState(app);
   addHttpRules(app);
@@ -86,7 +87,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
-  const link = new RotationLink({ addresses: config.coreAddresses, clock, random, logger });
+  const link = new RotationLink({ ...replicas, logger });
   const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs };
   const activator = new Activator({ link, limits, clock });
   addLoadBalancing(app, { activator, gate, domains: config.lbDomains, logger });

@@ -1,14 +1,19 @@
 /** The one place where the facade reads its environment. All faults are reported together. */
 import { EnvReader } from '../core/runtime/env.ts';
+import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '../proto/wire/limits.ts';
+import { tlsFaults } from '../proto/wire/tls.ts';
+import type { TlsFiles } from '../proto/wire/tls.ts';
 
 /** Which shape GET /stream answers with when the request does not say: see queue/stream-shape.ts. */
 export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';
 
 /** Everything that an operator can choose. Every variable is listed in facades/README.md. */
 export interface FacadeConfig {
-  /** Core replicas, host:port each. At least one. */
+  /** Core replicas, host:port each, or grpcs://host:port for TLS. At least one. */
   coreAddresses: string[];
+  /** For those by TLS. */
+  coreTls: TlsFiles;
   /** Where HTTP listens. */
   httpHost: string;
   /** 0: any free port. */
@@ -58,6 +63,10 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
   const reader = new EnvReader(env);
   const config: FacadeConfig = {
     coreAddresses: reader.list('SLIPWAY_CORE_ADDRESS', ['127.0.0.1:50051']),
+    coreTls: {
+      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''), certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
+      certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
+    },
     httpHost: reader.text('SLIPWAY_HTTP_HOST', '127.0.0.1'),
     httpPort: reader.integer('SLIPWAY_HTTP_PORT', 8080, 0, 65_535),
     streamShape: reader.choice('SLIPWAY_STREAM_SHAPE', ['auto', 'seed', 'sdk'], 'auto'),
@@ -78,6 +87,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
   };
   checkAddresses(config.coreAddresses, reader);
+  for (const fault of tlsFaults(config.coreTls)) reader.fault(fault);
   reader.finish();
   return config;
 }
@@ -85,6 +95,6 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
 function checkAddresses(addresses: readonly string[], reader: EnvReader): void {
   if (addresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS names no address');
   for (const address of addresses) {
-    if (!/^.+:\d{1,5}$/.test(address)) reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be host:port`);
+    if (!parseAddress(address)) reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
   }
 }

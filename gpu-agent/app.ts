@@ -204,6 +204,7 @@ class AgentProcess extends SingleRunService {
     const { outbox, large, chunks, outcomes, pool, reporter } = this.#parts;
     return new ConnectLoop({
       addresses: this.#config.coreAddresses,
+      tls: this.#config.coreTls,
       key: this.#config.key,
       outbox,
       reports: {

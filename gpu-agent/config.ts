@@ -3,6 +3,9 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
+import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
+import { tlsFaults } from '../proto/wire/tls.ts';
+import type { TlsFiles } from '../proto/wire/tls.ts';
 import type { StopPolicy } from './attempts/stop-policy.ts';
 import type { EngineSearch } from './executors/container/engine-finder.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
@@ -11,8 +14,13 @@ import { parseWorkerUser } from './users/worker-user-setting.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 
 export interface AgentConfig {
-  /** `host:port` of core replicas; the agent keeps a session with one of them. SLIPWAY_CORE_ADDRESS, separated by commas. */
+  /**
+   * Core replicas, or the edge before them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session with one of them.
+   * SLIPWAY_CORE_ADDRESS, separated by commas.
+   */
   coreAddresses: string[];
+  /** For those by TLS; read again for each session. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
+  coreTls: TlsFiles;
   /** Key of scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it. */
   key: string;
   /** Folder for results that wait, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
@@ -79,9 +87,13 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
   const reader = new EnvReader(env);
   const coreAddresses = reader.list('SLIPWAY_CORE_ADDRESS', []);
   if (coreAddresses.length === 0) reader.fault('SLIPWAY_CORE_ADDRESS is not set');
+  for (const address of coreAddresses) {
+    if (!parseAddress(address)) reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
+  }
   const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
   const config: AgentConfig = {
     coreAddresses,
+    coreTls: readTlsFiles(reader),
     key: reader.secret('SLIPWAY_AGENT_KEY'),
     dataDir,
     volumesDir: resolve(reader.text('SLIPWAY_VOLUMES_DIR', join(dataDir, 'volumes'))),
@@ -114,6 +126,14 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
 function hostVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const isShown = ([name, value]: [string, string | undefined]): boolean => HOST_VARIABLES.has(name) && value !== undefined;
   return Object.fromEntries(Object.entries(env).filter(isShown)) as Record<string, string>;
+}
+
+function readTlsFiles(reader: EnvReader): TlsFiles {
+  const [caFile, certFile, certKeyFile] = [
+    reader.text('SLIPWAY_CORE_CA_FILE', ''), reader.text('SLIPWAY_CORE_CERT_FILE', ''), reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
+  ];
+  for (const fault of tlsFaults({ caFile, certFile, certKeyFile })) reader.fault(fault);
+  return { caFile, certFile, certKeyFile };
 }
 
 function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSetting {

@@ -15,6 +15,9 @@ const METRICS_PATH = '/metrics';
 const AGENT_SERVICE = '/slipway.v1.AgentService/';
 const SERVICES = '/slipway.v1.';
 const HEALTH_SERVICE = '/grpc.health.v1.Health/';
+/** By which grpcurl and its like know the calls. */
+const REFLECTION_SERVICE = '/grpc.reflection.';
+const FOR_SERVICES = [SERVICES, HEALTH_SERVICE, REFLECTION_SERVICE];
 
 /** Client addresses that the flood guard keeps in mind. */
 const ADDRESSES_MAX = 20_000;
@@ -27,7 +30,7 @@ export function listeners(config: EdgeConfig): Message[] {
   const { grpcListen, agentListen, metricsListen } = config;
   return [
     publicListener(config),
-    ...(grpcListen ? [grpcListener(config, { name: 'grpc', address: grpcListen, cluster: CLUSTERS.core, prefixes: [SERVICES, HEALTH_SERVICE] })] : []),
+    ...(grpcListen ? [grpcListener(config, { name: 'grpc', address: grpcListen, cluster: CLUSTERS.core, prefixes: FOR_SERVICES })] : []),
     ...(agentListen ? [grpcListener(config, { name: 'agents', address: agentListen, cluster: CLUSTERS.coreAgents, prefixes: [AGENT_SERVICE] })] : []),
     ...(metricsListen ? [metricsListener(metricsListen)] : []),
   ];

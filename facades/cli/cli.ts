@@ -79,6 +79,7 @@ export class Cli {
 
   #connect({ key, source, hint }: TargetKey): KeyedCore {
     if (key === undefined) throw new UsageError(hint);
-    return new KeyedCore({ address: this.target.address, apiKey: key, keySource: source, clock: this.clock, random: this.random, stopping: this.stopping });
+    const { address, tls } = this.target;
+    return new KeyedCore({ address, tls, apiKey: key, keySource: source, clock: this.clock, random: this.random, stopping: this.stopping });
   }
 }

@@ -2,10 +2,13 @@
 import { resolve } from 'node:path';
 import { EnvReader } from '../../core/runtime/env.ts';
 import { runsAsRoot } from '../../core/runtime/host-user.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
 
 export interface CliConfig {
-  /** host:port of core. SLIPWAY_CORE_ADDRESS; the first of a list. */
+  /** host:port of core, or grpcs://host:port. SLIPWAY_CORE_ADDRESS; the first of a list. */
   coreAddress: string | undefined;
+  /** For an address by TLS. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
+  coreTls: TlsFiles;
   /** SLIPWAY_API_KEY, or the content of the file SLIPWAY_API_KEY_FILE. */
   apiKey: string | undefined;
   /** Key of commands that are for the operator. SLIPWAY_ROOT_KEY, or the content of the file SLIPWAY_ROOT_KEY_FILE. */
@@ -39,6 +42,10 @@ export function readCliConfig(env: Readonly<Record<string, string | undefined>> 
   const secret = (name: string): string | undefined => reader.secret(name, '') || undefined;
   const config: CliConfig = {
     coreAddress: env['SLIPWAY_CORE_ADDRESS']?.split(',')[0]?.trim() || undefined,
+    coreTls: {
+      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''), certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
+      certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
+    },
     apiKey: secret('SLIPWAY_API_KEY'),
     rootKey: secret('SLIPWAY_ROOT_KEY'),
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
@@ -54,14 +61,18 @@ export function readCliConfig(env: Readonly<Record<string, string | undefined>> 
   return config;
 }
 
-/** Variables of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). */
-export function agentEnv(options: AgentOptions): Record<string, string | undefined> {
+/** Variables of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). Files are named from `workingDir`. */
+export function agentEnv(options: AgentOptions, workingDir: string): Record<string, string | undefined> {
+  const file = (name: string | undefined): string | undefined => (name === undefined ? undefined : resolve(workingDir, name));
   return {
     // One of the two: whatever was inherited of the other goes.
     SLIPWAY_AGENT_KEY: options.key,
     SLIPWAY_AGENT_KEY_FILE: options.keyFile,
     ...given({
       SLIPWAY_CORE_ADDRESS: options.join,
+      SLIPWAY_CORE_CA_FILE: file(options.caFile),
+      SLIPWAY_CORE_CERT_FILE: file(options.certFile),
+      SLIPWAY_CORE_CERT_KEY_FILE: file(options.certKeyFile),
       SLIPWAY_AGENT_NAME: options.name,
       SLIPWAY_AGENT_LOCATIONS: options.location?.join(','),
       SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
@@ -104,13 +115,15 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
 export interface FacadeOptions {
   /** Addresses of core replicas, separated by commas. */
   core?: string | undefined;
+  caFile?: string | undefined;
   host?: string;
   port?: number;
 }
 
-/** Variables of the facade's process for the options of `slipway facade` (facades/config.ts). */
-export function facadeEnv({ core, host, port }: FacadeOptions): Record<string, string | undefined> {
-  return given({ SLIPWAY_CORE_ADDRESS: core, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString() });
+/** Variables of the facade's process for the options of `slipway facade` (facades/config.ts). Files are named from `workingDir`. */
+export function facadeEnv({ core, caFile, host, port }: FacadeOptions, workingDir: string): Record<string, string | undefined> {
+  const authority = caFile === undefined ? undefined : resolve(workingDir, caFile);
+  return given({ SLIPWAY_CORE_ADDRESS: core, SLIPWAY_CORE_CA_FILE: authority, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString() });
 }
 
 /** Options of `slipway edge`; absent ones leave the variable as it is. */
@@ -167,6 +180,9 @@ export interface AgentOptions {
   /** It or the file. */
   key: string | undefined;
   keyFile: string | undefined;
+  caFile?: string;
+  certFile?: string;
+  certKeyFile?: string;
   name?: string;
   location?: string[];
   virtualGpus?: string[];

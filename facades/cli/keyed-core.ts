@@ -3,6 +3,8 @@ import { status as Code } from '@grpc/grpc-js';
 import type { Client, ServiceError } from '@grpc/grpc-js';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
+import { explainConnection } from '../../proto/wire/tls.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
 import { CoreServices } from '../core-client/core-services.ts';
 import type { ServiceCalls, UnaryMethod } from '../core-client/service-calls.ts';
 import { interruptionOf, RefusedError, UnreachableError } from './failures.ts';
@@ -20,8 +22,9 @@ export interface KeyedCalls<Service extends Client> {
 
 /** What the calls need. */
 export interface KeyedCoreOptions {
-  /** host:port. */
+  /** host:port or grpcs://host:port. */
   address: string;
+  tls: TlsFiles;
   apiKey: string;
   /** Where the key was found, for people. */
   keySource: string;
@@ -48,7 +51,7 @@ export class KeyedCore {
 
   constructor(options: KeyedCoreOptions) {
     this.#options = options;
-    this.#core = new CoreServices({ addresses: [options.address], clock: options.clock, random: options.random });
+    this.#core = new CoreServices({ addresses: [options.address], tls: options.tls, clock: options.clock, random: options.random });
   }
 
   /** Closes the channels; calls in flight end. */
@@ -81,7 +84,7 @@ export class KeyedCore {
     }
     // What core itself says travels as the status's own text; a broken connection has none of core's.
     if (failed.reason !== 'UNAVAILABLE' || failed.message === details) return failed;
-    const how = code === Code.DEADLINE_EXCEEDED ? 'it did not answer in time' : 'no connection';
+    const how = code === Code.DEADLINE_EXCEEDED ? 'it did not answer in time' : explainConnection(details, address) ?? 'no connection';
     return new UnreachableError(
       `Core cannot be reached at ${address} (${how}). Start it, for instance with "npm start", or name another with --core HOST:PORT.`,
     );

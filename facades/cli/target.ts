@@ -1,5 +1,8 @@
 /** Where a command goes and on whose behalf: options first, then the environment, then what `npm start` left on this machine. */
 import { relative, resolve } from 'node:path';
+import { ADDRESS_FORMS, parseAddress } from '../../proto/wire/address.ts';
+import { tlsFaults } from '../../proto/wire/tls.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
 import type { CliConfig } from './config.ts';
 import { UsageError } from './failures.ts';
 import { readLocalEnv, usualFiles } from './local-env.ts';
@@ -9,13 +12,17 @@ import type { LocalFacts } from './local-env.ts';
 export interface TargetOptions {
   core?: string;
   key?: string;
+  /** Authority of core's certificate. */
+  caFile?: string;
   /** Another local.env. */
   localEnv?: string;
 }
 
 export interface Target {
-  /** host:port of core. */
+  /** Of core: host:port or grpcs://host:port. */
   address: string;
+  /** For an address by TLS. */
+  tls: TlsFiles;
   /** The user's key. */
   user: TargetKey;
   /** The key of commands that are for the operator. */
@@ -38,8 +45,6 @@ export interface TargetKey {
 
 /** Where core listens unless it is told otherwise. */
 const ADDRESS_DEFAULT = '127.0.0.1:50051';
-const ADDRESS = /^(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):(\d{1,5})$/;
-const PORT_MAX = 65_535;
 const OPERATOR_HINT = 'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of core; '
   + 'beside "npm start" it is read from secrets.json by itself.';
 
@@ -51,6 +56,7 @@ export function chooseTarget(config: CliConfig, options: TargetOptions): Target 
   const endpointId = config.endpointId ?? local?.endpointId;
   return {
     address,
+    tls: tlsFiles(config, options.caFile),
     user: {
       ...firstKey([[options.key, 'of --key'], [config.apiKey, 'of SLIPWAY_API_KEY'], [local?.apiKey, `in ${local?.file}`]]),
       hint: userHint(config.workingDir, address, facts),
@@ -82,9 +88,15 @@ function isOfThisMachine({ coreAddress }: LocalFacts): boolean {
 }
 
 function checkAddress(address: string): string {
-  const port = Number(ADDRESS.exec(address)?.[1]);
-  if (port >= 1 && port <= PORT_MAX) return address;
-  throw new UsageError(`The address of core is ${JSON.stringify(address)}, but must be HOST:PORT, for instance ${ADDRESS_DEFAULT}.`);
+  if (parseAddress(address)) return address;
+  throw new UsageError(`The address of core is ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}, for instance ${ADDRESS_DEFAULT}.`);
+}
+
+function tlsFiles({ coreTls, workingDir }: CliConfig, caFile: string | undefined): TlsFiles {
+  const files = caFile === undefined ? coreTls : { ...coreTls, caFile: resolve(workingDir, caFile) };
+  const [fault] = tlsFaults(files);
+  if (fault !== undefined) throw new UsageError(`${fault}.`);
+  return files;
 }
 
 /** A key travels in a header; what cannot is refused here, without a word of it. */

@@ -16,7 +16,7 @@ export class CoreClient extends CoreServices implements Service {
 
   constructor(parts: ReplicaParts & { logger: Logger }) {
     super(parts);
-    const targets = parts.addresses.map((address) => ({ address, client: openClient(JobServiceClient, address) }));
+    const targets = parts.addresses.map((address) => ({ address, client: openClient(JobServiceClient, address, { tls: parts.tls }) }));
     this.#pipeline = new PipelineClient({ ...parts, targets });
     this.pipelined = new PipelinedJobs(this.#pipeline, this.jobs, parts.clock);
   }

@@ -2,6 +2,7 @@
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { openClient } from '../../proto/wire/channel.ts';
+import type { ReplicaParts } from './service-calls.ts';
 
 const METHOD = '/grpc.health.v1.Health/Check';
 /** A HealthCheckResponse with status SERVING: field 1, value 1. */
@@ -16,8 +17,8 @@ export class Readiness {
   readonly #clock: Clock;
   #latest: Promise<boolean> | undefined;
 
-  constructor(addresses: readonly string[], clock: Clock) {
-    this.#clients = addresses.map((address) => openClient(Client, address));
+  constructor({ addresses, tls, clock }: Omit<ReplicaParts, 'random'>) {
+    this.#clients = addresses.map((address) => openClient(Client, address, { tls }));
     this.#clock = clock;
   }
 

@@ -2,13 +2,13 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import type { ReplicaParts } from './service-calls.ts';
 
 /** Who is told. */
 export interface RotationListener {
@@ -19,11 +19,7 @@ export interface RotationListener {
 }
 
 /** What it needs. */
-export interface RotationLinkOptions {
-  /** host:port of every replica, at least one. */
-  addresses: readonly string[];
-  clock: Clock;
-  random: Random;
+export interface RotationLinkOptions extends ReplicaParts {
   logger: Logger;
 }
 
@@ -61,7 +57,7 @@ export class RotationLink extends BaseService {
   }
 
   protected override onStart(): void {
-    this.#clients = this.#options.addresses.map((address) => openClient(EdgeServiceClient, address));
+    this.#clients = this.#options.addresses.map((address) => openClient(EdgeServiceClient, address, { tls: this.#options.tls }));
     this.#running = this.#run();
   }
 

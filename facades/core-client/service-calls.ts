@@ -8,6 +8,7 @@ import { retry } from '../../core/runtime/retry.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
 import { RETRY_BUDGET_MS } from './pipeline-client.ts';
 
 /** A generated unary method in its longest form. */
@@ -31,8 +32,10 @@ export interface CallOptions {
 
 /** Where the replicas are, and what the calls work with. */
 export interface ReplicaParts {
-  /** host:port of every replica, at least one. */
+  /** Of every replica, at least one: host:port or grpcs://host:port. */
   addresses: readonly string[];
+  /** For replicas by TLS (proto/wire/tls.ts). */
+  tls?: TlsFiles | undefined;
   clock: Clock;
   random: Random;
 }
@@ -90,7 +93,7 @@ export class ServiceCalls<Service extends Client> {
 
   /** A client of the replica whose turn it is. */
   #next(): Service {
-    if (this.#clients.length === 0) this.#clients = this.#parts.addresses.map((address) => openClient(this.#clientOf, address));
+    if (this.#clients.length === 0) this.#clients = this.#parts.addresses.map((address) => openClient(this.#clientOf, address, { tls: this.#parts.tls }));
     this.#turn = (this.#turn + 1) % this.#clients.length;
     return this.#clients[this.#turn]!;
   }

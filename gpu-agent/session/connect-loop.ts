@@ -9,6 +9,8 @@ import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import { explainConnection } from '../../proto/wire/tls.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
 import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
@@ -31,6 +33,8 @@ export interface ConnectOptions {
   /** Addresses of core replicas, at least one. */
   addresses: readonly string[];
   key: string;
+  /** For addresses by TLS. */
+  tls?: TlsFiles | undefined;
   outbox: Outbox;
   reports: Reports;
   lease: Lease;
@@ -90,9 +94,10 @@ export class ConnectLoop extends BaseService {
   }
 
   async #once(): Promise<void> {
-    const { addresses, key, outbox, reports, lease, clock, logger, hello, onUp, onDown, onMessage } = this.#options;
-    const address = addresses[this.#turn % addresses.length]!;
-    const link = new CoreLink(address, key);
+    const address = this.#address();
+    const link = this.#open(address);
+    if (!link) return;
+    const { outbox, reports, lease, clock, logger, hello, onUp, onDown, onMessage } = this.#options;
     this.#session = new Session({
       stream: link.openSession(),
       outbox,
@@ -112,13 +117,35 @@ export class ConnectLoop extends BaseService {
     this.#session = undefined;
     if (end.welcomed) onDown();
     link.close();
+    this.#failed(address, end);
+  }
+
+  #address(): string {
+    const { addresses } = this.#options;
+    return addresses[this.#turn % addresses.length]!;
+  }
+
+  /** Undefined: its files do not do; they may be written just now. */
+  #open(address: string): CoreLink | undefined {
+    const { key, tls } = this.#options;
+    try {
+      return new CoreLink({ address, key, tls });
+    } catch (error) {
+      this.#failed(address, { reason: (error as Error).message, code: undefined, welcomed: false });
+      return undefined;
+    }
+  }
+
+  #failed(address: string, end: SessionEnd): void {
     this.#failures += 1;
     this.#refusals = REFUSALS.has(end.code) ? this.#refusals + 1 : 0;
     if (!this.ending.aborted) this.#tell(address, end);
   }
 
-  #tell(address: string, { reason, code, welcomed }: SessionEnd): void {
+  #tell(address: string, { reason: said, code, welcomed }: SessionEnd): void {
     const { clock, logger } = this.#options;
+    const meaning = code === status.UNAVAILABLE ? explainConnection(said, address) : undefined;
+    const reason = meaning === undefined ? said : `${meaning} (${said.replace(/\s+/g, ' ').trim()})`;
     const atMs = clock.monotonicMs();
     if (welcomed) {
       logger.warn({ address, reason }, 'session ended');

@@ -3,6 +3,15 @@ import type { ClientDuplexStream, Metadata } from '@grpc/grpc-js';
 import { AgentServiceClient } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { SessionRequest, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
+
+/** Where core is and as whom the agent comes. */
+export interface CoreLinkOptions {
+  /** host:port or grpcs://host:port. */
+  address: string;
+  key: string;
+  tls?: TlsFiles | undefined;
+}
 
 // A call that was sent twice would be a second session.
 const MAIN = { retries: false };
@@ -10,14 +19,17 @@ const SIDE = { retries: false, windowBytes: 4 * 1024 * 1024 };
 
 export class CoreLink {
   readonly address: string;
+  readonly #tls: TlsFiles | undefined;
   readonly #metadata: Metadata;
   readonly #main: AgentServiceClient;
   #side: AgentServiceClient | undefined;
 
-  constructor(address: string, key: string) {
+  /** Throws when a file of `tls` does not do. */
+  constructor({ address, key, tls }: CoreLinkOptions) {
     this.address = address;
+    this.#tls = tls;
     this.#metadata = callMetadata(key);
-    this.#main = openClient(AgentServiceClient, address, MAIN);
+    this.#main = openClient(AgentServiceClient, address, { ...MAIN, tls });
   }
 
   /** Opens the session's stream. */
@@ -27,7 +39,7 @@ export class CoreLink {
 
   /** The client and metadata for large payloads. Connects when first used. */
   side(): { client: AgentServiceClient; metadata: Metadata } {
-    this.#side ??= openClient(AgentServiceClient, this.address, SIDE);
+    this.#side ??= openClient(AgentServiceClient, this.address, { ...SIDE, tls: this.#tls });
     return { client: this.#side, metadata: this.#metadata };
   }
 

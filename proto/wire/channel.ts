@@ -6,7 +6,10 @@ import { Metadata, Server, ServerCredentials, credentials } from '@grpc/grpc-js'
 import type {
   ChannelCredentials, ChannelOptions, ClientOptions, Interceptor, MetadataOptions, ServerInterceptor, ServiceDefinition, UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { parseAddress } from './address.ts';
 import { MESSAGE_BYTES_MAX } from './limits.ts';
+import { tlsCredentials } from './tls.ts';
+import type { TlsFiles } from './tls.ts';
 
 /** Options of every channel and server: large messages, and pings that notice a dead peer within 30 s. */
 const CHANNEL_OPTIONS: ChannelOptions = {
@@ -28,6 +31,8 @@ export interface ChannelSettings {
   retries?: boolean;
   /** Receive window in bytes; default 64 KiB, with which a large message waits for a round trip per piece. */
   windowBytes?: number;
+  /** For addresses with TLS. Default: servers are judged by the authorities that this machine trusts, and this client has no certificate. */
+  tls?: TlsFiles | undefined;
   /** See every call as it leaves, first one first. Default none. */
   interceptors?: Interceptor[];
 }
@@ -35,10 +40,14 @@ export interface ChannelSettings {
 /** A generated client, or one that was made of a service's definition. */
 export type ClientConstructor<Kind> = new (address: string, channelCredentials: ChannelCredentials, options?: Partial<ClientOptions>) => Kind;
 
-/** Makes a client with a channel of its own, which connects at the first call. `address`: host:port or a gRPC target. Close the client at the end. */
+/**
+ * Makes a client with a channel of its own, which connects at the first call. `address`: host:port, grpcs://host:port or a gRPC target. Close the
+ * client at the end. Throws when a file of `tls` does not do.
+ */
 export function openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings: ChannelSettings = {}): Kind {
-  const { retries = true, windowBytes, interceptors } = settings;
-  return new Constructor(address, credentials.createInsecure(), {
+  const { retries = true, windowBytes, interceptors, tls } = settings;
+  const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
+  return new Constructor(target, secure ? tlsCredentials(tls) : credentials.createInsecure(), {
     ...CHANNEL_OPTIONS,
     ...(retries ? {} : { 'grpc.enable_retries': 0 }),
     ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),

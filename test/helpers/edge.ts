@@ -53,19 +53,23 @@ export async function makeCertificates(t: Test) {
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const openssl = (...args: string[]): void => { execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }); };
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  openssl('req', '-x509', ...curve, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '2', '-subj', '/CN=authority');
-  /** Makes a pair `name.pem`, `name.key`. */
-  const issue = (name: string, subjectAltName: string): void => {
+  /** Makes another authority. */
+  const authority = (name: string): void =>
+    openssl('req', '-x509', ...curve, '-keyout', `${name}.key`, '-out', `${name}.pem`, '-days', '2', '-subj', `/CN=${name}`);
+  /** Makes a pair `name.pem`, `name.key`; one of 0 days has expired. */
+  const issue = (name: string, subjectAltName: string, { ca = 'ca', days = 2 } = {}): void => {
     openssl('req', ...curve, '-keyout', `${name}.key`, '-out', 'request.pem', '-subj', '/CN=test', '-addext', `subjectAltName=${subjectAltName}`);
-    openssl('x509', '-req', '-in', 'request.pem', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-copy_extensions', 'copy',
+    openssl('x509', '-req', '-in', 'request.pem', '-CA', `${ca}.pem`, '-CAkey', `${ca}.key`,
+      '-CAcreateserial', '-days', String(days), '-copy_extensions', 'copy',
       '-out', `${name}.pem`);
   };
+  authority('ca');
   const server = 'DNS:localhost,DNS:*.lb.localhost,IP:127.0.0.1';
   await mkdir(join(folder, '1'));
   issue('1/server', server);
   symlinkSync('1', join(folder, 'live'));
   return {
-    folder, issue, file: (name: string) => join(folder, name), read: (name: string) => readFileSync(join(folder, name)),
+    folder, issue, authority, file: (name: string) => join(folder, name), read: (name: string) => readFileSync(join(folder, name)),
     env: { SLIPWAY_EDGE_CERT_FILE: join(folder, 'live/server.pem'), SLIPWAY_EDGE_CERT_KEY_FILE: join(folder, 'live/server.key') },
     /** Makes another server certificate in a folder of its own and points `live` there, as certbot and Kubernetes do. */
     renew: async (number: number) => {

@@ -11,10 +11,11 @@ export function skipWithoutGrpcurl(): false | string {
   return existsSync(program) ? false : 'needs grpcurl: run `npm run test:python` with the internet in reach';
 }
 
-/** Runs it; answers its exit code and what it wrote. */
+/** Runs it, in plain text unless an option is of TLS; answers its exit code and what it wrote. */
 export function grpcurl(address: string, options: readonly string[], ...command: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(program, ['-plaintext', ...options, address, ...command], { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
+    const plain = options.includes('-cacert') ? [] : ['-plaintext'];
+    execFile(program, [...plain, ...options, address, ...command], { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr });
     });
   });

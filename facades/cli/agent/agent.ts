@@ -12,6 +12,8 @@ import { runPart } from '../parts/run-part.ts';
 interface AgentCommandOptions {
   join?: string;
   keyFile?: string;
+  certFile?: string;
+  certKeyFile?: string;
   name?: string;
   location?: string[];
   virtualGpus?: string[];
@@ -40,11 +42,14 @@ export function addAgent(program: Command, cli: Cli): void {
     examples: [
       'agent --join core.example:50051 --key-file rack-1.key',
       'agent --join core.example:50051 --key-file rack-1.key --name rack-1 --location eu-1 --cpu-slots 4',
+      'agent --join grpcs://slipway.example:8444 --ca-file ca.pem --cert-file rack-1.pem --cert-key-file rack-1-tls.key --key-file rack-1.key',
       'agent --key-file rack-1.key --worker-user per-account --data-dir /var/lib/slipway-agent',
       'agent --key-file rack-1.key --virtual-gpus "NVIDIA L4:24576x2"',
     ],
   })
-    .option('--join <host:port>', 'address of core; several with commas. Default: as --core')
+    .option('--join <host:port>', 'address of core, or grpcs://host:port of an edge with TLS; several with commas. Default: as --core')
+    .option('--cert-file <file>', 'certificate of this machine, for an edge that takes agents by certificate')
+    .option('--cert-key-file <file>', 'and its private key')
     .option('--key-file <file>', 'file that holds the machine\'s key; or set SLIPWAY_AGENT_KEY')
     .option('--name <name>', 'name of the machine for people; default: the host\'s')
     .option('--location <place>', 'country code or data centre; may be given more than once', collect)
@@ -71,7 +76,8 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   }
   const address = options.join ?? target.address;
   const dataDir = resolve(config.workingDir, options.dataDir ?? config.agentDataDir ?? DATA_DIR_DEFAULT);
-  const env = agentEnv({ ...options, ...key, join: address, dataDir });
+  const { caFile } = targetOptions;
+  const env = agentEnv({ ...options, ...key, ...(caFile === undefined ? {} : { caFile }), join: address, dataDir }, config.workingDir);
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
   let joined = false;
   let refused: string | undefined;

@@ -19,6 +19,8 @@ export function addFacade(program: Command, cli: Cli): void {
   })
     .option('--host <address>', 'where HTTP listens; default 127.0.0.1')
     .option('--port <port>', 'and its port; default 8080', wholeNumber(0, PORT_MAX))
-    .action((options: Omit<FacadeOptions, 'core'>) =>
-      runPart(cli, { file: 'facades/main.ts', env: facadeEnv({ ...options, core: cli.targetOptions.core }) }));
+    .action((options: Omit<FacadeOptions, 'core'>) => {
+      const { config, targetOptions: { core, caFile } } = cli;
+      return runPart(cli, { file: 'facades/main.ts', env: facadeEnv({ ...options, core, caFile }, config.workingDir) });
+    });
 }

@@ -20,7 +20,7 @@ const LARGE = Buffer.alloc(3 * SIDE_STREAM_PIECE_BYTES + 7, 'x');
 async function link(t: Test, handlers: Partial<AgentServiceServer>) {
   // What is left out is UNIMPLEMENTED.
   const server = openServer([[AgentServiceService, handlers as UntypedServiceImplementation]]);
-  const core = new CoreLink(`127.0.0.1:${await listen(server, '127.0.0.1:0')}`, 'key');
+  const core = new CoreLink({ address: `127.0.0.1:${await listen(server, '127.0.0.1:0')}`, key: 'key' });
   t.teardown(() => {
     core.close();
     server.forceShutdown();
