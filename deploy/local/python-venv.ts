@@ -6,12 +6,14 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { findPython } from './find-python.ts';
 import type { FoundPython } from './find-python.ts';
 import { UsageError } from './options.ts';
+import { findUv } from './python-installer.ts';
+import { installWithPip, installWithUv } from './python-packages.ts';
+import type { PackagesOptions } from './python-packages.ts';
 import { runProgram } from './run-program.ts';
 
 /** What an environment must hold. */
 export interface VenvOptions {
-  /** A requirements.txt and further requirements. */
-  requirements: { file?: string; more: string[] };
+  requirements: PackagesOptions['requirements'];
   /** Folder in which environments lie, each named for a hash of its requirements. */
   parentDir: string;
   /** Name instead of the hash; an environment of that name with other requirements is made anew. */
@@ -29,8 +31,6 @@ export interface VenvSeams {
 
 const STAMP = 'slipway-requirements';
 const TAIL_LINES = 15;
-/** A line for every so many packages: a hundred are not rare. */
-const COLLECTED_PERIOD = 10;
 /** How often somebody who waits hears that it goes on, in milliseconds. */
 const QUIET_MS_MAX = 10_000;
 
@@ -49,13 +49,25 @@ export async function makeVenv(options: VenvOptions, seams: VenvSeams): Promise<
   seams.report(`making a Python environment (Python ${found.version}) in ${dir}`);
   const ticking = sayThatItGoesOn(seams);
   try {
-    await makeEmptyVenv(found.program, dir, seams.signal);
-    await install(python, options.requirements, seams);
+    await fill({ found, dir, python }, options, seams);
   } finally {
     ticking.cancel();
   }
   writeFileSync(stamp, hash);
   return python;
+}
+
+async function fill({ found, dir, python }: { found: FoundPython; dir: string; python: string }, options: VenvOptions, seams: VenvSeams): Promise<void> {
+  const packages = { python, requirements: options.requirements, report: seams.report, signal: seams.signal };
+  const uv = await findUv(options.parentDir, found, seams);
+  if (uv) {
+    await makeEmptyVenv(found.program, dir, ['--without-pip'], seams.signal);
+    if (await installWithUv(uv, packages)) return;
+    seams.report('  uv could not install them, trying pip');
+    rmSync(dir, { recursive: true, force: true });
+  }
+  await makeEmptyVenv(found.program, dir, [], seams.signal);
+  await installWithPip(packages);
 }
 
 function sayThatItGoesOn({ clock, report }: VenvSeams): Timer {
@@ -93,30 +105,12 @@ async function anyPython(signal: AbortSignal): Promise<FoundPython> {
   return found;
 }
 
-async function makeEmptyVenv(program: string, dir: string, signal: AbortSignal): Promise<void> {
-  const { code, output } = await runProgram(program, ['-m', 'venv', dir], { signal });
+async function makeEmptyVenv(program: string, dir: string, options: string[], signal: AbortSignal): Promise<void> {
+  const { code, output } = await runProgram(program, ['-m', 'venv', ...options, dir], { signal });
   if (code === 0) return;
   rmSync(dir, { recursive: true, force: true });
   if (signal.aborted) throw new UsageError('Stopped while making a Python environment.');
   const tail = output.slice(-TAIL_LINES).join('\n');
   const hint = pythonInstallHint();
   throw new UsageError(`${program} cannot make an environment (${program} -m venv failed):\n${tail}\nInstall what is missing:\n  ${hint}`);
-}
-
-async function install(python: string, { file, more }: VenvOptions['requirements'], seams: VenvSeams): Promise<void> {
-  const wanted = [...(file ? ['-r', file] : []), ...more];
-  if (wanted.length === 0) return;
-  seams.report(`installing ${[file, ...more].filter(Boolean).join(' and ')} with pip; the first time this takes a minute`);
-  const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--progress-bar', 'off', ...wanted];
-  let collected = 0;
-  const { code, output } = await runProgram(python, args, { signal: seams.signal, onLine: (line) => {
-    const [, step, name] = /^(Collecting|Building wheel for|Installing collected) (\S+)/.exec(line) ?? [];
-    if (step === 'Collecting') collected += 1;
-    if (step === 'Collecting' && collected % COLLECTED_PERIOD !== 1) return;
-    if (step === 'Collecting') seams.report(`  pip: package ${collected}, ${name}`);
-    else if (step) seams.report(step.startsWith('Building') ? `  pip: building ${name}` : `  pip: installing ${collected} packages`);
-  } });
-  if (code === 0) return;
-  if (seams.signal.aborted) throw new UsageError('Stopped while installing Python packages.');
-  throw new UsageError(`pip could not install ${wanted.join(' ')}:\n${output.slice(-TAIL_LINES).join('\n')}`);
 }

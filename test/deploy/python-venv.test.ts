@@ -1,5 +1,6 @@
 /** Python environments: reused, made anew when the requirements change, and clear words where something is missing. */
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import { findPython } from '../../deploy/local/find-python.ts';
@@ -9,16 +10,27 @@ import { ManualClock } from '../helpers/manual-clock.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
-/** A python3 of a few lines in front of the real one on the PATH: `venv` makes bin/python, pip writes down what it was asked for. */
+/**
+ * A python3 of a few lines in front of the real one on the PATH: `venv` makes bin/python, pip and uv write down what they were asked for.
+ * Files beside it say what fails; `settings` is what pip is configured with.
+ */
+const UV = `#!/bin/sh
+echo "uv $*" >>"$FAKE/asked"; echo "Resolved 3 packages in 1ms"
+[ ! -e "$FAKE/uv-fails" ]
+`;
 const PYTHON = `#!/bin/sh
 case "$*" in
   *platform*) echo 3.12.1; echo "$0" ;;
   *"-m venv"*)
     while [ -e "$FAKE/hold" ]; do sleep 0.01; done
     [ -e "$FAKE/no-venv" ] && { echo "ensurepip is not available"; exit 1; }
-    mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    for dir; do :; done
+    mkdir -p "$dir/bin" && cp "$0" "$dir/bin/python" ;;
+  *"-m pip config list"*) [ ! -e "$FAKE/settings" ] || cat "$FAKE/settings" ;;
+  *"-m pip install"*uv==*)
+    [ ! -e "$FAKE/no-uv" ] && cp "$FAKE/uv" "\${0%/*}/uv" ;;
   *"-m pip"*)
-    echo "$*" >>"$FAKE/asked"; echo "Collecting something (from here)"
+    echo "pip $*" >>"$FAKE/asked"; echo "Collecting something (from here)"
     [ ! -e "$FAKE/no-pip" ] || { echo "No matching distribution"; exit 1; } ;;
 esac
 `;
@@ -28,7 +40,8 @@ async function fakePython(t: Parameters<typeof scratch>[0]) {
   chmodSync(place.folder, 0o755);
   mkdirSync(place.path('bin'));
   writeFileSync(place.path('bin/python3'), PYTHON);
-  chmodSync(place.path('bin/python3'), 0o755);
+  writeFileSync(place.path('uv'), UV);
+  for (const program of ['bin/python3', 'uv']) chmodSync(place.path(program), 0o755);
   const { PATH, FAKE } = process.env;
   t.teardown(() => { Object.assign(process.env, { PATH, FAKE }); });
   Object.assign(process.env, { PATH: `${place.path('bin')}:${PATH}`, FAKE: place.folder });
@@ -43,18 +56,45 @@ t.test('made once for the same requirements', async (t) => {
   const { make, lines, said } = await fakePython(t);
   const first = await make(['runpod==1.12.0']);
   t.match(first, /venvs\/[0-9a-f]{12}\/bin\/python$/);
-  t.ok(said.some((line) => line.includes('package 1, something')), 'pip is seen at work');
+  t.ok(said.some((line) => line.includes('Resolved 3 packages')), 'uv is seen at work');
   t.equal(await make(['runpod==1.12.0']), first);
-  t.equal(lines('asked').length, 1, 'pip ran once');
+  t.equal(lines('asked').length, 1, 'it ran once');
+  t.match(lines('asked')[0], /^uv pip install --python \S+venvs\/[0-9a-f]{12}\/bin\/python .*--compile-bytecode .*runpod==1\.12\.0/);
   t.not(await make(['runpod==1.7.13']), first, 'other requirements, another environment');
+  t.equal(readdirSync(join(first, '../../..')).filter((name) => name.startsWith('installer-')).length, 1, 'uv is there once');
+});
+
+t.test('pip does it where uv is not to be had, or cannot', async (t) => {
+  const { make, lines, open, said, path } = await fakePython(t);
+  open('no-uv');
+  await make(['a==1']);
+  t.match(lines('asked'), [/^pip -m pip install .*a==1/]);
+  t.ok(said.some((line) => line.includes('package 1, something')), 'pip is seen at work');
+  rmSync(path('no-uv'));
+  open('uv-fails');
+  await make(['b==2']);
+  t.match(lines('asked').slice(1), [/^uv .*b==2/, /^pip .*b==2/]);
+});
+
+t.test('what pip is set to holds for uv; a setting that uv does not know leaves it to pip', async (t) => {
+  const { make, lines, path } = await fakePython(t);
+  writeFileSync(path('settings'), "global.index-url='https://packages.example/simple'\n:env:.timeout='180'\nglobal.trusted-host='a.example\\nb.example'\n");
+  await make(['a==1']);
+  t.match(lines('asked'), [/^uv .* --default-index https:\/\/packages\.example\/simple --allow-insecure-host a\.example --allow-insecure-host b\.example a==1/]);
+  for (const setting of ["global.no-index='true'", "install.constraint='/c.txt'", "global.index-url='odd\\tvalue'", "global.proxy='http://p.example'"]) {
+    writeFileSync(path('settings'), `${setting}\n`);
+    await make([`b==${setting}`]);
+    t.match(lines('asked').at(-1), /^pip /, setting);
+  }
 });
 
 t.test('what is missing is named', async (t) => {
   const { make, open, lines } = await fakePython(t);
+  open('uv-fails');
   open('no-pip');
   await t.rejects(make(['nothing==9']), { constructor: UsageError, message: /could not install nothing==9[\s\S]*No matching/ });
   await t.rejects(make(['nothing==9']), { message: /No matching distribution/ });
-  t.equal(lines('asked').length, 2, 'a failed one is not taken for made');
+  t.equal(lines('asked').length, 4, 'a failed one is not taken for made');
   open('no-venv');
   await t.rejects(make(['x']), { message: new RegExp(`ensurepip is not available[\\s\\S]*${pythonInstallHint().slice(0, 10)}`) });
   process.env.PATH = '/nowhere';

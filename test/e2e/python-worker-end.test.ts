@@ -27,20 +27,23 @@ t.setTimeout(180_000);
 
 for (const version of Object.keys(PYTHONS) as Version[]) {
   t.test(`ends of a Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    t.jobs = 8;
+    // Each part waits most of the time, so they run side by side, each on an endpoint of its own. Workers of the 1.7 line keep a processor busy.
+    t.jobs = version === 'new' ? 8 : 3;
     const system = await startSystem(t);
-    const jobsFor = async (file: string, options: Partial<EndpointOptions> = {}): Promise<EndpointJobs> =>
-      endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, file), workersMax: 1, ...options }));
-    // Each part waits most of the time, so they run side by side, each on an endpoint of its own.
+    const jobsFor = async (t: Test, file: string, options: Partial<EndpointOptions> = {}): Promise<EndpointJobs> => {
+      const id = await system.createEndpoint({ command: pythonHandler(version, file), workersMax: 1, ...options });
+      t.teardown(() => system.endWorkers(id));
+      return endpointJobs(system, id);
+    };
     await Promise.all([
-      t.test('cancel of a handler that blocks', async (t) => cancelBlocking(t, await jobsFor('all.py'))),
-      t.test('execution timeout', async (t) => timeout(t, await jobsFor(version === 'new' ? 'at_once.py' : 'all.py'), version)),
-      t.test('refresh_worker', async (t) => refresh(t, await jobsFor('all.py'))),
-      t.test('crash before the first ping', async (t) => crashAtStart(t, system, await jobsFor('crash_at_start.py', { ready: 0 }))),
-      t.test('crash in a job', async (t) => crashInJob(t, system, await jobsFor('all.py', { retryLimit: 1 }))),
-      t.test('kill -9 of a worker', async (t) => kill(t, await jobsFor('all.py'), 'SIGKILL')),
-      t.test('SIGTERM to a polling worker', async (t) => kill(t, await jobsFor('all.py'), 'SIGTERM')),
-      t.test('scale to zero', async (t) => drain(t, system, await jobsFor('all.py', { fields: { workersMin: 0, idleTimeoutSeconds: 1 } }))),
+      t.test('cancel of a handler that blocks', async (t) => cancelBlocking(t, await jobsFor(t, 'all.py'))),
+      t.test('execution timeout', async (t) => timeout(t, await jobsFor(t, version === 'new' ? 'at_once.py' : 'all.py'), version)),
+      t.test('refresh_worker', async (t) => refresh(t, await jobsFor(t, 'all.py'))),
+      t.test('crash before the first ping', async (t) => crashAtStart(t, system, await jobsFor(t, 'crash_at_start.py', { ready: 0 }))),
+      t.test('crash in a job', async (t) => crashInJob(t, system, await jobsFor(t, 'all.py', { retryLimit: 1 }))),
+      t.test('kill -9 of a worker', async (t) => kill(t, await jobsFor(t, 'all.py'), 'SIGKILL')),
+      t.test('SIGTERM to a polling worker', async (t) => kill(t, await jobsFor(t, 'all.py'), 'SIGTERM')),
+      t.test('scale to zero', async (t) => drain(t, system, await jobsFor(t, 'all.py', { fields: { workersMin: 0, idleTimeoutSeconds: 1 } }))),
     ]);
   });
 }

@@ -18,14 +18,17 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
     const system = await startSystem(t);
     const jobsFor = async (file: string): Promise<EndpointJobs> =>
       endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, file) }));
-    const [all, generator, aggregate, asynchronous] = await Promise.all(
-      ['all.py', 'generator.py', 'aggregate.py', 'async_generator.py'].map(jobsFor),
-    ) as [EndpointJobs, EndpointJobs, EndpointJobs, EndpointJobs];
+    const all = await jobsFor('all.py');
     await t.test('results', (t) => results(t, all));
     await t.test('what the handler sees', (t) => inputs(t, all));
     await t.test('errors', (t) => errors(t, all));
     await t.test('large payloads', (t) => large(t, all));
     await t.test('progress', (t) => progress(t, all));
+    // Workers of the 1.7 line keep a processor busy as long as they live.
+    await system.endWorkers(all.id);
+    const [generator, aggregate, asynchronous] = await Promise.all(
+      ['generator.py', 'aggregate.py', 'async_generator.py'].map(jobsFor),
+    ) as [EndpointJobs, EndpointJobs, EndpointJobs];
     await t.test('generators', (t) => generators(t, system, generator, aggregate, asynchronous));
     await t.test('generators that fail', (t) => failingGenerators(t, generator));
   });

@@ -13,6 +13,7 @@ import { readFacadeConfig } from '../../facades/config.ts';
 import { buildFacade } from '../../facades/app.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { buildAgent } from '../../gpu-agent/app.ts';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { createEndpoint } from './create-endpoint.ts';
 import type { EndpointOptions } from './create-endpoint.ts';
@@ -96,5 +97,9 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
     request: publicRequest(url, key),
     /** Creates an endpoint, with the system's key unless another is given. */
     createEndpoint: (given: EndpointOptions) => createEndpoint(clients, given.key ?? key, given),
+    /** Its workers end, and no others start. */
+    endWorkers: (id: string) => call(clients.endpoints, 'updateEndpoint', {
+      endpoint: Endpoint.fromPartial({ id, workersMin: 0, workersMax: 0 }), updateMask: ['workers_min', 'workers_max'],
+    }, key),
   };
 }
