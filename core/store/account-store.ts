@@ -1,5 +1,5 @@
 /** Accounts. */
-import { asc, eq } from 'drizzle-orm';
+import { asc, eq } from '../../drizzle/orm.ts';
 import { account } from '../../drizzle/schema/account.ts';
 import type { Actor } from '../domain/permission.ts';
 import type { Quota } from '../domain/quota.ts';

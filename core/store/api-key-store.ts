@@ -1,6 +1,5 @@
 /** API keys. Their text is never here, only its hash. */
-import { and, arrayContained, eq, getTableColumns, inArray, isNull, notExists, sql } from 'drizzle-orm';
-import { alias } from 'drizzle-orm/pg-core';
+import { alias, and, arrayContained, eq, getTableColumns, inArray, isNull, notExists, sql } from '../../drizzle/orm.ts';
 import { account } from '../../drizzle/schema/account.ts';
 import { apiKey } from '../../drizzle/schema/api-key.ts';
 import type { Actor, Caller, Permission, Scope } from '../domain/permission.ts';

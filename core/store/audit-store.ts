@@ -1,5 +1,5 @@
 /** Who changed what. Each row is written in the transaction of its change. */
-import { and, desc, eq, lt } from 'drizzle-orm';
+import { and, desc, eq, lt } from '../../drizzle/orm.ts';
 import { auditEvent } from '../../drizzle/schema/audit-event.ts';
 import type { Actor } from '../domain/permission.ts';
 import type { Database, Transaction } from './database.ts';

@@ -1,5 +1,5 @@
 /** What the catalogue shows that no other store reads. */
-import { eq } from 'drizzle-orm';
+import { eq } from '../../drizzle/orm.ts';
 import { networkVolume } from '../../drizzle/schema/network-volume.ts';
 import type { Database } from './database.ts';
 

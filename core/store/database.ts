@@ -3,8 +3,7 @@
  * on statistics: a plan made while the job table was empty would scan a million rows until the next analyze; `urgent` for leases and for
  * who may do what, which must not wait behind the calls of one busy account.
  */
-import { sql as drizzleSql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/postgres-js';
+import { drizzle, sql as drizzleSql } from '../../drizzle/orm.ts';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import * as schema from '../../drizzle/schema/index.ts';

@@ -1,5 +1,5 @@
 /** Endpoints. */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { endpoint, endpointCounter } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/permission.ts';

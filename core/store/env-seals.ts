@@ -1,5 +1,5 @@
 /** Environments at rest: they hold passwords and keys, so each is sealed for the row that it belongs to (core/domain/sealed-identity.ts). */
-import { sql } from 'drizzle-orm';
+import { sql } from '../../drizzle/orm.ts';
 import type { Column, SQL } from 'drizzle-orm';
 import type { Sealer } from '../runtime/seal.ts';
 

@@ -2,7 +2,7 @@
  * What endpoints run of public templates of other accounts: a copy, taken when the endpoint's owner names the template. Whoever changes his
  * template changes what his own endpoints run, and nobody else's.
  */
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { and, eq, ne, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { template } from '../../drizzle/schema/template.ts';

@@ -1,8 +1,7 @@
 /** Brings a database to the schema of this build, once at a time however many replicas start together. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { drizzle } from 'drizzle-orm/postgres-js';
-import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
+import { drizzle, migrate as runMigrations } from '../../drizzle/orm.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { connect } from './database.ts';
 import type { Sql } from './database.ts';

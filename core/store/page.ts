@@ -2,7 +2,7 @@
  * Pages of lists. A page is found by the key of the last entry of the one before, so what comes and goes meanwhile shifts nothing, and is bounded
  * in entries and in bytes: which entries it has is decided by their sizes, before any of them is read.
  */
-import { and, asc, sql } from 'drizzle-orm';
+import { and, asc, sql } from '../../drizzle/orm.ts';
 import type { Column, SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Database } from './database.ts';

@@ -1,5 +1,5 @@
 /** Pods: what their owners want of them. What agents observe is written in pod-report-store. */
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from '../../drizzle/orm.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import type { Actor } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';

@@ -1,5 +1,5 @@
 /** Pods and workers as their owners see them: with their machine and what they cost. */
-import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, or, sql } from '../../drizzle/orm.ts';
 import type { SQL } from 'drizzle-orm';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { givenTemplate } from '../../drizzle/schema/given-template.ts';

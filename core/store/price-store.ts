@@ -1,5 +1,5 @@
 /** The operator's prices. */
-import { sql } from 'drizzle-orm';
+import { sql } from '../../drizzle/orm.ts';
 import { price } from '../../drizzle/schema/price.ts';
 import type { Database } from './database.ts';
 

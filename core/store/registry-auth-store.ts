@@ -1,5 +1,5 @@
 /** Credentials for container registries. Their secrets come and go sealed. */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { pod } from '../../drizzle/schema/pod.ts';
 import { registryAuth } from '../../drizzle/schema/registry-auth.ts';
 import { template } from '../../drizzle/schema/template.ts';

@@ -1,5 +1,5 @@
 /** Templates. */
-import { and, eq, inArray, ne, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, or, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { template } from '../../drizzle/schema/template.ts';

@@ -1,5 +1,5 @@
 /** Network volumes. */
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { networkVolume } from '../../drizzle/schema/network-volume.ts';
 import { pod } from '../../drizzle/schema/pod.ts';

@@ -1,5 +1,5 @@
 /** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from '../../drizzle/orm.ts';
 import { worker } from '../../drizzle/schema/worker.ts';
 import type { EndedWorker } from '../domain/ended-workers.ts';
 import { MACHINE_LOST_REASON, UNLISTED_REASON, crashPauseSeconds } from '../domain/worker.ts';

@@ -3,8 +3,8 @@
  * a pip of its own, in a folder made once. Settings that this machine's people gave to pip hold for uv too; where uv does not know one, or is
  * not to be had for this machine, pip does it.
  */
-import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FoundPython } from './find-python.ts';
 import { runProgram } from './run-program.ts';
@@ -42,7 +42,7 @@ export async function findUv(parentDir: string, { program, executable, version }
   const dir = join(parentDir, `installer-${name}`);
   if (!existsSync(join(dir, 'bin', 'uv'))) {
     report('  getting uv, which installs packages fast');
-    if (!await makeInstaller(dir, program, signal)) return undefined;
+    if (!await makeInstaller(parentDir, dir, program, signal)) return undefined;
   }
   const { code, output } = await runProgram(join(dir, 'bin', 'python'), ['-m', 'pip', 'config', 'list'], { signal });
   const options = code === 0 ? uvOptions(output) : undefined;
@@ -50,10 +50,12 @@ export async function findUv(parentDir: string, { program, executable, version }
 }
 
 /** Others may make the same one at the same time, so it gets its name when it is whole. */
-async function makeInstaller(dir: string, program: string, signal: AbortSignal): Promise<boolean> {
-  const draft = `${dir}.${randomBytes(4).toString('hex')}`;
+async function makeInstaller(parentDir: string, dir: string, program: string, signal: AbortSignal): Promise<boolean> {
+  let draft: string | undefined;
   try {
-    mkdirSync(draft, { recursive: true });
+    mkdirSync(parentDir, { recursive: true });
+    draft = mkdtempSync(`${dir}.`);
+    chmodSync(draft, 0o755);
     const venv = await runProgram(program, ['-m', 'venv', draft], { signal });
     if (venv.code !== 0) return false;
     const pip = await runProgram(join(draft, 'bin', 'python'),
@@ -65,7 +67,7 @@ async function makeInstaller(dir: string, program: string, signal: AbortSignal):
   } catch {
     return existsSync(join(dir, 'bin', 'uv'));
   } finally {
-    rmSync(draft, { recursive: true, force: true });
+    if (draft) rmSync(draft, { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Owners of keys, templates and endpoints. */
-import { integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { integer, pgTable, text } from '../orm.ts';
 import { instant } from './columns.ts';
 
 export const account = pgTable('account', {

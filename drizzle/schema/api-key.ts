@@ -1,6 +1,5 @@
 /** API keys. Only the hash of a key is stored: who reads this table can call nothing. */
-import { sql } from 'drizzle-orm';
-import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { check, index, pgTable, sql, text, uniqueIndex } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 

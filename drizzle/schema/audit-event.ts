@@ -1,6 +1,5 @@
 /** Who changed what. A row is committed together with its change and never altered. Values are left out: they may be secret. */
-import { sql } from 'drizzle-orm';
-import { bigserial, index, pgTable, text } from 'drizzle-orm/pg-core';
+import { bigserial, index, pgTable, sql, text } from '../orm.ts';
 import { account } from './account.ts';
 import { instant } from './columns.ts';
 

@@ -1,5 +1,5 @@
 /** Column shapes that several tables share. */
-import { customType, timestamp } from 'drizzle-orm/pg-core';
+import { customType, timestamp } from '../orm.ts';
 
 /** An instant by the database clock, microsecond precision. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true });

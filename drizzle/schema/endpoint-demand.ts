@@ -1,5 +1,5 @@
 /** What facades and proxies have to do for load-balancing endpoints: the latest word of each, void when it is old. */
-import { integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { integer, pgTable, primaryKey, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 

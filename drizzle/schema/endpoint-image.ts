@@ -1,5 +1,5 @@
 /** Which bytes the image of an endpoint means, for each of its versions: what the first machine said holds for all. */
-import { integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { integer, pgTable, primaryKey, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 

@@ -1,6 +1,5 @@
 /** Endpoints and the counters of their jobs. */
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, check, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { bigint, boolean, check, index, integer, jsonb, pgTable, sql, text, unique } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 import { template } from './template.ts';

@@ -2,7 +2,7 @@
  * What an endpoint runs of another account's public template: a copy from when its owner took it. The template's owner changes his template,
  * never what others run. Endpoints that use a template of their own account have no row.
  */
-import { integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { integer, jsonb, pgTable, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 

@@ -1,6 +1,5 @@
 /** Facts about the whole database; one row, made by the first core that starts on it. */
-import { sql } from 'drizzle-orm';
-import { boolean, check, pgTable } from 'drizzle-orm/pg-core';
+import { boolean, check, pgTable, sql } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 
 export const installation = pgTable('installation', {

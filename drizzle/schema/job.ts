@@ -2,8 +2,7 @@
  * Jobs. The hot row is kept small; input and output live apart. Every key starts with endpoint_id, so that the tables can be spread by
  * it. Foreign keys are left out on purpose: a lookup per inserted row would halve the insert rate; deleting an endpoint deletes its jobs.
  */
-import { sql } from 'drizzle-orm';
-import { bigint, bigserial, boolean, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { bigint, bigserial, boolean, check, index, integer, pgTable, primaryKey, sql, text, uuid } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 
 export const job = pgTable('job', {

@@ -1,6 +1,5 @@
 /** Machines with an agent, and the lease under which their agents may run attempts. */
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 
 /** One GPU as its agent reported it. */

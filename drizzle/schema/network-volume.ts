@@ -1,6 +1,5 @@
 /** Directories that outlive workers and pods. The files are on the machines; here is who owns what and where. */
-import { sql } from 'drizzle-orm';
-import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { check, index, integer, pgTable, sql, text } from '../orm.ts';
 import { account } from './account.ts';
 import { instant } from './columns.ts';
 

@@ -1,6 +1,5 @@
 /** Long-running processes or containers: what core wants of them (desired) and what their agent observed (state). Each column has one writer. */
-import { sql } from 'drizzle-orm';
-import { boolean, check, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
+import { boolean, check, index, integer, jsonb, pgTable, sql, text } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 import { machine } from './machine.ts';

@@ -1,6 +1,5 @@
 /** What the operator charges. Items without a row cost nothing. */
-import { sql } from 'drizzle-orm';
-import { check, doublePrecision, pgTable, text } from 'drizzle-orm/pg-core';
+import { check, doublePrecision, pgTable, sql, text } from '../orm.ts';
 
 export const price = pgTable('price', {
   /** A GPU type name, CPU, or VOLUME_GB. */

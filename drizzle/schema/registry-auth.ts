@@ -1,5 +1,5 @@
 /** Credentials for private container registries. */
-import { pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { pgTable, text, unique } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 

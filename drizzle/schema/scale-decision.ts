@@ -1,5 +1,5 @@
 /** The latest decision of the scaler for each endpoint: the answer to "why is my job still queued". Written on change only. */
-import { integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { integer, pgTable, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 

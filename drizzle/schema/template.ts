@@ -1,6 +1,5 @@
 /** What workers run. */
-import { sql } from 'drizzle-orm';
-import { boolean, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core';
+import { boolean, integer, jsonb, pgTable, sql, text, unique } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 

@@ -2,8 +2,7 @@
  * Times in which something was used. Triggers on worker, pod and network_volume write them (migration 0001), so that whatever makes,
  * ends or deletes such a row is metered in the same transaction. Kept when the thing and its endpoint are gone.
  */
-import { sql } from 'drizzle-orm';
-import { bigserial, check, doublePrecision, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { bigserial, check, doublePrecision, index, integer, pgTable, sql, text, uniqueIndex } from '../orm.ts';
 import { account } from './account.ts';
 import { instant } from './columns.ts';
 

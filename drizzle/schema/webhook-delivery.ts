@@ -1,6 +1,5 @@
 /** Webhook calls to make. A row is committed with the outcome it announces and stays until it was delivered or given up. */
-import { sql } from 'drizzle-orm';
-import { bigserial, check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigserial, check, index, integer, pgTable, primaryKey, sql, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 
 export const webhookDelivery = pgTable('webhook_delivery', {

@@ -1,6 +1,5 @@
 /** Workers: what core wants of them (desired) and what their agent observed (state). Each column has one writer. */
-import { sql } from 'drizzle-orm';
-import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { check, index, integer, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 import { machine } from './machine.ts';

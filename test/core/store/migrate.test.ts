@@ -1,7 +1,6 @@
 /** Migrations: many at once, again, from an earlier release with its data, and a database that is newer than the code. */
 import { cp, readFile, writeFile } from 'node:fs/promises';
-import { drizzle } from 'drizzle-orm/postgres-js';
-import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
+import { drizzle, migrate as runMigrations } from '../../../drizzle/orm.ts';
 import postgres from 'postgres';
 import t from 'tap';
 import type { Test } from 'tap';
