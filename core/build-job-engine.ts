@@ -2,6 +2,7 @@
 import { s3ConfigIdentity } from './domain/sealed-identity.ts';
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { DeadlineEnforcer } from './duties/deadline-enforcer.ts';
+import { DecisionReaper } from './duties/decision-reaper.ts';
 import { DeletionFinisher } from './duties/deletion-finisher.ts';
 import { ExpiryReaper } from './duties/expiry-reaper.ts';
 import { LeaseRescuer } from './duties/lease-rescuer.ts';
@@ -91,6 +92,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new QueueWatcher(shared),
       new DeadlineEnforcer(shared),
       new ExpiryReaper(shared),
+      new DecisionReaper(shared),
       new DeletionFinisher({ ...shared, deletes }),
       new LeaseRescuer({ ...shared, attempts }),
       shared.webhooks,

@@ -40,8 +40,9 @@ export interface PlacementMachine {
   cudaVersion: string;
   /** Workers of the same endpoint that it runs. */
   siblings: number;
-  /** Its frozen workers. Nothing else of the machine counts them. */
+  /** Its frozen workers, and how many it keeps at most. Nothing else of the machine counts them. */
   standbys: readonly PlacementStandby[];
+  standbyMax: number;
   /** Its operator allows commands of the host. */
   runsCommands: boolean;
   /** What runs images there; undefined: nothing does. */

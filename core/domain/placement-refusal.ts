@@ -25,6 +25,13 @@ export interface PlacementRefusal {
   refusalByMachine: string;
 }
 
+/** The answers of some machines, summed up: what a refusal says, in bounded room. */
+export interface RefusedMachines {
+  counts: Partial<Record<RefusalKind, number>>;
+  /** What each said, by name, for the operator. */
+  byMachine: string;
+}
+
 /** Jobs wait at an endpoint that may have no worker. */
 export const NO_WORKERS_REFUSAL: PlacementRefusal = {
   refusal: 'jobs wait, but workersMax is 0: raise it, and they run', refusalByMachine: 'jobs wait, but workersMax is 0: raise it, and they run',
@@ -63,28 +70,33 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   AWAY: ['is not connected', 'are not connected'],
 };
 
+/** Sums answers up, those before included. */
+export function summed(answers: readonly MachineAnswer[], before: RefusedMachines = { counts: {}, byMachine: '' }): RefusedMachines {
+  const counts = { ...before.counts };
+  for (const { answer } of answers) counts[answer.kind] = (counts[answer.kind] ?? 0) + 1;
+  const texts = [...(before.byMachine === '' ? [] : [before.byMachine]), ...answers.map(({ name, answer }) => `${name}: ${answer.text}`)];
+  return { counts, byMachine: texts.join('; ').slice(0, BY_MACHINE_LENGTH_MAX) };
+}
+
 /** The refusal of all machines; of none when nobody has joined. */
-export function refusalOfAll(answers: readonly MachineAnswer[], request: RefusedRequest): PlacementRefusal {
-  if (answers.length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
-  return refusalOf(`no machine has ${wanted(request)}`, answers);
+export function refusalOfAll(refused: RefusedMachines, request: RefusedRequest): PlacementRefusal {
+  if (Object.keys(refused.counts).length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
+  return refusalOf(`no machine has ${wanted(request)}`, refused);
 }
 
 /** The refusal of all machines where waiting would not help; of none when none is here. `joined`: there is one that is gone. */
 export function refusalForGood(answers: readonly MachineAnswer[], request: RefusedRequest, joined: boolean): PlacementRefusal {
   const none = joined ? ALL_GONE_TEXT : NO_MACHINE_TEXT;
   if (answers.length === 0) return { refusal: none, refusalByMachine: none };
-  return refusalOf(`no machine can run it, which needs ${needed(request)}`, answers);
+  return refusalOf(`no machine can run it, which needs ${needed(request)}`, summed(answers));
 }
 
-function refusalOf(what: string, answers: readonly MachineAnswer[]): PlacementRefusal {
+function refusalOf(what: string, { counts, byMachine }: RefusedMachines): PlacementRefusal {
   const counted = Object.entries(WORDS).flatMap(([kind, [one, several]]) => {
-    const count = answers.filter(({ answer }) => answer.kind === kind).length;
+    const count = counts[kind as RefusalKind] ?? 0;
     return count === 0 ? [] : [`${count} ${count === 1 ? `machine ${one}` : `machines ${several}`}`];
   });
-  return {
-    refusal: `${what}: ${counted.join('; ')}`,
-    refusalByMachine: answers.map(({ name, answer }) => `${name}: ${answer.text}`).join('; ').slice(0, BY_MACHINE_LENGTH_MAX),
-  };
+  return { refusal: `${what}: ${counted.join('; ')}`, refusalByMachine: byMachine };
 }
 
 function needed({ imageName, gpuIds, gpuCount, instanceIds }: RefusedRequest): string {

@@ -3,8 +3,8 @@ import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
 import { choice, lastingRefusal, location, machineRefusal, program, sizeFor, volume } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
-import { refusalForGood, refusalOfAll } from './placement-refusal.ts';
-import type { MachineAnswer, PlacementRefusal } from './placement-refusal.ts';
+import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
+import type { MachineAnswer, PlacementRefusal, RefusedMachines } from './placement-refusal.ts';
 import { standbysInTheWay } from './standby-eviction.ts';
 
 /** A machine, and what is given of it. */
@@ -23,19 +23,45 @@ export type Placement = PlacementPlace | PlacementRefusal;
 /** After so many minutes without its agent a machine is taken for one that has left. */
 export const GONE_AFTER_MINUTES = 10;
 
-/**
- * The best place: preferred GPU type first, then a machine that has the image, then the one where the fewest frozen workers must go, then the one
- * with the fewest siblings, then the one with the most room.
- */
+/** The best place of those that machines have, or why there is none. */
 export function place(machines: readonly PlacementMachine[], request: PlacementRequest): Placement {
-  const fitting = machines.filter((machine) => machineRefusal(machine, request) === undefined);
-  const best = fitting
+  const { candidates, refused } = survey(machines, request, 1);
+  return bestOf(candidates, request) ?? refusalOfAll(refused, request);
+}
+
+/** Machines as far as they matter for `count` workers: the best that could take one, in order, and why the others could not. */
+export interface Survey {
+  candidates: PlacementMachine[];
+  refused: RefusedMachines;
+}
+
+/**
+ * Sorts machines out. Whatever is placed changes only its own machine, so that the next best of all is always among as many of the best as there
+ * are workers to place.
+ */
+export function survey(machines: readonly PlacementMachine[], request: PlacementRequest, count: number): Survey {
+  const answers = machines.map((machine) => ({ machine, answer: machineRefusal(machine, request) }));
+  const fitting = answers.flatMap(({ machine, answer }) => (answer === undefined ? [machine] : []));
+  const refused = answers.flatMap(({ machine, answer }) => (answer === undefined ? [] : [{ name: machine.name, answer }]));
+  return { candidates: ranked(fitting, request).slice(0, count).map(({ machine }) => machine), refused: summed(refused) };
+}
+
+/** The best place on machines that were fitting; undefined: they are all full by now. */
+export function bestOf(candidates: readonly PlacementMachine[], request: PlacementRequest): PlacementPlace | undefined {
+  const best = ranked(candidates.filter((machine) => machineRefusal(machine, request) === undefined), request)[0];
+  return best && { machineId: best.machine.id, gpuUuids: best.gpuUuids, instanceId: best.size?.instanceId ?? '', evicted: best.evicted };
+}
+
+/**
+ * Preferred GPU type first, then a machine that has the image, then the one where the fewest frozen workers must go, then the one with the fewest
+ * siblings, then the one with the most room.
+ */
+function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
+  return fitting
     .map((machine) => candidate(machine, request))
     .sort((a, b) => a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
       || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
-      || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine))[0];
-  if (best) return { machineId: best.machine.id, gpuUuids: best.gpuUuids, instanceId: best.size?.instanceId ?? '', evicted: best.evicted };
-  return refusalOfAll(machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! })), request);
+      || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine));
 }
 
 /** Place of a worker. */
@@ -66,7 +92,7 @@ export function runsOn(machine: PlacementMachine, all: readonly PlacementMachine
  * may run has a GPU, those that are away for a moment included and those that are gone left out, its workers run without one: hosts without GPUs
  * serve endpoints that were made for hosts with them.
  */
-function onMachines(machines: readonly PlacementMachine[], request: PlacementRequest): PlacementRequest {
+export function onMachines(machines: readonly PlacementMachine[], request: PlacementRequest): PlacementRequest {
   if (request.gpuIds.length > 0 || request.gpuCount === 0) return request;
   const here = machines.filter((machine) => [location, volume, program].every((filter) => filter(machine, request) === undefined));
   return here.every((machine) => machine.gone || machine.gpus.length === 0) ? { ...request, gpuCount: 0 } : request;

@@ -6,7 +6,7 @@ import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';
 import { program } from './placement-filters.ts';
 import type { PlacementMachine } from './placement-filters.ts';
-import { refusalOfAll } from './placement-refusal.ts';
+import { refusalOfAll, summed } from './placement-refusal.ts';
 import type { PlacementPlace } from './placement.ts';
 import { gpusOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
@@ -134,7 +134,7 @@ export function placePod(
 export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]): void {
   const own = machines.find((machine) => machine.id === pod.machineId);
   const refusal = own && program(own, { ...pod, dataCenterIds: [] });
-  if (refusal) throw noCapacity(`its files are on one machine only; ${refusalOfAll([{ name: own.name, answer: refusal }], pod).refusal}.`);
+  if (refusal) throw noCapacity(`its files are on one machine only; ${refusalOfAll(summed([{ name: own.name, answer: refusal }]), pod).refusal}.`);
 }
 
 /** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */

@@ -64,6 +64,11 @@ export function runningWorkers(sample: ScaleSample): WorkerSample[] {
   return sample.workers.filter((worker) => worker.desired === 'RUN');
 }
 
+/** It could go: it can take work, holds none and has not for idleTimeout. */
+export function isIdle(worker: WorkerSample, settings: ScaleSettings): boolean {
+  return worker.state === 'READY' && worker.held === 0 && worker.idleMs >= settings.idleTimeoutSeconds * 1_000;
+}
+
 /** From zero the first job starts one worker; then one more each scalerValue seconds while the oldest has waited longer (docs/management.md#scaling). */
 export const queueDelayScaler: Scaler = (sample, settings) => {
   const present = runningWorkers(sample).filter((worker) => worker.version === settings.version);

@@ -3,12 +3,14 @@
  * only a lowered workersMax and an outdated version reach busy workers, and then they finish what they hold (DRAIN). With FlashBoot what idleness
  * takes is frozen, and woken before anything is started.
  */
-import { runningWorkers } from './scaler.ts';
+import { targetOf } from './scale-target.ts';
+import type { ScaleTarget } from './scale-target.ts';
+import { isIdle, runningWorkers } from './scaler.ts';
 import type { ScaleSample, ScaleSettings, ScaleRecommendation, WorkerSample } from './scaler.ts';
 import { STANDBY_SECONDS_MAX } from './worker.ts';
 
 /** What to change. */
-export interface WorkerChanges {
+export interface WorkerChanges extends ScaleTarget {
   /** Workers to start, each with the crashes that its place carries over. */
   add: readonly { failures: number }[];
   /** Frozen workers to wake instead of as many more. */
@@ -19,10 +21,6 @@ export interface WorkerChanges {
   drain: readonly string[];
   /** Crashed workers whose place is given up or taken by one of `add`. */
   retire: readonly string[];
-  /** Workers that there should be now. */
-  target: number;
-  /** Why, for a person. */
-  reason: string;
 }
 
 /** Compares what there is with what is wanted. */
@@ -30,13 +28,13 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const all = runningWorkers(sample);
   const outdated = all.filter((worker) => worker.version !== settings.version);
   const current = all.filter((worker) => worker.version === settings.version);
-  const target = targetOf(current, settings, recommendation);
-  const surplus = surplusOf(current, settings, current.length - target);
+  const chosen = targetOf(current, settings, recommendation);
+  const surplus = surplusOf(current, settings, current.length - chosen.target);
   const kept = current.filter((worker) => !surplus.includes(worker));
   const replaced = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
   const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE');
   const usable = standbys.filter((worker) => maySleepOn(worker, settings));
-  const missing = Math.max(target - kept.length, 0);
+  const missing = Math.max(chosen.target - kept.length, 0);
   const wake = wakeOrder(usable).slice(0, missing);
   const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
   const leaving = [...outdated, ...surplus.filter((worker) => !frozen.includes(worker)), ...standbys.filter((worker) => !usable.includes(worker))];
@@ -46,19 +44,8 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
     freeze: ids(frozen),
     drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
     retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...replaced]),
-    target,
-    reason: recommendation.reason,
+    ...chosen,
   };
-}
-
-/** The recommendation, never fewer than are busy, starting or not idle long enough, within workersMin and workersMax. */
-function targetOf(current: readonly WorkerSample[], settings: ScaleSettings, recommendation: ScaleRecommendation): number {
-  const inUse = current.filter((worker) => worker.state !== 'UNHEALTHY' && !isIdle(worker, settings)).length;
-  return Math.min(Math.max(recommendation.workers, inUse, settings.workersMin), settings.workersMax);
-}
-
-function isIdle(worker: WorkerSample, settings: ScaleSettings): boolean {
-  return worker.state === 'READY' && worker.held === 0 && worker.idleMs >= settings.idleTimeoutSeconds * 1_000;
 }
 
 /** A frozen worker stays: not crashed, of this version, not for too long, and FlashBoot is still on. */

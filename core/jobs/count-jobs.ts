@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
+import { countHealth, countThrottled } from '../domain/worker-counts.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EndpointCounts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -53,14 +54,15 @@ export class CountJobs {
   async #read(endpointId: string): Promise<EndpointHealth> {
     const [counted, nowhere] = await Promise.all([this.#counts.health(endpointId), this.#cannotRun.of([endpointId])]);
     if (!counted) throw new DomainError('ENDPOINT_NOT_FOUND', `There is no endpoint ${JSON.stringify(endpointId.slice(0, 64))}.`);
-    const { completed, failed, inProgress, inQueue, retried, idle, running, initializing, ready, unhealthy, standby } = counted;
+    const { completed, failed, inProgress, inQueue, retried, decidedThrottled } = counted;
+    const { present, ...workers } = countHealth(counted.workers, counted.type);
     const refusal = refusalOf(counted);
     const cannotRun = nowhere.get(endpointId);
     return {
       ...(refusal ? { refusal } : {}),
       ...(cannotRun ? { cannotRun } : {}),
       jobs: { completed, failed, inProgress, inQueue, retried },
-      workers: { idle, running, initializing, ready, throttled: throttled(counted), unhealthy, standby },
+      workers: { ...workers, throttled: countThrottled(counted, inQueue, present, decidedThrottled) },
     };
   }
 }
@@ -69,10 +71,4 @@ export class CountJobs {
 function refusalOf({ workersMax, inQueue, decidedThrottled, refusal, refusalByMachine }: EndpointCounts): PlacementRefusal | undefined {
   if (workersMax === 0 && inQueue > 0) return NO_WORKERS_REFUSAL;
   return decidedThrottled > 0 ? { refusal, refusalByMachine } : undefined;
-}
-
-/** Workers that found no place at the last decision, or that there should be at the least and are not, because it has not passed yet. */
-function throttled(counted: EndpointCounts): number {
-  const wanted = Math.min(counted.workersMax, Math.max(counted.workersMin, counted.inQueue > 0 ? 1 : 0));
-  return Math.max(0, wanted - counted.present, counted.decidedThrottled);
 }

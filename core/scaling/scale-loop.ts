@@ -11,7 +11,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
-import { scaleEndpoint } from './scale-endpoint.ts';
+import { isQuiet, scaleEndpoint } from './scale-endpoint.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
@@ -19,6 +19,8 @@ const PERIOD_MS = 1_000;
 const QUEUED_PAUSE_MS = 100;
 /** Turns at once. */
 const TURNS_MAX = 3;
+/** Endpoints that are looked at with one set of statements. */
+const LOOKED_MAX = 200;
 /**
  * Machines are only given up after the database has answered for this long, in milliseconds: when it comes back after an outage all leases
  * have run out, although every agent is alive and about to extend its own.
@@ -114,7 +116,15 @@ export class ScaleLoop extends BaseService {
       if (now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
       for (const id of await store.endpointsToLookAt()) ids.add(id);
     }
-    const queue = [...ids];
+    const all = [...ids];
+    for (let from = 0; from < all.length; from += LOOKED_MAX) await this.#look(all.slice(from, from + LOOKED_MAX));
+  }
+
+  /** Takes a turn at those of these endpoints whose turn would come to something. */
+  async #look(endpointIds: readonly string[]): Promise<void> {
+    const { store, scaler } = this.#options;
+    const seen = await store.look(endpointIds);
+    const queue = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler)).map(({ endpoint }) => endpoint.id);
     const take = async (): Promise<void> => {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) await this.#turn(id);
     };
@@ -131,7 +141,7 @@ export class ScaleLoop extends BaseService {
     const { store, scaler, random, clock, logger, events, onDesired } = this.#options;
     this.#turns.set(endpointId, clock.monotonicMs());
     const result = await scaleEndpoint(store, endpointId, scaler, random);
-    if (result.skipped) return;
+    if (!result) return;
     const { added, drained, retired, woken, frozen, throttled, reason } = result;
     if (added.length + drained.length + retired.length + woken.length + frozen.length > 0) {
       logger.info({ endpointId, added, drained, retired, woken, frozen, throttled, reason }, 'workers changed');

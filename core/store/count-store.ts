@@ -1,4 +1,5 @@
 /** Counts for callers, and what the hot path must know of an endpoint. */
+import type { HealthWorker } from '../domain/worker-counts.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
 
@@ -35,15 +36,9 @@ export interface EndpointCounts {
   retried: number;
   inQueue: number;
   inProgress: number;
-  idle: number;
-  running: number;
-  initializing: number;
-  ready: number;
-  unhealthy: number;
-  /** Frozen by FlashBoot. */
-  standby: number;
-  /** Workers that there shall be and are. */
-  present: number;
+  type: 'QB' | 'LB';
+  /** Those that have not ended. */
+  workers: HealthWorker[];
   workersMin: number;
   workersMax: number;
   /** Of the latest decision of the scaler; 0 and empty when there was none yet. */
@@ -107,29 +102,18 @@ export class CountStore {
         SELECT worker_id, count(*) AS attempts FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND expires_at > now() GROUP BY worker_id
         UNION ALL SELECT u.id, sum(u.requests) FROM demand d CROSS JOIN unnest(d.worker_ids, d.in_flight) AS u (id, requests) GROUP BY u.id
       ), seen AS (
-        SELECT w.address, w.health, w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS attempts
+        SELECT w.address, w.health, w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS held
         FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL
-      ), workers AS (
-        SELECT count(*) FILTER (WHERE state = 'READY' AND attempts = 0) AS idle,
-          count(*) FILTER (WHERE state IN ('READY', 'DRAINING') AND attempts > 0) AS running,
-          count(*) FILTER (WHERE state IN ('INITIALIZING', 'READY', 'DRAINING') AND address <> '') AS started,
-          count(*) FILTER (WHERE state = 'READY' AND desired = 'RUN' AND health = 'READY') AS healthy,
-          count(*) FILTER (WHERE state = 'INITIALIZING') AS initializing,
-          count(*) FILTER (WHERE state = 'READY' AND desired = 'RUN' AND attempts < capacity) AS ready,
-          count(*) FILTER (WHERE state = 'UNHEALTHY') AS unhealthy, count(*) FILTER (WHERE state = 'FROZEN') AS standby,
-          count(*) FILTER (WHERE desired = 'RUN') AS present
-        FROM seen
       )
       SELECT coalesce(c.completed, 0) AS completed, coalesce(c.failed, 0) AS failed, coalesce(c.retried, 0) AS retried,
         (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now())
           + (SELECT coalesce(sum(waiting), 0)::bigint FROM demand) AS "inQueue",
         (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS "inProgress",
-        workers.idle, CASE WHEN e.type = 'LB' THEN started ELSE running END AS running, initializing,
-        CASE WHEN e.type = 'LB' THEN healthy ELSE ready END AS ready, unhealthy, standby, present,
+        e.type, coalesce((SELECT jsonb_agg(to_jsonb(seen)) FROM seen), '[]') AS workers,
         e.workers_min AS "workersMin", e.workers_max AS "workersMax",
         coalesce(d.throttled, 0) AS "decidedThrottled", coalesce(d.refusal, '') AS refusal,
         coalesce(d.refusal_by_machine, '') AS "refusalByMachine"
-      FROM endpoint e CROSS JOIN workers LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
+      FROM endpoint e LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
       WHERE e.id = ${endpointId}`;
     return row;
   }

@@ -101,15 +101,17 @@ export class EdgeStore {
   }
 }
 
-/** What there is to do for an endpoint, of all facades and proxies that said so lately. */
-export async function readDemand(sql: Sql, endpointId: string): Promise<DemandTotal> {
-  const rows = await sql<{ waiting: number; workerIds: string[]; inFlight: number[] }[]>`
-    SELECT waiting, worker_ids AS "workerIds", in_flight AS "inFlight" FROM endpoint_demand
-    WHERE endpoint_id = ${endpointId} AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'`;
-  const total: DemandTotal = { waiting: 0, inFlight: new Map() };
-  for (const { waiting, workerIds, inFlight } of rows) {
+/** What there is to do for endpoints, of all facades and proxies that said so lately; those with nothing are left out. */
+export async function readDemands(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, DemandTotal>> {
+  const rows = await sql<{ endpointId: string; waiting: number; workerIds: string[]; inFlight: number[] }[]>`
+    SELECT endpoint_id AS "endpointId", waiting, worker_ids AS "workerIds", in_flight AS "inFlight" FROM endpoint_demand
+    WHERE endpoint_id = ANY(${[...endpointIds]}) AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'`;
+  const totals = new Map<string, DemandTotal>();
+  for (const { endpointId, waiting, workerIds, inFlight } of rows) {
+    const total = totals.get(endpointId) ?? { waiting: 0, inFlight: new Map<string, number>() };
+    totals.set(endpointId, total);
     total.waiting += waiting;
     for (const [index, id] of workerIds.entries()) total.inFlight.set(id, (total.inFlight.get(id) ?? 0) + (inFlight[index] ?? 0));
   }
-  return total;
+  return totals;
 }

@@ -16,6 +16,8 @@ export interface PlacementAsked {
   imageName: string;
   /** The bytes that the image means; empty: not settled. */
   imageDigest: string;
+  /** Workers that are about to be given up: what they have is free. Default: none. */
+  goneIds?: readonly string[];
 }
 
 /** A machine as its table has it. */
@@ -57,23 +59,28 @@ export async function placementView(statement: Statement, asked: PlacementAsked)
 }
 
 /** The same as of now and without a lock: nothing may be placed by it. Workers and pods use GPUs and slots alike; frozen workers are listed beside. */
-export async function readPlacement(statement: Statement, { endpointId, imageName, imageDigest }: PlacementAsked): Promise<PlacementMachine[]> {
+export async function readPlacement(
+  statement: Statement, { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
+): Promise<PlacementMachine[]> {
+  const gone = goneIds.join();
   const rows = await statement<(MachineRow & Uses)[]>`
     SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
       m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone,
       coalesce((SELECT array_agg(uuid) FROM (
         SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
+          AND id <> ALL(string_to_array(${gone}, ','))
         UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
       u.cpu_used, u.siblings, u.sizes, coalesce((
         SELECT jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
           'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint) ORDER BY desired_at, id)
-        FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired = 'FREEZE'), '[]') AS standbys,
+        FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired = 'FREEZE' AND id <> ALL(string_to_array(${gone}, ','))), '[]') AS standbys,
       EXISTS (SELECT FROM machine_image i WHERE i.machine_id = m.id
         AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName} ELSE i.digest = ${imageDigest} END) AS has_image
     FROM machine m LEFT JOIN LATERAL (
       SELECT count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
         coalesce(array_agg(instance_id) FILTER (WHERE instance_id <> ''), '{}') AS sizes
       FROM (SELECT gpu_uuids, endpoint_id, instance_id FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
+          AND id <> ALL(string_to_array(${gone}, ','))
         UNION ALL SELECT gpu_uuids, NULL, instance_id FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') user_of
     ) u ON true
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
@@ -83,7 +90,7 @@ export async function readPlacement(statement: Statement, { endpointId, imageNam
       { uuid, name, migProfile, used: row.used_uuids.includes(uuid), standby: row.standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid)) }
     )),
     cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
-    vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys,
+    vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys, standbyMax: row.standby_max,
     memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
     runsCommands: row.runs_commands, engine: row.engine ?? undefined, noEngineReason: row.no_engine_reason, hasImage: row.has_image,
   }));

@@ -1,74 +1,56 @@
-/** What scaling reads and writes: which endpoints to look at, their samples, and the workers that are desired. */
-import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
-import type { PlacementPlace } from '../domain/placement.ts';
+/** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
+import { LOGGED_DAYS, LOGGED_MAX, wishedChanges, fleetSample } from '../domain/scale-decision.ts';
+import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import type { PlacementRequest } from '../domain/placement-filters.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { QuotaState } from '../domain/quota.ts';
-import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
+import type { Scaler } from '../domain/scaler.ts';
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } from '../domain/worker.ts';
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
-import { DEMAND_VALID_MS, readDemand } from './edge-store.ts';
+import { DEMAND_VALID_MS } from './edge-store.ts';
 import { settledDigest } from './image-store.ts';
 import { asked, placementView } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
+import { logDecision, noteDecision } from './scale-log-rows.ts';
+import { readWorkers, sampleEndpoints } from './scale-samples.ts';
+import type { EndpointSample } from './scale-samples.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
-import type { MovedWorker } from './standby-rows.ts';
-
-/** Queued jobs are counted no further than this. */
-const QUEUED_COUNTED_MAX = 100_000;
-
-/** An endpoint as scaling needs it. */
-export interface ScaleEndpoint extends ScaleSettings, PlacementRequest {
-  id: string;
-  accountId: string;
-  type: 'QB' | 'LB';
-}
 
 /** An endpoint as it asks for machines. */
 export interface EndpointNeeds extends PlacementRequest {
   id: string;
 }
 
-/** A worker to start. */
-export interface NewWorker extends PlacementPlace {
-  id: string;
-  failures: number;
-}
-
-/** What a turn came to. */
-export interface ScaleDecision extends PlacementRefusal {
-  target: number;
-  throttled: number;
-  reason: string;
-}
-
-/** What one endpoint's turn may do while it is locked. Whatever freezes, wakes or evicts takes the placement lock, so that none crosses another. */
+/** What one endpoint's turn may do while it is locked. */
 export interface ScaleTurn {
-  endpoint: ScaleEndpoint;
-  sample: ScaleSample;
-  /** Machines, under the placement lock, which is kept until the turn ends. */
-  machines(): Promise<PlacementMachine[]>;
-  /** Starts a worker. */
-  add(worker: NewWorker): Promise<void>;
-  /** Wakes frozen workers. Answers those that were still frozen, with their machines. */
-  wake(workerIds: readonly string[]): Promise<MovedWorker[]>;
-  /** Freezes idle workers while their machines have room for that. Answers those that are to be frozen. */
-  freeze(workerIds: readonly string[]): Promise<MovedWorker[]>;
-  /** Lets workers finish and stop. Answers their machines. */
-  drain(workerIds: readonly string[]): Promise<string[]>;
-  /** Gives up crashed workers. */
-  retire(workerIds: readonly string[]): Promise<void>;
-  /** What the account may have and has, exact while the placement lock is held. */
-  quota(): Promise<QuotaState>;
-  /** Keeps the decision; writes only when it differs from the one before. */
-  note(decision: ScaleDecision): Promise<void>;
+  /** What was seen, without the fleet. */
+  sample: DecisionSample;
+  /** What was decided last; undefined: nothing yet. */
+  before: DecisionSummary | undefined;
+  /**
+   * The same as it is under the placement lock, with the fleet. The lock is kept until the turn ends, so that nothing that is placed, frozen, woken
+   * or evicted crosses another such thing.
+   */
+  withFleet(scaler: Scaler): Promise<DecisionSample>;
+  /** Does what was decided. `newId` names a new worker. Answers what changed. */
+  commit(decision: Decision, newId: () => string): Promise<TurnChanges>;
+  /** Keeps the decision, and appends it to the log with its sample. */
+  log(decision: Decision, sample: DecisionSample): Promise<void>;
+  /** Keeps what each machine says now of a decision that says nothing new. */
+  note(decision: Decision): Promise<void>;
 }
 
-type WorkerRow = Omit<WorkerSample, 'held'>;
-
-/** What there is to do, and what each worker has of it. */
-type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, number> };
+/** What a turn changed. */
+export interface TurnChanges {
+  added: string[];
+  drained: string[];
+  retired: string[];
+  woken: string[];
+  frozen: string[];
+  /** Machines whose desired workers changed. */
+  machineIds: string[];
+}
 
 export class ScaleStore {
   readonly #database: Database;
@@ -118,6 +100,16 @@ export class ScaleStore {
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
+  /** Endpoints as they are, without a lock; those that are gone are left out. Workers that hold attempts count as busy from now on. */
+  async look(endpointIds: readonly string[]): Promise<EndpointSample[]> {
+    const { sql, hot } = this.#database;
+    const found = await sampleEndpoints(sql, hot, endpointIds);
+    // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
+    const busy = found.flatMap(({ sample }) => sample.demand.workers.filter(({ held }) => held > 0).map(({ id }) => id));
+    if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
+    return found;
+  }
+
   /** Deletes ended workers that are old or too many. */
   async pruneEnded(endpointId: string): Promise<void> {
     await this.#database.sql`
@@ -127,93 +119,29 @@ export class ScaleStore {
           ORDER BY ended_at DESC LIMIT ${ENDED_WORKERS_KEPT}))`;
   }
 
+  /** Deletes up to `limit` logged decisions that are old, and all that are too many. Number of both. */
+  async reapLog(limit: number): Promise<number> {
+    const { sql } = this.#database;
+    const old = await sql`
+      DELETE FROM scale_log WHERE id IN (
+        SELECT id FROM scale_log WHERE decided_at < now() - ${LOGGED_DAYS}::int * interval '1 day' ORDER BY decided_at LIMIT ${limit})`;
+    const many = await sql`
+      DELETE FROM scale_log l USING (SELECT endpoint_id FROM scale_log GROUP BY endpoint_id HAVING count(*) > ${LOGGED_MAX}) full_of
+      WHERE l.endpoint_id = full_of.endpoint_id AND l.id <= (
+        SELECT id FROM scale_log WHERE endpoint_id = full_of.endpoint_id ORDER BY id DESC OFFSET ${LOGGED_MAX} LIMIT 1)`;
+    return old.count + many.count;
+  }
+
   /** Takes a turn at an endpoint unless another replica is at it, which is normal. True: the turn was taken. */
   async takeTurn(endpointId: string, turn: (turn: ScaleTurn) => Promise<void>): Promise<boolean> {
-    return inTransaction(this.#database.sql, async (sql) => {
-      const [endpoint] = await sql<ScaleEndpoint[]>`
-        SELECT ${asked(sql)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
-          e.idle_timeout_seconds AS "idleTimeoutSeconds", e.scaler_type AS "scalerType", e.scaler_value AS "scalerValue", e.version,
-          e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot"
-        FROM endpoint e WHERE e.id = ${endpointId} FOR UPDATE OF e SKIP LOCKED`;
-      if (!endpoint) return false;
-      const sample = await this.#sample(sql, endpoint);
-      await turn({ endpoint, sample, ...this.#actions(sql, endpoint) });
+    const { sql: pool, hot } = this.#database;
+    return inTransaction(pool, async (sql) => {
+      const [locked] = await sql`SELECT FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
+      if (!locked) return false;
+      const [found] = await sampleEndpoints(sql, hot, [endpointId]);
+      if (found) await turn(turnOf(sql, found));
       return true;
     });
-  }
-
-  async #sample(sql: Sql, endpoint: ScaleEndpoint): Promise<ScaleSample> {
-    const endpointId = endpoint.id;
-    const workers = await sql<WorkerRow[]>`
-      SELECT w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures, coalesce(w.retry_at <= now(), false) AS "retryDue",
-        greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
-        greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
-        cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS reachable
-      FROM worker w JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL ORDER BY w.created_at, w.id`;
-    const { heldBy, ...demand } = endpoint.type === 'LB' ? await requestDemand(sql, endpointId) : await this.#jobDemand(endpoint);
-    const busy = workers.filter((worker) => heldBy.has(worker.id)).map((worker) => worker.id);
-    // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
-    if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
-    return { ...demand, workers: workers.map((worker) => ({ ...worker, held: heldBy.get(worker.id) ?? 0 })) };
-  }
-
-  async #jobDemand(endpoint: ScaleEndpoint): Promise<HeldDemand> {
-    const endpointId = endpoint.id;
-    const { hot } = this.#database;
-    const [queue] = await hot<{ queued: number; oldest_ms: number | null }[]>`
-      SELECT (SELECT count(*)::int FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority
-          ORDER BY position LIMIT ${countedMax(endpoint)}) q) AS queued,
-        (SELECT (extract(epoch FROM now() - submitted_at) * 1000)::bigint FROM job
-          WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND NOT low_priority ORDER BY position LIMIT 1) AS oldest_ms`;
-    const held = await hot<{ worker_id: string; held: number; normal: number }[]>`
-      SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal FROM job
-      WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' GROUP BY worker_id ORDER BY worker_id`;
-    return {
-      queued: queue!.queued,
-      oldestWaitMs: Math.max(queue!.oldest_ms ?? 0, 0),
-      running: held.reduce((sum, row) => sum + row.normal, 0),
-      heldBy: new Map(held.map((row) => [row.worker_id, row.held])),
-    };
-  }
-
-  #actions(sql: Sql, endpoint: ScaleEndpoint): Omit<ScaleTurn, 'endpoint' | 'sample'> {
-    return {
-      machines: async () => {
-        const { id: endpointId, version, imageName } = endpoint;
-        const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
-        return placementView(sql, { endpointId, imageName, imageDigest });
-      },
-      wake: (workerIds) => wakeStandbys(sql, workerIds),
-      freeze: (workerIds) => freezeWorkers(sql, workerIds),
-      add: async (worker) => {
-        await evictStandbys(sql, worker.evicted);
-        await sql`
-          INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
-          VALUES (${worker.id}, ${endpoint.id}, ${worker.machineId}, ${endpoint.version}, ${worker.gpuUuids}, ${worker.instanceId},
-            ${worker.failures})`;
-      },
-      drain: async (workerIds) => {
-        if (workerIds.length === 0) return [];
-        await lockPlacement(sql);
-        const rows = await sql<{ machine_id: string }[]>`
-          UPDATE worker SET desired = 'DRAIN', desired_at = now() WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE') RETURNING machine_id`;
-        return rows.map((row) => row.machine_id);
-      },
-      retire: async (workerIds) => {
-        if (workerIds.length === 0) return;
-        await sql`UPDATE worker SET desired = 'GONE', ended_at = now() WHERE id = ANY(${[...workerIds]}) AND ended_at IS NULL`;
-      },
-      quota: () => readQuotaState(sql, endpoint.accountId),
-      note: async ({ target, throttled, reason, refusal, refusalByMachine }) => {
-        await sql`
-          INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason, refusal, refusal_by_machine)
-          VALUES (${endpoint.id}, ${target}, ${throttled}, ${reason}, ${refusal}, ${refusalByMachine}) ON CONFLICT (endpoint_id) DO UPDATE
-          SET (target, throttled, reason, refusal, refusal_by_machine, decided_at)
-            = (excluded.target, excluded.throttled, excluded.reason, excluded.refusal, excluded.refusal_by_machine, now())
-          WHERE (d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine)
-            IS DISTINCT FROM (excluded.target, excluded.throttled, excluded.reason, excluded.refusal, excluded.refusal_by_machine)`;
-      },
-    };
   }
 
   /** Marks one worker as going before its next job, because it asked for that. Answers its endpoint; undefined: it goes already. */
@@ -224,14 +152,56 @@ export class ScaleStore {
   }
 }
 
-/** Requests and connections of a load-balancing endpoint, as facades and proxies told. */
-async function requestDemand(sql: Sql, endpointId: string): Promise<HeldDemand> {
-  const { waiting, inFlight } = await readDemand(sql, endpointId);
-  const running = [...inFlight.values()].reduce((sum, count) => sum + count, 0);
-  return { queued: waiting, oldestWaitMs: 0, running, heldBy: inFlight };
+function turnOf(sql: Sql, found: EndpointSample): ScaleTurn {
+  const { endpoint, sample, before } = found;
+  return {
+    sample,
+    before,
+    withFleet: async (scaler) => {
+      await lockPlacement(sql);
+      // What others did to these workers until the lock was had is seen now, and nothing more until it is given back.
+      const held = new Map(sample.demand.workers.map(({ id, held: attempts }) => [id, attempts]));
+      const workers = (await readWorkers(sql, [endpoint.id])).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
+      const fresh = { ...sample, demand: { ...sample.demand, workers } };
+      const { version, imageName } = endpoint;
+      const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId: endpoint.id, version, imageName });
+      const { retire } = wishedChanges(fresh, scaler);
+      const machines = await placementView(sql, { endpointId: endpoint.id, imageName, imageDigest, goneIds: retire });
+      return { ...fresh, fleet: fleetSample(fresh, machines, await readQuotaState(sql, endpoint.accountId), scaler) };
+    },
+    commit: (decision, newId) => commit(sql, endpoint, decision, newId),
+    log: (decision, whole) => logDecision(sql, endpoint.id, decision, whole),
+    note: (decision) => noteDecision(sql, endpoint.id, decision),
+  };
 }
 
-/** The delay scaler only asks whether jobs wait; the count scaler has seen enough when workersMax is reached. */
-function countedMax({ scalerType, workersMax, scalerValue }: ScaleSettings): number {
-  return scalerType === 'REQUEST_COUNT' ? Math.min(workersMax * scalerValue + 1, QUEUED_COUNTED_MAX) : 1;
+async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['endpoint'], { actions }: Decision, newId: () => string): Promise<TurnChanges> {
+  const idsOf = (what: string): string[] => actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
+  const retired = idsOf('RETIRE');
+  if (retired.length > 0) await sql`UPDATE worker SET desired = 'GONE', ended_at = now() WHERE id = ANY(${retired}) AND ended_at IS NULL`;
+  const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
+  const woken = await wakeStandbys(sql, idsOf('WAKE'));
+  const drained = await drainWorkers(sql, idsOf('DRAIN'));
+  const added: { id: string; machineId: string }[] = [];
+  for (const action of actions) {
+    if (action.do !== 'ADD') continue;
+    const { machineId, gpuUuids, instanceId, evicted, failures } = action;
+    const id = newId();
+    await evictStandbys(sql, evicted);
+    await sql`
+      INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
+      VALUES (${id}, ${endpointId}, ${machineId}, ${version}, ${gpuUuids}, ${instanceId}, ${failures})`;
+    added.push({ id, machineId });
+  }
+  const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
+  const machineIds = [...new Set([...frozen, ...woken, ...drained, ...added].map(({ machineId }) => machineId))];
+  return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), machineIds };
+}
+
+async function drainWorkers(sql: Sql, workerIds: readonly string[]): Promise<{ id: string; machineId: string }[]> {
+  if (workerIds.length === 0) return [];
+  await lockPlacement(sql);
+  return sql<{ id: string; machineId: string }[]>`
+    UPDATE worker SET desired = 'DRAIN', desired_at = now() WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')
+    RETURNING id, machine_id AS "machineId"`;
 }

@@ -14,6 +14,7 @@ export * from './pod.ts';
 export * from './price.ts';
 export * from './registry-auth.ts';
 export * from './scale-decision.ts';
+export * from './scale-log.ts';
 export * from './template.ts';
 export * from './usage-span.ts';
 export * from './webhook-delivery.ts';

@@ -43,6 +43,7 @@ export const worker = pgTable('worker', {
   endedAt: instant('ended_at'),
 }, (t) => [
   index('worker_endpoint_idx').on(t.endpointId),
+  index('worker_alive_idx').on(t.endpointId).where(sql`ended_at IS NULL`),
   index('worker_machine_idx').on(t.machineId),
   check('worker_desired_known', sql`${t.desired} IN ('RUN', 'FREEZE', 'DRAIN', 'GONE')`),
   check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'FROZEN', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),

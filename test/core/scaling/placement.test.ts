@@ -8,7 +8,7 @@ const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}
 );
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
   id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
-  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [],
+  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0,
   runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false, ...given,
 });
 const asked = (given: Partial<PlacementRequest> = {}): PlacementRequest => ({

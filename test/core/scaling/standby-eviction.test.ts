@@ -12,7 +12,7 @@ const standby = (workerId: string, given: Partial<PlacementStandby> = {}): Place
 );
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
   id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 2, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0,
-  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [],
+  vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0,
   runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false, ...given,
 });
 const asked = (given: Partial<PlacementRequest> = {}): PlacementRequest => (

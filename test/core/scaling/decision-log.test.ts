@@ -1,0 +1,81 @@
+/** The log of decisions: what changed something or gave another reason, with a sample that gives the same decision again; bounded, and silent otherwise. */
+import t from 'tap';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { Sealer } from '../../../core/runtime/seal.ts';
+import { decide } from '../../../core/domain/scale-decision.ts';
+import type { Decision, DecisionSample } from '../../../core/domain/scale-decision.ts';
+import { DecisionReaper } from '../../../core/duties/decision-reaper.ts';
+import { ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
+import { openStorage } from '../../../core/store/storage.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
+const core = await startReplicas(t);
+const agent = await core.joinAgent({ gpus: [L4] });
+
+type Row = Decision & { sample: DecisionSample; refusal_by_machine: string };
+const logOf = (endpointId: string) => core.sql<Row[]>`SELECT * FROM scale_log WHERE endpoint_id = ${endpointId} ORDER BY id`;
+
+t.test('a life of an endpoint: each step is there, with its reason and its limits, and its sample replays to it', async (t) => {
+  const endpointId = await core.createEndpoint({
+    gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 2, scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, idleTimeoutSeconds: 1,
+  });
+  const jobs = await Promise.all([core.submit(endpointId), core.submit(endpointId), core.submit(endpointId)]);
+  for (const { id } of jobs) await core.wait(endpointId, id);
+  await waitFor('it to be at zero again', async () => (await logOf(endpointId)).at(-1)?.actions[0]?.do === 'DRAIN');
+  const log = await logOf(endpointId);
+  const added = log.find(({ actions }) => actions.some((action) => action.do === 'ADD'));
+  t.match(added, { actions: [{ do: 'ADD', gpuUuids: ['GPU-1'] }], numbers: { workers: { present: 0 } } });
+  const cut = log.find(({ limits }) => limits.some(({ limit }) => limit === 'NO_PLACE'));
+  t.match(cut, { throttled: 1, refusal: /too few of them free/, refusal_by_machine: /GPUs asked for are free/ }, 'one GPU, and two workers wished');
+  const over = log.find(({ wished }) => wished > 2);
+  t.match(over, { target: 2, reason: /one worker for every 1 jobs, but workersMax is 2/, limits: [{ limit: 'WORKERS_MAX' }] }, 'the true reason of the number');
+  for (const row of log) {
+    const { refusalByMachine, ...again } = decide(row.sample);
+    t.match(row, { ...again, refusal_by_machine: refusalByMachine }, `${row.reason}: the same again`);
+  }
+});
+
+t.test('nothing new, nothing written', async (t) => {
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 1 });
+  await core.ready(endpointId);
+  await waitFor('the decision after it', async () => (await logOf(endpointId)).length >= 1);
+  const settled = async () => {
+    const [row] = await core.sql<{ n: string; at: string }[]>`
+      SELECT (SELECT count(*) FROM scale_log) AS n, (SELECT string_agg(xmin::text, ',') FROM scale_decision) AS at`;
+    return JSON.stringify(row);
+  };
+  // Several looks pass while an agent's machine extends its lease three times.
+  const lease = async () => (await core.sql`SELECT lease_expires_at::text AS at FROM machine`)[0]!.at as string;
+  const look = async (): Promise<string> => {
+    const first = await lease();
+    await waitFor('a heartbeat', async () => (await lease()) !== first);
+    return settled();
+  };
+  const before = await look();
+  t.equal(await look(), before);
+  t.equal(await look(), before);
+  t.equal(agent.desired.length, 1);
+});
+
+t.test('the log is bounded: by number and by age', async (t) => {
+  const endpointId = await core.createEndpoint({ workersMin: 0 });
+  const other = await core.createEndpoint({ workersMin: 0 });
+  await core.sql`
+    INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+    SELECT e.id, now() - e.age::interval, n, 0, 0, 'test', '[]', '{}', '[]', '', '', 0
+    FROM generate_series(1, 1200) n, (VALUES (${endpointId}, '1 day'), (${other}, '8 days')) e (id, age)`;
+  const logger = createLogger('test', 'silent');
+  const storage = openStorage(core.url, new Sealer('00'.repeat(32)), logger);
+  t.teardown(() => storage.close());
+  const reaper = new DecisionReaper({ stores: storage.stores, clock: systemClock, random: systemRandom, logger });
+  t.ok(await reaper.runOnce() >= 1_400);
+  const kept = await core.sql`
+    SELECT endpoint_id, count(*)::int AS n, min(target) FILTER (WHERE reason = 'test') > 200 AS newest FROM scale_log
+    WHERE endpoint_id IN (SELECT endpoint_id FROM scale_log WHERE reason = 'test') GROUP BY 1`;
+  t.same([...kept], [{ endpoint_id: endpointId, n: 1_000, newest: true }], 'the newest stay');
+});

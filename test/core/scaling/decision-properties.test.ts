@@ -1,0 +1,117 @@
+/** What always holds of a decision, whatever was seen: over made-up samples and fleets. */
+import fc from 'fast-check';
+import t from 'tap';
+import type { Test } from 'tap';
+import { survey } from '../../../core/domain/placement.ts';
+import type { PlacementMachine } from '../../../core/domain/placement-filters.ts';
+import { decide, fleetSample } from '../../../core/domain/scale-decision.ts';
+import type { Decision, DecisionSample, DecisionSettings } from '../../../core/domain/scale-decision.ts';
+import type { QuotaState } from '../../../core/domain/quota.ts';
+import type { WorkerSample } from '../../../core/domain/scaler.ts';
+import { SEED } from '../../helpers/seeded-random.ts';
+
+const MACHINES = ['m0', 'm1', 'm2', 'm3'];
+const L4 = 'NVIDIA L4';
+const A40 = 'NVIDIA A40';
+
+const worker: fc.Arbitrary<Omit<WorkerSample, 'id'>> = fc.record({
+  machineId: fc.constantFrom(...MACHINES), desired: fc.constantFrom('RUN', 'RUN', 'RUN', 'FREEZE', 'DRAIN'),
+  state: fc.constantFrom('INITIALIZING', 'READY', 'READY', 'FROZEN', 'DRAINING', 'UNHEALTHY'), gpus: fc.constantFrom(0, 1),
+  reachable: fc.boolean(), version: fc.constantFrom(1, 1, 1, 0), held: fc.nat(2), idleMs: fc.nat(9_000), ageMs: fc.nat(4_000_000),
+  failures: fc.nat(3), retryDue: fc.boolean(),
+});
+const settings: fc.Arbitrary<DecisionSettings> = fc.record({
+  workersMin: fc.nat(3), workersMax: fc.nat(6), idleTimeoutSeconds: fc.constantFrom(1, 5), scalerType: fc.constantFrom('QUEUE_DELAY', 'REQUEST_COUNT'),
+  scalerValue: fc.integer({ min: 1, max: 4 }), flashBoot: fc.boolean(), version: fc.constant(1), imageName: fc.constant(''),
+  gpuIds: fc.constantFrom([], [L4], [A40, L4]), gpuCount: fc.integer({ min: 0, max: 2 }), instanceIds: fc.constant([]), locations: fc.constant([]),
+  allowedCudaVersions: fc.constant([]), dataCenterIds: fc.constant([]),
+});
+const gpus = fc.array(fc.record({ name: fc.constantFrom(L4, A40), used: fc.boolean() }), { maxLength: 4 });
+const machine = fc.record({
+  connected: fc.boolean(), gpus, cpuSlots: fc.nat(4), cpuSlotsUsed: fc.nat(2), siblings: fc.nat(2), hasImage: fc.boolean(), standbyMax: fc.nat(2),
+});
+type Made = typeof machine extends fc.Arbitrary<infer Value> ? Value : never;
+const count = fc.option(fc.nat(5), { nil: null });
+const use = fc.record({ workers: fc.nat(5), gpus: fc.nat(5) });
+const quota: fc.Arbitrary<QuotaState> = fc.record({ quota: fc.record({ workers: count, gpus: count }), use });
+
+/** A sample with its fleet, and the machines that the fleet was cut from. */
+const seen = fc.record({
+  queued: fc.nat(20), oldestWaitMs: fc.nat(20_000), running: fc.nat(9), workers: fc.array(worker, { maxLength: 7 }), settings, quota,
+  machines: fc.tuple(machine, machine, machine, machine),
+}).map(({ workers, settings: chosen, machines: given, quota: state, ...demand }) => {
+  const named = workers.map((each, index) => ({ ...each, id: `w${index}` }));
+  const sample: DecisionSample = { demand: { ...demand, workers: named }, settings: chosen };
+  const machines = given.map((each, index) => machineOf(MACHINES[index]!, each, named));
+  return { sample: { ...sample, fleet: fleetSample(sample, machines, state) }, machines };
+});
+
+function machineOf(id: string, given: Made, workers: readonly WorkerSample[]): PlacementMachine {
+  const standbys = workers.filter(({ machineId, desired }) => machineId === id && desired === 'FREEZE')
+    .map(({ id: workerId, ageMs }) => ({ workerId, gpuUuids: [] as string[], instanceId: '', frozenMs: ageMs }));
+  return {
+    ...given, id, name: id, gone: false, locations: [], cudaVersion: '', vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, runsCommands: true,
+    engine: undefined, noEngineReason: '', gpus: given.gpus.map((gpu, index) => ({ ...gpu, uuid: `${id}-${index}`, migProfile: '', standby: false })), standbys,
+  };
+}
+
+const adds = ({ actions }: Decision) => actions.flatMap((action) => (action.do === 'ADD' ? [action] : []));
+const named = ({ actions }: Decision, ...what: string[]) => (
+  actions.flatMap((action) => (action.do !== 'ADD' && what.includes(action.do) ? [action.workerId] : []))
+);
+
+function holds(t: Test, what: string, check: (sample: DecisionSample, decision: Decision, machines: PlacementMachine[]) => boolean): void {
+  t.test(what, async (t) => {
+    t.doesNotThrow(() => { fc.assert(fc.property(seen, ({ sample, machines }) => check(sample, decide(sample), machines)), { seed: SEED, numRuns: 2_000 }); });
+  });
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const byId = ({ demand }: DecisionSample, id: string) => demand.workers.find((each) => each.id === id)!;
+
+holds(t, 'the sample as it is kept gives the same decision', (sample, decision) => (
+  same(decide(JSON.parse(JSON.stringify(sample)) as DecisionSample), decision)
+));
+
+holds(t, 'the machines that the sample leaves out change nothing', (sample, decision, machines) => (
+  same(decide({ ...sample, fleet: { ...sample.fleet!, ...survey(machines, sample.fleet!.request, machines.length) } }), decision)
+));
+
+holds(t, 'a busy worker of this version goes only while there are more than workersMax', (sample, decision) => {
+  const present = sample.demand.workers.filter(({ desired, version }) => desired === 'RUN' && version === 1);
+  const busy = present.filter(({ held, state }) => held > 0 && state !== 'UNHEALTHY').map(({ id }) => id);
+  const gone = named(decision, 'DRAIN', 'FREEZE', 'RETIRE').filter((id) => busy.includes(id));
+  return gone.length <= Math.max(present.length - sample.settings.workersMax, 0);
+});
+
+holds(t, 'there are never more than workersMax for what it adds or wakes', (sample, decision) => {
+  const going = new Set(named(decision, 'DRAIN', 'FREEZE', 'RETIRE'));
+  const staying = sample.demand.workers.filter(({ id, desired, version }) => desired === 'RUN' && version === 1 && !going.has(id)).length;
+  const more = adds(decision).length + named(decision, 'WAKE').length;
+  return more === 0 || staying + more <= sample.settings.workersMax;
+});
+
+holds(t, 'no GPU is given twice, none that is used, and none on a machine that is away', (_sample, decision, machines) => {
+  const given = adds(decision).flatMap(({ gpuUuids }) => gpuUuids);
+  const free = new Set(machines.filter(({ connected }) => connected).flatMap((each) => each.gpus.filter(({ used }) => !used).map(({ uuid }) => uuid)));
+  return new Set(given).size === given.length && given.every((uuid) => free.has(uuid));
+});
+
+holds(t, 'what it adds and wakes stays within the quota', (sample, decision) => {
+  const { quota: allowed, use } = sample.fleet!.quota;
+  const given = named(decision, 'RETIRE').map((id) => byId(sample, id)).filter(({ desired }) => desired !== 'FREEZE');
+  const woken = named(decision, 'WAKE').map((id) => byId(sample, id));
+  const more = adds(decision).length + woken.length;
+  const moreGpus = adds(decision).reduce((sum, { gpuUuids }) => sum + gpuUuids.length, 0) + woken.reduce((sum, each) => sum + each.gpus, 0);
+  const gpusAfter = use.gpus + moreGpus - given.reduce((sum, each) => sum + each.gpus, 0);
+  return more === 0 || ((allowed.workers === null || use.workers + more - given.length <= allowed.workers)
+    && (allowed.gpus === null || moreGpus === 0 || gpusAfter <= allowed.gpus));
+});
+
+holds(t, 'each worker is named once, and a limit that cuts is told', (_sample, decision) => {
+  const ids = named(decision, 'WAKE', 'DRAIN', 'FREEZE', 'RETIRE');
+  const told = (limit: string): boolean => decision.limits.some((each) => each.limit === limit && each.cut > 0 && each.text !== '');
+  return new Set(ids).size === ids.length
+    && (decision.target >= decision.wished || (told('WORKERS_MAX') && decision.reason.includes('workersMax')))
+    && (decision.throttled === 0 || told('NO_PLACE') || told('QUOTA')) && (decision.throttled > 0) === (decision.refusal !== '');
+});
