@@ -8,7 +8,8 @@ import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts'
 import type { Service } from '../core/runtime/service.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { CoreError } from '../proto/wire/reason.ts';
-import { Activator } from './activator/activator.ts';
+import { Activator, WAIT_BOUNDS } from './activator/activator.ts';
+import type { WaitBounds } from './activator/activator.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
@@ -67,10 +68,12 @@ export interface FacadeSeams {
   clock?: Clock;
   /** Default: the machine's own. */
   random?: Random;
+  /** Of load-balancing endpoints. Default: as documented. */
+  waits?: WaitBounds;
 }
 
 /** Builds the process; nothing runs before start(). */
-export function buildFacade(config: FacadeConfig, { logger, clock = systemClock, random = systemRandom }: FacadeSeams): Facade {
+export function buildFacade(config: FacadeConfig, { logger, clock = systemClock, random = systemRandom, waits }: FacadeSeams): Facade {
   const replicas = { addresses: config.coreAddresses, tls: config.coreTls, clock, random };
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
@@ -88,7 +91,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
   const link = new RotationLink({ ...replicas, logger });
-  const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs };
+  const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
   const activator = new Activator({ link, limits, clock });
   addLoadBalancing(app, { activator, gate, domains: config.lbDomains, logger });
   const queue: JobParts = { jobs: core.pipelined, answers, bodies, config, clock, random, logger };

@@ -17,9 +17,6 @@ import { WORKER_HEADER } from './lb-headers.ts';
 import { tooManyWait } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
 
-/** Requests of one account, and of all, that may wait. */
-const ACCOUNT_WAITING_MAX = 2_000;
-const WAITING_MAX = 10_000;
 /** What comes together counts in one word to core, in milliseconds. */
 const GATHER_MS = 5;
 /** Pauses between two words about an endpoint, in milliseconds: when it changed, and at the latest. */
@@ -27,13 +24,25 @@ const CHANGED_MS = 1_000;
 const REPEAT_MS = 4_000;
 /** How long an endpoint that gets no requests is remembered, in milliseconds. */
 const REMEMBERED_MS = 60_000;
-/** How long a client waits for the one worker that it insists on, in milliseconds. */
-const STRICT_WAIT_MS = 300_000;
+
+/** What bounds those that wait. */
+export interface WaitBounds {
+  /** Requests of an endpoint, of an account, of all. */
+  endpointMax: number;
+  accountMax: number;
+  allMax: number;
+  /** How long a client waits for the one worker that it insists on, in milliseconds. */
+  strictMs: number;
+}
+
+/** As documented (docs/api.md#load-balancing). */
+export const WAIT_BOUNDS: WaitBounds = { endpointMax: 1_000, accountMax: 2_000, allMax: 10_000, strictMs: 300_000 };
 
 /** What bounds requests. */
 export interface ActivatorLimits extends ForwardLimits {
   /** Longest wait for a worker in milliseconds. */
   holdMs: number;
+  waits: WaitBounds;
 }
 
 /** Whose request it is. */
@@ -108,7 +117,8 @@ export class Activator extends BaseService {
       if (!place) return;
       try {
         const socket = await dial(place.address, gone.signal);
-        if (socket) return await forward(client, socket, place, this.#limits, this.#clock);
+        const isServed = socket && await forward(client, socket, place, this.#limits, this.#clock);
+        if (isServed) return;
         if (gone.signal.aborted) return;
         this.#endpoints.get(target.endpointId)?.queue.suspect(place.workerId);
       } finally {
@@ -120,16 +130,17 @@ export class Activator extends BaseService {
   #ask({ headers }: IncomingMessage, signal: AbortSignal): PlaceRequest {
     const [, mode, workerId] = /^\s*(?:(strict|strict-resume)\s+)?([\w-]{1,64})\s*$/i.exec(String(headers[WORKER_HEADER] ?? '')) ?? [];
     const strict = mode !== undefined;
-    return { workerId, strict, waitMs: strict ? STRICT_WAIT_MS : this.#limits.holdMs, again: false, signal };
+    return { workerId, strict, waitMs: strict ? this.#limits.waits.strictMs : this.#limits.holdMs, again: false, signal };
   }
 
   async #place(endpointId: string, { apiKey, accountId }: Admitted, asked: PlaceRequest): Promise<WorkerPlace> {
     const endpoint = this.#endpoint(endpointId);
     endpoint.apiKey = apiKey;
     endpoint.usedAtMs = this.#clock.monotonicMs();
+    const { accountMax, allMax } = this.#limits.waits;
     const waiting = this.#waiting.get(accountId) ?? 0;
-    if (waiting >= ACCOUNT_WAITING_MAX) throw tooManyWait('account');
-    if (this.#waitingInAll >= WAITING_MAX) throw tooManyWait('service');
+    if (waiting >= accountMax) throw tooManyWait('account');
+    if (this.#waitingInAll >= allMax) throw tooManyWait('service');
     this.#count(accountId, 1);
     try {
       return await endpoint.queue.place(asked);
@@ -149,7 +160,7 @@ export class Activator extends BaseService {
     const known = this.#endpoints.get(id);
     if (known) return known;
     const endpoint: Endpoint = {
-      queue: new EndpointQueue(this.#clock, () => this.#changed(id)),
+      queue: new EndpointQueue(this.#clock, this.#limits.waits.endpointMax, () => this.#changed(id)),
       apiKey: '', usedAtMs: 0, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
     };
     this.#endpoints.set(id, endpoint);

@@ -6,9 +6,7 @@ import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.t
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { noWorkers, tooManyWait, workerGone, workerTimeout } from './lb-error.ts';
 
-/** Requests of one endpoint that may wait. */
-export const WAITING_MAX = 1_000;
-/** How long a worker that refused a connection gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
+/** How long a worker that refused a connection, or said that it is full, gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
 const SUSPECT_MS = 500;
 
 /** A place at a worker. */
@@ -51,6 +49,7 @@ interface Waiter {
 
 export class EndpointQueue {
   readonly #clock: Clock;
+  readonly #waitingMax: number;
   readonly #onChanged: () => void;
   readonly #workers = new Map<string, Worker>();
   readonly #waiters = new Set<Waiter>();
@@ -58,8 +57,10 @@ export class EndpointQueue {
   /** Core has told of its workers. */
   #known = false;
 
-  constructor(clock: Clock, onChanged: () => void) {
+  /** `waitingMax`: requests that may wait. `onChanged`: somebody came, got a place, or left. */
+  constructor(clock: Clock, waitingMax: number, onChanged: () => void) {
     this.#clock = clock;
+    this.#waitingMax = waitingMax;
     this.#onChanged = onChanged;
   }
 
@@ -75,7 +76,7 @@ export class EndpointQueue {
   /** Resolves with a place. Rejects with an LbError: nothing came in time, too many wait, or the worker is gone. */
   place(asked: PlaceRequest): Promise<WorkerPlace> {
     return new Promise((resolve, reject) => {
-      if (!asked.again && this.#waiters.size >= WAITING_MAX) return reject(tooManyWait('endpoint'));
+      if (!asked.again && this.#waiters.size >= this.#waitingMax) return reject(tooManyWait('endpoint'));
       const over = (): void => waiter.fail(asked.strict ? workerTimeout() : noWorkers());
       const timer = this.#clock.after(asked.waitMs, over);
       const settle = (): void => {
@@ -115,7 +116,7 @@ export class EndpointQueue {
     this.#serve();
   }
 
-  /** A worker could not be reached. */
+  /** A worker could not be reached, or is full. */
   suspect(workerId: string): void {
     const worker = this.#workers.get(workerId);
     if (!worker || worker.suspect) return;

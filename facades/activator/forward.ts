@@ -8,7 +8,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { WorkerPlace } from './endpoint-queue.ts';
-import { requestHeaders, responseHeaders } from './lb-headers.ts';
+import { FULL_HEADER, requestHeaders, responseHeaders } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import { tooLarge, tooSlow, workerFailed } from './lb-error.ts';
 import type { LbError } from './lb-error.ts';
@@ -57,13 +57,16 @@ export function dial(address: string, gone: AbortSignal): Promise<Socket | undef
   });
 }
 
-/** Resolves when nothing of it runs any more. Rejects with an LbError while the client may still be answered. */
-export function forward(client: ClientSide, socket: Socket, place: WorkerPlace, limits: ForwardLimits, clock: Clock): Promise<void> {
+/**
+ * Resolves when nothing of it runs any more: false when the worker said that it is full, had nothing of a body, and another may have the request.
+ * Rejects with an LbError while the client may still be answered.
+ */
+export function forward(client: ClientSide, socket: Socket, place: WorkerPlace, limits: ForwardLimits, clock: Clock): Promise<boolean> {
   return new Promise((resolve, reject) => new Forward(client, socket, place, limits, clock, { resolve, reject }).start());
 }
 
 interface Over {
-  resolve(): void;
+  resolve(isServed: boolean): void;
   reject(error: Error): void;
 }
 
@@ -76,6 +79,8 @@ class Forward {
   readonly #over: Over;
   #upstream: ClientRequest | undefined;
   #sentBytes = 0;
+  /** It is on its way to the worker, as far as it has come. */
+  #hasBody = false;
   #cancelTimer: () => void = () => undefined;
   /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
   #done = false;
@@ -112,6 +117,7 @@ class Forward {
     const { request, reply, upgrade } = this.#client;
     const { 'content-length': length, 'transfer-encoding': coding, expect } = request.headers;
     if (upgrade || (coding === undefined && (length === undefined || length === '0'))) return void upstream.end();
+    this.#hasBody = true;
     if (expect !== undefined) reply.writeContinue();
     request.on('data', (piece: Buffer) => {
       this.#sentBytes += piece.length;
@@ -130,6 +136,7 @@ class Forward {
 
   #answer(response: IncomingMessage): void {
     const { reply } = this.#client;
+    if (this.#isFull(response)) return this.#leave();
     if (Number(response.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('response'));
     const headers = responseHeaders(response, this.#place.workerId);
     if (this.#client.upgrade) headers.push('Connection', 'close');
@@ -154,6 +161,18 @@ class Forward {
     });
   }
 
+  #isFull({ statusCode, headers }: IncomingMessage): boolean {
+    return (statusCode === 503 || statusCode === 429) && headers[FULL_HEADER] !== undefined && !this.#hasBody;
+  }
+
+  /** The request goes to another worker as it came. */
+  #leave(): void {
+    this.#done = true;
+    this.#cancelTimer();
+    this.#upstream?.destroy();
+    this.#over.resolve(false);
+  }
+
   /** Two sockets become one connection. */
   #join(response: IncomingMessage, worker: Socket, head: Buffer): void {
     const { upgrade, reply } = this.#client;
@@ -171,7 +190,7 @@ class Forward {
     const end = (): void => {
       socket.destroySoon();
       worker.destroySoon();
-      this.#over.resolve();
+      this.#over.resolve(true);
     };
     for (const side of [socket, worker]) {
       side.setTimeout(this.#limits.socketIdleMs, end);
@@ -190,11 +209,11 @@ class Forward {
     const { reply, upgrade } = this.#client;
     this.#upstream?.destroy();
     this.#socket.destroy();
-    if (error === undefined || reply.writableEnded) return this.#over.resolve();
+    if (error === undefined || reply.writableEnded) return this.#over.resolve(true);
     if (!reply.headersSent) return this.#over.reject(error);
     // The answer has begun: only a broken connection says that it is not whole.
     (upgrade?.socket ?? reply).destroy();
-    this.#over.resolve();
+    this.#over.resolve(true);
   }
 
   #finish(): void {
@@ -203,6 +222,6 @@ class Forward {
     const { request } = this.#client;
     // An answer may come before all of the request: what is still sent is thrown away by the connection's end.
     if (!request.complete) request.resume();
-    this.#over.resolve();
+    this.#over.resolve(true);
   }
 }

@@ -7,8 +7,12 @@ export const WORKER_HEADER = 'x-runpod-worker-id';
 const HOP_BY_HOP = new Set([
   'connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'transfer-encoding', 'upgrade', 'expect',
 ]);
+/** By this header, on a 503 or 429, a worker says that it is full and has done nothing. */
+export const FULL_HEADER = 'x-slipway-full';
 /** What the worker must not see or could not trust. */
 const TAKEN = /^(authorization|x-runpod-worker-id|x-slipway-.*|x-forwarded-(for|host|proto|prefix|port))$/;
+/** With a word of Connection a client may take out what it sent for us, but not what says whose the request is and where it ends. */
+const STAYS = new Set(['host', 'content-length']);
 
 /** How the request came. */
 export interface Origin {
@@ -20,7 +24,7 @@ export interface Origin {
 /** Names and values in turns, as the worker gets them. `upgrade`: the connection is to become another protocol. */
 export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress }: Origin, upgrade: string | undefined): string[] {
   const { headers } = request;
-  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !TAKEN.test(name.toLowerCase()));
+  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !isTaken(name));
   const isChunked = headers['transfer-encoding'] !== undefined;
   const before = headers['x-forwarded-for'];
   const added: [string, string | undefined][] = [
@@ -36,14 +40,19 @@ export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress
   return [...kept, ...added.filter((pair): pair is [string, string] => pair[1] !== undefined)].flat();
 }
 
+/** Interfaces of the kind of CGI, WSGI among them, take an underscore for a dash: what is spoofed that way is spoofed as well. */
+function isTaken(name: string): boolean {
+  return TAKEN.test(name.toLowerCase().replaceAll('_', '-'));
+}
+
 /** Names and values in turns, as the client gets them. */
 export function responseHeaders(response: IncomingMessage, workerId: string): string[] {
-  const kept = pairs(response.rawHeaders, dropped(response.headers.connection)).filter(([name]) => name.toLowerCase() !== WORKER_HEADER);
+  const kept = pairs(response.rawHeaders, dropped(response.headers.connection)).filter(([name]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name));
   return [...kept.flat(), 'X-Runpod-Worker-Id', workerId];
 }
 
 function dropped(connection: string | undefined): Set<string> {
-  const named = (connection ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '');
+  const named = (connection ?? '').split(',').map((name) => name.trim().toLowerCase()).filter((name) => name !== '' && !STAYS.has(name));
   return new Set([...HOP_BY_HOP, ...named]);
 }
 

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 
+const seen = [];
 const server = createServer((request, reply) => {
   const url = new URL(request.url, 'http://worker');
+  if (url.pathname !== process.env.HEALTH_CHECK_PATH) seen.push(`${request.method} ${request.url}`);
   const show = (more = {}) => {
     reply.setHeader('content-type', 'application/json');
     reply.end(JSON.stringify({ worker: process.env.RUNPOD_POD_ID, method: request.method, url: request.url, headers: request.rawHeaders, ...more }));
@@ -12,6 +14,30 @@ const server = createServer((request, reply) => {
     case process.env.HEALTH_CHECK_PATH: return reply.end();
     case '/slow': return setTimeout(show, Number(url.searchParams.get('ms')));
     case '/die': return process.exit(1);
+    case '/read-and-die': return request.once('data', () => process.exit(1));
+    case '/seen': return show({ seen });
+    // Nobody can connect any more; who is connected is answered.
+    case '/deaf': server.close(); return show();
+    // Full, unless it is the worker that is named.
+    case '/full': {
+      if (url.searchParams.get('but') === process.env.RUNPOD_POD_ID) return show();
+      reply.writeHead(Number(url.searchParams.get('status') ?? 503), { 'x-slipway-full': '1' });
+      return reply.end('full');
+    }
+    // As fast as it is read.
+    case '/flow': {
+      const write = () => {
+        let room = true;
+        while (room && server.flowed < Number(url.searchParams.get('bytes'))) {
+          server.flowed += 65_536;
+          room = reply.write(Buffer.alloc(65_536, 'x'));
+        }
+        if (room) reply.end();
+      };
+      server.flowed = 0;
+      reply.on('drain', write);
+      return write();
+    }
     case '/stream': {
       reply.writeHead(200, { 'content-type': 'text/event-stream' });
       let count = 0;
@@ -34,7 +60,7 @@ const server = createServer((request, reply) => {
       reply.on('close', () => { server.left = (server.left ?? 0) + 1; });
       return;
     }
-    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0 });
+    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0, flowed: server.flowed ?? 0 });
     case '/trailers': {
       reply.writeHead(200, { trailer: 'x-sum', 'transfer-encoding': 'chunked' });
       request.resume().on('end', () => {

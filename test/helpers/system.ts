@@ -11,6 +11,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
 import { buildFacade } from '../../facades/app.ts';
+import type { WaitBounds } from '../../facades/activator/activator.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { buildAgent } from '../../gpu-agent/app.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
@@ -34,6 +35,8 @@ export interface SystemOptions {
   coreEnv?: Record<string, string>;
   facadeEnv?: Record<string, string>;
   agentEnv?: Record<string, string>;
+  /** Bounds of load-balancing requests that wait. Default: as documented. */
+  waits?: WaitBounds;
   /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
 }
@@ -75,7 +78,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
 
   const facade = buildFacade(readFacadeConfig({
     SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', ...options.facadeEnv,
-  }), { logger });
+  }), { logger, ...(options.waits ? { waits: options.waits } : {}) });
   const { url } = await facade.start();
   stops.push(() => facade.stop());
 

@@ -1,37 +1,21 @@
 /** Load-balancing endpoints without a proxy in front: real core, facade and agent, real HTTP workers. */
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
 import postgres from 'postgres';
 import t from 'tap';
-import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { call } from '../helpers/grpc-clients.ts';
+import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import type { ShownRequest } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
 const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
 const { url, key } = system;
-const WORKER = join(import.meta.dirname, '../helpers/lb-worker.mjs');
-let names = 0;
-
-/** A load-balancing endpoint of the worker that answers anything. */
-async function balanced(fields: Partial<Endpoint> = {}, command = [process.execPath, WORKER]): Promise<string> {
-  names += 1;
-  const template = Template.fromPartial({ name: `lb-${names}`, startCommand: command, serverless: true });
-  const { id: templateId } = (await call(system.clients.templates, 'createTemplate', { template }, key)).template!;
-  const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU', ...fields });
-  const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
-  return (await call(system.clients.endpoints, 'createEndpoint', request, key)).endpoint!.id;
-}
+const { at, shown } = lbClient(system);
+const balanced = (fields: Partial<Endpoint> = {}): Promise<string> => lbEndpoint(system, fields);
 const AUTH = { authorization: `Bearer ${key}` };
-const at = (endpointId: string, path: string, init: RequestInit = {}): Promise<Response> =>
-  fetch(`${url}/v2/${endpointId}${path}`, { ...init, headers: { ...AUTH, ...init.headers } });
-type Shown = { worker: string; method: string; url: string; headers: string[]; bytes: number; sha256: string; left: number; hangs: number };
-const shown = async (response: Promise<Response>): Promise<Shown> => await (await response).json() as Shown;
-const headersOf = ({ headers }: Shown): Record<string, string> =>
+const headersOf = ({ headers }: ShownRequest): Record<string, string> =>
   Object.fromEntries(headers.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), headers[index + 1]!]] : [])));
 
 const endpointId = await balanced({ workersMin: 2, workersMax: 2 });
@@ -63,12 +47,12 @@ t.test('method, path, query, body and headers arrive; the key and spoofed header
 
 t.test('the host form carries every path, those of the queue too', async (t) => {
   const { port } = new URL(url);
-  const answer = await new Promise<Shown>((resolve, reject) => {
+  const answer = await new Promise<ShownRequest>((resolve, reject) => {
     const headers = { ...AUTH, host: `${endpointId}.localhost:${port}` };
     const asked = httpRequest({ host: '127.0.0.1', port, path: '/run/status/x?q=1', method: 'POST', headers });
     asked.on('error', reject).on('response', (response) => {
       const pieces: Buffer[] = [];
-      response.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => resolve(JSON.parse(Buffer.concat(pieces).toString()) as Shown));
+      response.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => resolve(JSON.parse(Buffer.concat(pieces).toString()) as ShownRequest));
     });
     asked.end('{}');
   });

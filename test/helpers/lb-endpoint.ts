@@ -1,0 +1,46 @@
+/** Load-balancing endpoints of a test's system, and requests to them. */
+import { join } from 'node:path';
+import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { call } from './grpc-clients.ts';
+import type { System } from './system.ts';
+
+/** The worker that answers anything (lb-worker.mjs). */
+export const LB_WORKER = [process.execPath, join(import.meta.dirname, 'lb-worker.mjs')];
+let names = 0;
+
+/** Creates one with a template of its own; answers its id. `key`: whose it is, else the system's. */
+export async function lbEndpoint(
+  { clients, key: own }: Pick<System, 'clients' | 'key'>, fields: Partial<Endpoint> = {}, { command = LB_WORKER, key = own } = {},
+): Promise<string> {
+  names += 1;
+  const template = Template.fromPartial({ name: `lb-${names}`, startCommand: command, serverless: true });
+  const { id: templateId } = (await call(clients.templates, 'createTemplate', { template }, key)).template!;
+  const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU', ...fields });
+  const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
+  return (await call(clients.endpoints, 'createEndpoint', request, key)).endpoint!.id;
+}
+
+/** What the worker shows of a request. */
+export interface ShownRequest {
+  worker: string;
+  method: string;
+  url: string;
+  /** Names and values in turns. */
+  headers: string[];
+  bytes: number;
+  sha256: string;
+  left: number;
+  hangs: number;
+  /** Bytes of the latest /flow that it has written. */
+  flowed: number;
+  /** Method and path of all that this worker was asked, but for its health. */
+  seen: string[];
+}
+
+/** Requests to the endpoints at one address in the name of one key. */
+export function lbClient({ url, key }: Pick<System, 'url' | 'key'>) {
+  const at = (endpointId: string, path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${url}/v2/${endpointId}${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
+  return { at, shown: async (response: Promise<Response>): Promise<ShownRequest> => await (await response).json() as ShownRequest };
+}

@@ -1,0 +1,163 @@
+/** What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and clients that are slow. */
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import t from 'tap';
+import { delay, systemClock } from '../../core/runtime/clock.ts';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(180_000);
+const HOLD_MS = 6_000;
+const system = await startSystem(t, {
+  facadeEnv: { SLIPWAY_LB_HOLD_MS: String(HOLD_MS), SLIPWAY_LB_PROCESSING_MS: '4000' },
+  waits: { endpointMax: 5, accountMax: 8, allMax: 10, strictMs: 500 },
+});
+const { url, key } = system;
+const { at, shown } = lbClient(system);
+
+/** Requests that wait until they are let go. */
+function waiting(client: ReturnType<typeof lbClient>, endpointId: string, count: number) {
+  const leave = new AbortController();
+  const all = Array.from({ length: count }, () => client.at(endpointId, '/x', { signal: leave.signal }));
+  for (const each of all) each.catch(() => undefined);
+  return { all, leave: () => leave.abort() };
+}
+
+/** Ids of an endpoint's two workers, once both are ready. */
+async function bothWorkers(endpointId: string): Promise<[string, string]> {
+  await waitFor('both', async () => {
+    const { workers } = await (await at(endpointId, '/health')).json() as { workers: Record<string, number> };
+    return workers['ready'] === 2;
+  });
+  return (await call(system.clients.machines, 'listWorkers', { endpointId }, key)).workers.map(({ id }) => id) as [string, string];
+}
+
+/** Undefined: it still waits after this time, in milliseconds. */
+const orWaits = <Value>(answer: Promise<Value>, ms: number): Promise<Value | undefined> =>
+  Promise.race([answer, delay(systemClock, ms).then(() => undefined)]);
+
+t.test('how many may wait: for an endpoint, of an account, at all', async (t) => {
+  const [a, b] = [await lbEndpoint(system, { workersMax: 0 }), await lbEndpoint(system, { workersMax: 0 })];
+  const { accountId } = await call(system.clients.access, 'createAccount', { name: 'other' }, system.rootKey);
+  const otherKey = await system.newKey(KeyScope.ALL, accountId);
+  const other = lbClient({ url, key: otherKey });
+  const c = await lbEndpoint(system, { workersMax: 0 }, { key: otherKey });
+  /** The first that is refused says how many wait. */
+  const fill = async (client: typeof other, endpointId: string, status: number, whose: RegExp) => {
+    const held: ReturnType<typeof waiting>[] = [];
+    for (;;) {
+      const next = waiting(client, endpointId, 1);
+      const outcome = await orWaits(next.all[0]!, 250);
+      if (outcome === undefined) { held.push(next); continue; }
+      t.equal(outcome.status, status);
+      t.match(await outcome.json(), { code: 'queue_full', error: whose });
+      t.equal(outcome.headers.get('retry-after'), '1');
+      return { count: held.length, leave: () => { for (const each of held) each.leave(); } };
+    }
+  };
+  const ofEndpoint = await fill({ at, shown }, a, 429, /of this endpoint/);
+  t.equal(ofEndpoint.count, 5);
+  const ofAccount = await fill({ at, shown }, b, 429, /of this account/);
+  t.equal(ofAccount.count, 3);
+  const ofAll = await fill(other, c, 503, /of this service/);
+  t.equal(ofAll.count, 2);
+  ofEndpoint.leave();
+  const room = await waitFor('room', async () => {
+    const one = waiting(other, c, 1);
+    const outcome = await orWaits(one.all[0]!, 100);
+    return outcome === undefined && one;
+  });
+  for (const each of [room, ofAccount, ofAll]) each.leave();
+});
+
+t.test('the wait ends: no worker in time, and the one that is insisted on', async (t) => {
+  const empty = await lbEndpoint(system, { workersMax: 0 });
+  const startedAt = performance.now();
+  const response = await at(empty, '/x', { method: 'POST', body: 'unread' });
+  t.ok(performance.now() - startedAt >= HOLD_MS - 5, 'not before its time');
+  t.equal(response.status, 503);
+  t.same(await response.json(), { error: 'no workers available', code: 'no_workers_available' });
+  t.match(response.headers.get('retry-after'), /^\d+$/);
+
+  const slow = await lbEndpoint(system, { workersMin: 1, env: { START_MS: '60000' } });
+  const worker = await waitFor('its worker', async () =>
+    (await call(system.clients.machines, 'listWorkers', { endpointId: slow }, key)).workers[0]?.id);
+  const late = await waitFor('the activator to know of it', async () => {
+    const answer = await at(slow, '/x', { headers: { 'x-runpod-worker-id': `strict ${worker}` } });
+    return answer.status === 400 && answer;
+  });
+  t.match(await late.json(), { code: 'worker_timeout', reason: 'worker_timeout' });
+});
+
+t.test('a worker that refuses connections: the request goes to another, unread', async (t) => {
+  const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
+  const [deaf, hearing] = await bothWorkers(two);
+  await shown(at(two, '/deaf', { headers: { 'x-runpod-worker-id': deaf } }));
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => shown(at(two, `/y?n=${index}`, { method: 'POST', body: `body ${index}` }))));
+  t.ok(answers.every(({ worker }) => worker === hearing), 'all were answered by the other');
+  t.same(answers.map(({ bytes }) => bytes), answers.map((_, index) => `body ${index}`.length), 'with their whole bodies');
+  const { seen } = await shown(at(two, '/seen'));
+  t.equal(new Set(seen.filter((line) => line.startsWith('POST /y'))).size, seen.filter((line) => line.startsWith('POST /y')).length, 'each once');
+});
+
+t.test('a worker that has begun to read a body ends: never sent again', async (t) => {
+  const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
+  await bothWorkers(two);
+  const response = await at(two, '/read-and-die', { method: 'POST', body: 'x' });
+  t.equal(response.status, 502);
+  t.match(await response.json(), { code: 'worker_failed', error: /not repeated/ });
+  t.notOk((await shown(at(two, '/seen'))).seen.includes('POST /read-and-die'), 'the other never saw it');
+});
+
+t.test('a worker that says that it is full', async (t) => {
+  const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
+  const [first] = await bothWorkers(two);
+  for (const status of [503, 429]) {
+    for (let count = 0; count < 4; count += 1) t.equal((await shown(at(two, `/full?but=${first}&status=${status}`))).worker, first, 'another takes it');
+  }
+  const withBody = await at(two, '/full', { method: 'POST', body: 'x' });
+  t.equal(withBody.status, 503, 'what may have been read is not sent again: the client is told');
+  t.equal(await withBody.text(), 'full');
+  t.notOk(withBody.headers.has('x-slipway-full'));
+  const status = (await at(two, '/full?status=500')).status;
+  t.equal(status, 500, 'any other status is an answer');
+  const never = await at(two, '/full');
+  t.equal(never.status, 503, 'when all are full for the whole wait');
+  t.match(await never.json(), { error: 'no workers available' });
+});
+
+t.test('clients that are slow', async (t) => {
+  const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 2 });
+  await shown(at(one, '/x'));
+  const BYTES = 28 * 1024 * 1024;
+  const slow = await new Promise<IncomingMessage>((resolve, reject) => {
+    httpRequest(`${url}/v2/${one}/flow?bytes=${BYTES}`, { headers: { authorization: `Bearer ${key}` } }, resolve).on('error', reject).end();
+  });
+  slow.pause();
+  let last = -1;
+  const flowed = await waitFor('the worker to be held up', async () => {
+    const now = (await shown(at(one, '/count'))).flowed;
+    const stands = now === last && now > 0;
+    last = now;
+    return stands && now;
+  });
+  t.ok(flowed < BYTES / 2, `a reader that takes nothing holds its worker up (${flowed} bytes)`);
+  let bytes = 0;
+  for await (const piece of slow as AsyncIterable<Buffer>) bytes += piece.length;
+  t.equal(bytes, Math.ceil(BYTES / 65_536) * 65_536, 'and gets all of it later');
+
+  const stalled = httpRequest(`${url}/v2/${one}/up`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-length': 1_000 } });
+  const answer = new Promise<IncomingMessage>((resolve, reject) => { stalled.on('response', resolve).on('error', reject); });
+  for (const piece of 'slowly') {
+    stalled.write(piece);
+    t.equal((await shown(at(one, '/x'))).method, 'GET', 'others are served meanwhile');
+  }
+  const { statusCode } = await answer;
+  t.equal(statusCode, 504, 'one that never ends is cut at its time');
+  stalled.destroy();
+  const both = await Promise.all([shown(at(one, '/slow?ms=50')), shown(at(one, '/slow?ms=50'))]);
+  t.equal(both.length, 2, 'both places are free again');
+});
