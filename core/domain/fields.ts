@@ -89,8 +89,8 @@ export interface SettingRule<Value> {
 }
 
 /** The numbers of some settings that have bounds. Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. */
-export function checkBounds<Settings extends object>(settings: Settings, rules: { readonly [Name in keyof Settings]: SettingRule<Settings[Name]> }): void {
-  for (const [field, { min, max }] of Object.entries<SettingRule<unknown>>(rules)) {
+export function checkBounds<Settings extends object>(settings: Settings, rules: { readonly [Name in keyof Settings]?: SettingRule<Settings[Name]> }): void {
+  for (const [field, { min, max }] of Object.entries(rules) as [string, SettingRule<unknown>][]) {
     if (min === undefined || max === undefined) continue;
     const value = settings[field as keyof Settings] as number;
     if (!Number.isInteger(value) || value < min || value > max) {

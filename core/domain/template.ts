@@ -1,6 +1,7 @@
 /** A template: what workers run. Its fields, defaults and bounds. */
 import type { DomainError } from './errors.ts';
-import { checkEnv, checkName, checkProgramBytes, checkText, checkTexts, invalid } from './fields.ts';
+import { checkBounds, checkEnv, checkName, checkProgramBytes, checkText, checkTexts, invalid } from './fields.ts';
+import type { SettingRule } from './fields.ts';
 
 /** What its owner chooses. The contract says what each field means. */
 export interface TemplateSettings {
@@ -30,16 +31,30 @@ export interface Template extends TemplateSettings {
   createdAt: Date;
 }
 
-/** Values of fields that were not given (docs/management.md#templates). */
-export const TEMPLATE_DEFAULTS = { containerDiskGb: 50, volumeMountPath: '/workspace', category: 'NVIDIA' } as const;
+/** Sizes of disks, which templates and pods have. */
+const DISK_RULE = { min: 0, max: 65_536 };
 
-/** Fields whose change replaces the workers of the endpoints that use the template (docs/management.md#templates). */
-const REPLACES: readonly (keyof TemplateSettings)[] = [
-  'imageName', 'startCommand', 'entrypoint', 'env', 'workingDirectory', 'containerDiskGb', 'ports', 'registryAuthId',
-];
+/** The settings with their rules (docs/management.md#templates). Without a default what is not given is 0 or empty. */
+export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: SettingRule<TemplateSettings[Field]> } = {
+  name: { inPlace: true },
+  imageName: {},
+  startCommand: { default: [] },
+  entrypoint: { default: [] },
+  env: { default: {} },
+  workingDirectory: {},
+  containerDiskGb: { default: 50, ...DISK_RULE },
+  // REST promises something else for these two, for templates of pods.
+  volumeGb: { ...DISK_RULE, inPlace: true },
+  ports: {},
+  volumeMountPath: { default: '/workspace', inPlace: true },
+  registryAuthId: {},
+  public: { default: false, inPlace: true },
+  serverless: { default: false, inPlace: true },
+  readme: { default: '', inPlace: true },
+  category: { default: 'NVIDIA', inPlace: true },
+};
 
 const COMMAND_PARTS_MAX = 1_000;
-const DISK_GB_MAX = 65_536;
 const README_LENGTH_MAX = 1_000_000;
 
 /** What to run, as templates and pods have it. */
@@ -73,8 +88,7 @@ export function checkProgram(program: Program): void {
   checkText('volume_mount_path', program.volumeMountPath);
   const { imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath } = program;
   checkProgramBytes('command and env', [imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath]);
-  checkDisk('container_disk_gb', program.containerDiskGb);
-  checkDisk('volume_gb', program.volumeGb);
+  checkBounds(program, { containerDiskGb: DISK_RULE, volumeGb: DISK_RULE });
   checkTexts('ports', program.ports);
   for (const port of program.ports) {
     const number = /^(\d{1,5})\/(http|tcp|udp)$/.exec(port)?.[1];
@@ -84,15 +98,10 @@ export function checkProgram(program: Program): void {
   }
 }
 
-/** Whether going from one set of settings to another needs new workers. */
+/** Whether going from one set of settings to another needs new workers (docs/management.md#templates). */
 export function templateReplacesWorkers(before: TemplateSettings, after: TemplateSettings): boolean {
-  return REPLACES.some((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field])));
-}
-
-function checkDisk(field: string, gb: number): void {
-  if (!Number.isInteger(gb) || gb < 0 || gb > DISK_GB_MAX) {
-    throw invalid(`${field} is ${gb}, but must be a whole number from 0 to ${DISK_GB_MAX}`);
-  }
+  const fields = (Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[]).filter((field) => !TEMPLATE_SETTINGS[field].inPlace);
+  return fields.some((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(after[field])));
 }
 
 function sorted(value: unknown): unknown {

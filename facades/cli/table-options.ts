@@ -4,7 +4,7 @@ import type { Kind, Table } from '../resources/field.ts';
 import { changesOf } from './changes.ts';
 import type { Changes } from './changes.ts';
 import { collect, collectVariables, oneOf, span, wholeNumber } from './option-values.ts';
-import { variables } from './output/words.ts';
+import { commandLine, variables } from './output/words.ts';
 import type { Field } from './output/table.ts';
 
 /** Values of options, by the names that commander gives them. */
@@ -41,6 +41,7 @@ export function tableRows(table: Table, message: object): Field[] {
 
 function rowText(kind: Kind, value: unknown): string | undefined {
   if (kind.is === 'variables') return variables(value as Record<string, string>);
+  if (kind.is === 'command') return commandLine(value as string[]);
   if (kind.is === 'texts') return (value as string[]).join(', ');
   return kind.is === 'flag' ? (value === true ? 'yes' : '') : String(value);
 }
@@ -50,7 +51,7 @@ function readerOf(kind: Kind): ((text: string, before: unknown) => unknown) | un
   switch (kind.is) {
     case 'text': return (text) => text;
     case 'whole': return kind.span ? span : wholeNumber();
-    case 'texts': return (text, before) => collect(text, before as string[] | undefined);
+    case 'texts': case 'command': return (text, before) => collect(text, before as string[] | undefined);
     case 'variables': return (text, before) => collectVariables(text, before as Record<string, string> | undefined);
     case 'word': return oneOf(Object.fromEntries(Object.entries(kind.words).map(([word, value]) => [word.toLowerCase().replaceAll('_', '-'), value])));
     default: return undefined;

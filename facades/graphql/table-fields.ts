@@ -1,4 +1,5 @@
 /** What GraphQL has of a described resource: the way between inputs, answers and the contract. The fields of the schema: schema-parts.ts. */
+import { commandText } from '../resources/command-line.ts';
 import { wordOf } from '../resources/field.ts';
 import type { Kind, Table } from '../resources/field.ts';
 import { change, noChanges } from '../resources/mask-fields.ts';
@@ -58,7 +59,8 @@ function word(name: string, { words, prefix }: Kind & { is: 'word' }, value: str
 
 function present(kind: Kind, value: unknown): unknown {
   switch (kind.is) {
-    case 'text': return value ?? '';
+    case 'text': return value || (kind.none ? null : '');
+    case 'command': return commandText(value as string[] | undefined ?? []);
     case 'whole': return numberOf(value as number | CoreLong | undefined);
     case 'flag': return value ?? false;
     case 'texts': return kind.asList ? value ?? [] : textOf(value as string[] | undefined);

@@ -1,6 +1,7 @@
 /** Core's error texts name fields of the contract; a client must read the names that it sent. */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import { publicNames } from '../resources/field.ts';
+import { TEMPLATE } from '../resources/templates/template-table.ts';
 import { VOLUME } from '../resources/volumes/volume-table.ts';
 
 /** Contract name to public name. */
@@ -8,37 +9,29 @@ export type FieldNames = Readonly<Record<string, string>>;
 
 /** Names that are the same on all public surfaces. */
 const COMMON: FieldNames = {
-  container_disk_gb: 'containerDiskInGb',
   is_serverless: 'isServerless',
   data_center_id: 'dataCenterId',
-  image_name: 'imageName',
   network_volume_id: 'networkVolumeId',
   public_key: 'pubKey',
-  registry_auth_id: 'containerRegistryAuthId',
-  serverless: 'isServerless',
-  volume_gb: 'volumeInGb',
-  volume_mount_path: 'volumeMountPath',
-  working_directory: 'workingDirectory',
 };
 
 /** Names of the REST surface. */
 export const REST_NAMES: FieldNames = {
   ...COMMON,
+  ...publicNames(TEMPLATE, 'rest'),
   ...publicNames(ENDPOINT, 'rest'),
   ...publicNames(VOLUME, 'rest'),
   create_template: 'POST /v1/templates',
   data_center_ids: 'dataCenterId',
   end_time: 'endTime',
-  entrypoint: 'dockerEntrypoint',
   gpu_type_ids: 'gpuTypeId',
-  start_command: 'dockerStartCmd',
   start_time: 'startTime',
 };
 
 /** Names of the GraphQL surface, for everything but pods. */
 export const GRAPHQL_NAMES: FieldNames = {
-  ...COMMON, ...publicNames(ENDPOINT, 'graphql'), ...publicNames(VOLUME, 'graphql'), create_template: 'saveTemplate',
-  network_volume_ids: 'networkVolumeId', start_command: 'dockerArgs',
+  ...COMMON, ...publicNames(TEMPLATE, 'graphql'), ...publicNames(ENDPOINT, 'graphql'), ...publicNames(VOLUME, 'graphql'),
+  create_template: 'saveTemplate', network_volume_ids: 'networkVolumeId',
 };
 
 /** Names of the pod mutations, which call some things otherwise. */

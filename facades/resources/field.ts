@@ -6,13 +6,15 @@
 
 /** What a setting holds, and how each surface writes that. */
 export type Kind =
-  /** A text of `min` (0) to `max` characters. */
-  | { is: 'text'; min?: number; max: number }
+  /** A text of `min` (0) to `max` characters. `none`: an empty one is none, which records leave out and GraphQL shows as null. */
+  | { is: 'text'; min?: number; max: number; none?: true }
   /** A whole number; its bounds are core's. `span`: milliseconds, which the command line takes with a unit. */
   | { is: 'whole'; span?: true }
   | { is: 'flag' }
-  /** A list of texts. In GraphQL one text with commas, or with `asList` a list. */
-  | { is: 'texts'; asList?: true }
+  /** A list of texts, which match `pattern` where there is one. In GraphQL one text with commas, or with `asList` a list. */
+  | { is: 'texts'; asList?: true; pattern?: string }
+  /** A program with its arguments. In GraphQL one text, divided as a shell divides it. */
+  | { is: 'command' }
   /** An environment. */
   | { is: 'variables' }
   /** One of some words: public word to the contract's value. `prefix`: what its name in the contract has before it. The first is also what is unknown. */
@@ -53,7 +55,7 @@ type KindOf<Value> =
   [Value] extends [boolean] ? { is: 'flag' }
     : [Value] extends [number] ? Kind & { is: 'whole' | 'word' | 'switch' }
       : [Value] extends [string] ? Kind & { is: 'text' | 'word' }
-        : [Value] extends [string[]] ? Kind & { is: 'texts' } : { is: 'variables' };
+        : [Value] extends [string[]] ? Kind & { is: 'texts' | 'command' } : { is: 'variables' };
 
 /** Describes all settings of a message; a setting that is missing is an error of types. */
 export function describe<Settings>() {

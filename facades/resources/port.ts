@@ -1,5 +1,8 @@
 /** A port that a container exposes, as the public API writes it: 8888/http. */
 import { Type } from 'typebox';
 
-/** The schema. Core checks that the number is one of a port. */
-export const Port = Type.String({ pattern: '^[0-9]{1,5}/(http|tcp|udp)$' });
+/** Core checks that the number is one of a port. */
+export const PORT_PATTERN = '^[0-9]{1,5}/(http|tcp|udp)$';
+
+/** The schema. */
+export const Port = Type.String({ pattern: PORT_PATTERN });

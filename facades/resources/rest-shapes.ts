@@ -12,24 +12,32 @@ import { withDefaults } from './with-defaults.ts';
 
 const LIST_LENGTH_MAX = 100;
 const LISTED_LENGTH_MAX = 191;
+const COMMAND_PARTS_MAX = 1_000;
+const COMMAND_PART_LENGTH_MAX = 131_072;
 
 /** The value of a kind in JSON. */
 type ValueOf<One> =
   One extends { is: 'text' } ? string
     : One extends { is: 'whole' } ? number
       : One extends { is: 'flag' | 'switch' } ? boolean
-        : One extends { is: 'texts' } ? string[]
+        : One extends { is: 'texts' | 'command' } ? string[]
           : One extends { is: 'variables' } ? Record<string, string>
             : One extends { is: 'word'; words: infer Words } ? keyof Words : never;
 
-/** A record's members that are settings. */
-export type RestRecord<Fields> = {
+/** Settings with a name on this surface, by it. */
+type Members<Fields> = {
   [Name in keyof Fields as Fields[Name] extends { rest: { name: infer Shown extends string } } ? Shown : never]:
   Fields[Name] extends { kind: infer One } ? ValueOf<One> : never
 };
 
+/** The names of settings that may be none. */
+type MaybeNone<Fields> = { [Name in keyof Fields]: Fields[Name] extends { kind: { none: true } } ? Name : never }[keyof Fields];
+
+/** A record's members that are settings. */
+export type RestRecord<Fields> = Members<Omit<Fields, MaybeNone<Fields>>> & Partial<Members<Pick<Fields, MaybeNone<Fields>>>>;
+
 /** A body's members that are settings. */
-export type RestBody<Fields> = Partial<RestRecord<{
+export type RestBody<Fields> = Partial<Members<{
   [Name in keyof Fields as Fields[Name] extends { rest: { in: string } } ? Name : never]: Fields[Name]
 }>>;
 
@@ -50,7 +58,10 @@ export function member(kind: Kind, description: string, { min, max }: Rule): TSc
     case 'text': return Type.String({ ...(kind.min === undefined ? {} : { minLength: kind.min }), maxLength: kind.max, description });
     case 'whole': return Type.Integer({ minimum: min!, maximum: max!, description });
     case 'flag': case 'switch': return Type.Boolean({ description });
-    case 'texts': return Type.Array(Type.String({ maxLength: LISTED_LENGTH_MAX }), { maxItems: LIST_LENGTH_MAX, description });
+    case 'texts': return Type.Array(Type.String(kind.pattern === undefined ? { maxLength: LISTED_LENGTH_MAX } : { pattern: kind.pattern }), {
+      maxItems: LIST_LENGTH_MAX, description,
+    });
+    case 'command': return Type.Array(Type.String({ maxLength: COMMAND_PART_LENGTH_MAX }), { maxItems: COMMAND_PARTS_MAX, description });
     case 'variables': return textMap(description);
     case 'word': return oneOf(Object.keys(kind.words), description);
   }
@@ -65,10 +76,10 @@ export function recordMembers(table: Table): Record<string, TSchema> {
 function shownMember(kind: Kind, out: string | undefined): TSchema {
   const about = out === undefined ? {} : { description: out };
   switch (kind.is) {
-    case 'text': return Type.String(about);
+    case 'text': return kind.none ? Type.Optional(Type.String(about)) : Type.String(about);
     case 'whole': return Type.Integer(about);
     case 'flag': case 'switch': return Type.Boolean(about);
-    case 'texts': return Type.Array(Type.String(), about);
+    case 'texts': case 'command': return Type.Array(Type.String(), about);
     case 'variables': return textMap(out ?? '');
     case 'word': return oneOf(Object.keys(kind.words), out);
   }
@@ -76,7 +87,7 @@ function shownMember(kind: Kind, out: string | undefined): TSchema {
 
 /** A record's members of a message. */
 export function restRecord<Fields extends Table>(table: Fields, message: { readonly [Name in keyof Fields]: unknown }): RestRecord<Fields> {
-  const shown = Object.entries(table).filter(([, { rest }]) => rest !== undefined);
+  const shown = Object.entries(table).filter(([name, { kind, rest }]) => rest !== undefined && !isNone(kind, message[name]));
   return Object.fromEntries(shown.map(([name, { kind, rest }]) => [rest!.name, present(kind, message[name])])) as RestRecord<Fields>;
 }
 
@@ -97,6 +108,10 @@ function read(kind: Kind, value: unknown): unknown {
   if (kind.is === 'word') return kind.words[value as string];
   if (kind.is === 'switch') return Object.values(kind.words)[value === true ? 1 : 0];
   return kind.is === 'variables' ? usableEnv(value as Record<string, string>) : value;
+}
+
+function isNone(kind: Kind, value: unknown): boolean {
+  return kind.is === 'text' && kind.none === true && value === '';
 }
 
 function present(kind: Kind, value: unknown): unknown {

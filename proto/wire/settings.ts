@@ -24,6 +24,24 @@ export const ENDPOINT_SETTINGS = {
   allowedCudaVersions: { default: [] },
 } as const;
 
+export const TEMPLATE_SETTINGS = {
+  name: {},
+  imageName: {},
+  startCommand: { default: [] },
+  entrypoint: { default: [] },
+  env: { default: {} },
+  workingDirectory: {},
+  containerDiskGb: { default: 50, min: 0, max: 65536 },
+  volumeGb: { min: 0, max: 65536 },
+  ports: {},
+  volumeMountPath: { default: '/workspace' },
+  registryAuthId: {},
+  public: { default: false },
+  serverless: { default: false },
+  readme: { default: '' },
+  category: { default: 'NVIDIA' },
+} as const;
+
 export const VOLUME_SETTINGS = {
   name: {},
   sizeGb: { min: 0, max: 4000 },

@@ -1,7 +1,9 @@
 /** A template for people. For programs it is the record of the REST API. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import type { Column, Field } from '../output/table.ts';
-import { ago, commandLine, moment, variables } from '../output/words.ts';
+import { ago, commandLine, moment } from '../output/words.ts';
+import { tableRows } from '../table-options.ts';
 
 /** Columns of the list. */
 export function templateColumns(nowMs: number): Column<Template>[] {
@@ -28,8 +30,7 @@ export function templateFields(template: Template, nowMs: number): Field[] {
     ['volume', template.volumeGb === 0 ? '' : `${template.volumeGb} GB at ${template.volumeMountPath}`],
     ['ports', template.ports.join(', ')],
     ['registry', template.registryAuthId],
-    ['env', variables(template.env)],
-    ['readme', template.readme],
+    ...tableRows(TEMPLATE, template),
     ['created', moment(template.createTime, nowMs)],
   ];
 }

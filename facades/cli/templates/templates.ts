@@ -2,30 +2,19 @@
 import type { Command } from 'commander';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
-import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import { collect, collectVariables, oneOf, wholeNumber } from '../option-values.ts';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
+import { TEMPLATE } from '../../resources/templates/template-table.ts';
+import { optionChanges, tableOptions } from '../table-options.ts';
+import type { OptionValues } from '../table-options.ts';
 import { templateIdOf } from './find-template.ts';
 import { templateColumns, templateFields } from './template-table.ts';
 
-interface TemplateOptions {
+interface TemplateOptions extends OptionValues {
   name?: string;
   image?: string;
-  entrypoint?: string[];
-  env?: Record<string, string>;
-  directory?: string;
-  disk?: number;
-  volume?: number;
-  mount?: string;
-  port?: string[];
-  registryAuth?: string;
-  public?: boolean;
-  serverless?: boolean;
-  readme?: string;
-  category?: string;
 }
 
 /** Adds the commands. A template is named by its id or its name. */
@@ -38,61 +27,26 @@ export function addTemplates(program: Command, cli: Cli): void {
     .action(() => listTemplates(cli));
   addCommand(templates, { usage: 'get <template>', description: 'Show a template, by id or name.', examples: ['templates get ocr'] })
     .action((named: string) => getTemplate(cli, named));
-  templateOptions(addCommand(templates, {
+  tableOptions(addCommand(templates, {
     usage: 'create <name> [command...]', description: 'Create a template. The command that workers run stands after --.',
     examples: [
       'templates create ocr-python --directory /srv/ocr -- python -u handler.py',
       'templates create llm --image registry.example/llm:3 --env MODEL=small --disk 80',
     ],
-  })).action((name: string, command: string[], options: TemplateOptions) => createTemplate(cli, name, command, options));
-  templateOptions(addCommand(templates, {
+  }), TEMPLATE).action((name: string, command: string[], options: TemplateOptions) => createTemplate(cli, name, command, options));
+  tableOptions(addCommand(templates, {
     usage: 'update <template> [command...]',
     description: 'Change what is named and nothing else. Workers are replaced when what they run changes.',
     examples: ['templates update ocr --env MODE=fast', 'templates update ocr -- python -u handler2.py'],
-  }).option('--name <name>', 'a new name'))
+  }).option('--name <name>', 'a new name'), TEMPLATE)
     .action((named: string, command: string[], options: TemplateOptions) => updateTemplate(cli, named, command, options));
   addCommand(templates, {
     usage: 'delete <template>', description: 'Delete a template that no endpoint uses.', examples: ['templates delete ocr'],
   }).action((named: string) => deleteTemplate(cli, named));
 }
 
-function templateOptions(command: Command): Command {
-  return command
-    .option('--image <image>', 'container image; without one the command runs on the host, where that is allowed')
-    .option('--entrypoint <word>', 'replaces the entry point of the image; may be given more than once; "" for its own', collect)
-    .option('--env <NAME=value>', 'variable of the workers; may be given more than once; replaces all', collectVariables)
-    .option('--directory <path>', 'working directory of process workers')
-    .option('--disk <gb>', 'disk of the container in GB; default 50', wholeNumber())
-    .option('--volume <gb>', 'volume of a pod in GB; default 0', wholeNumber())
-    .option('--mount <path>', 'where volumes appear; default /workspace')
-    .option('--port <port>', 'exposed port, as 8888/http or 22/tcp; may be given more than once; "" for none', collect)
-    .option('--registry-auth <id>', 'credentials for the registry of the image; "" for none')
-    .option('--public', 'visible to all accounts')
-    .option('--no-public', 'visible to this account only (default)')
-    .option('--serverless', 'made for endpoints (default)')
-    .option('--no-serverless', 'made for pods')
-    .option('--readme <text>', 'Markdown for people')
-    .option('--category <kind>', 'NVIDIA (default), AMD or CPU', oneOf({ nvidia: 'NVIDIA', amd: 'AMD', cpu: 'CPU' }));
-}
-
 function changes(options: TemplateOptions, command: readonly string[]) {
-  return changesOf<Template>({
-    name: options.name,
-    imageName: options.image,
-    startCommand: command.length === 0 ? undefined : [...command],
-    entrypoint: options.entrypoint,
-    env: options.env,
-    workingDirectory: options.directory,
-    containerDiskGb: options.disk,
-    volumeGb: options.volume,
-    volumeMountPath: options.mount,
-    ports: options.port,
-    registryAuthId: options.registryAuth,
-    public: options.public,
-    serverless: options.serverless,
-    readme: options.readme,
-    category: options.category,
-  });
+  return optionChanges<Template>(TEMPLATE, options, { name: options.name, startCommand: command.length === 0 ? undefined : [...command] });
 }
 
 async function listTemplates(cli: Cli): Promise<void> {

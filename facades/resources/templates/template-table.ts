@@ -1,0 +1,109 @@
+/**
+ * Templates: each setting, and how the public surfaces show it (docs/management.md#templates). What a setting means, the contract says.
+ * Changes may name `category` and `serverless` with the value that they have.
+ */
+import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
+import { TEMPLATE_SETTINGS } from '../../../proto/wire/settings.ts';
+import { describe } from '../field.ts';
+import { PORT_PATTERN } from '../port.ts';
+
+const CATEGORY = 'Kind of machine it is made for. Default {default}. Fixed after creation.';
+const ENV = 'Environment of the workers.';
+
+/** All that an owner chooses. */
+type Settings = Omit<Template, 'id' | 'version' | 'createTime'>;
+
+/** In the order of documents and help. On the command line the name and the command are arguments. */
+export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
+  name: {
+    kind: { is: 'text', min: 1, max: 191 },
+    required: true,
+    rest: { name: 'name', in: 'Unique in the account.' },
+    graphql: { name: 'name', in: '', must: true },
+  },
+  imageName: {
+    kind: { is: 'text', max: 4_096 },
+    required: true,
+    rest: { name: 'imageName', in: 'Container image. Empty: dockerStartCmd is a command of the host, on machines whose operator allows that.' },
+    graphql: { name: 'imageName', in: '' },
+    cli: { option: '--image <image>', about: 'container image; without one the command runs on the host, where that is allowed' },
+  },
+  startCommand: {
+    kind: { is: 'command' },
+    rest: { name: 'dockerStartCmd', in: 'Command line; with the process executor the program and its arguments.' },
+    graphql: {
+      name: 'dockerArgs', out: 'The command line as one text.',
+      in: 'The command line as one text, divided as a shell divides it, or {"cmd":[…],"entrypoint":[…]} as text.',
+    },
+  },
+  entrypoint: {
+    kind: { is: 'command' },
+    rest: { name: 'dockerEntrypoint', in: 'Replaces the image\'s entry point.' },
+    cli: { option: '--entrypoint <word>', about: 'replaces the entry point of the image; may be given more than once; "" for its own' },
+  },
+  env: {
+    kind: { is: 'variables' },
+    rest: { name: 'env', in: ENV, out: ENV },
+    graphql: { name: 'env', in: '', must: true },
+    cli: { option: '--env <NAME=value>', about: 'variable of the workers; may be given more than once; replaces all', row: 'env' },
+  },
+  workingDirectory: {
+    kind: { is: 'text', max: 4_096, none: true },
+    rest: { name: 'workingDirectory', in: 'Working directory of workers. An extension.' },
+    cli: { option: '--directory <path>', about: 'working directory of process workers' },
+  },
+  containerDiskGb: {
+    kind: { is: 'whole' },
+    rest: { name: 'containerDiskInGb', in: 'Disk of the container in GB. Default {default}.', min: 1 },
+    graphql: { name: 'containerDiskInGb', in: '' },
+    cli: { option: '--disk <gb>', about: 'disk of the container in GB; default {default}' },
+  },
+  volumeGb: {
+    kind: { is: 'whole' },
+    rest: { name: 'volumeInGb', in: 'Pod volume in GB. Default 20; 0 for endpoints.' },
+    graphql: { name: 'volumeInGb', in: '' },
+    cli: { option: '--volume <gb>', about: 'volume of a pod in GB; default 0' },
+  },
+  volumeMountPath: {
+    kind: { is: 'text', max: 4_096 },
+    rest: { name: 'volumeMountPath', in: 'Where volumes appear. Default {default}.' },
+    graphql: { name: 'volumeMountPath', in: '' },
+    cli: { option: '--mount <path>', about: 'where volumes appear; default {default}' },
+  },
+  ports: {
+    kind: { is: 'texts', pattern: PORT_PATTERN },
+    rest: { name: 'ports', in: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints.' },
+    graphql: { name: 'ports', in: '', out: 'For instance 8888/http,22/tcp.' },
+    cli: { option: '--port <port>', about: 'exposed port, as 8888/http or 22/tcp; may be given more than once; "" for none' },
+  },
+  registryAuthId: {
+    kind: { is: 'text', max: 191, none: true },
+    rest: { name: 'containerRegistryAuthId', in: 'Credentials for the image\'s registry; empty: none.' },
+    graphql: { name: 'containerRegistryAuthId', in: '' },
+    cli: { option: '--registry-auth <id>', about: 'credentials for the registry of the image; "" for none' },
+  },
+  public: {
+    kind: { is: 'flag' },
+    rest: { name: 'isPublic', in: 'Visible to all accounts. Default {default}.' },
+    graphql: { name: 'isPublic', in: '' },
+    cli: { option: '--public', about: 'visible to all accounts', off: 'visible to this account only (default)' },
+  },
+  serverless: {
+    kind: { is: 'flag' },
+    rest: { name: 'isServerless', in: 'Made for endpoints rather than for pods. Default {default}. Fixed after creation.' },
+    graphql: { name: 'isServerless', in: '' },
+    cli: { option: '--serverless', about: 'made for endpoints (default)', off: 'made for pods' },
+  },
+  readme: {
+    kind: { is: 'text', max: 1_000_000 },
+    rest: { name: 'readme', in: 'Markdown for people.' },
+    graphql: { name: 'readme', in: '' },
+    cli: { option: '--readme <text>', about: 'Markdown for people', row: 'readme' },
+  },
+  category: {
+    kind: { is: 'word', words: { NVIDIA: 'NVIDIA', AMD: 'AMD', CPU: 'CPU' }, prefix: '' },
+    rest: { name: 'category', in: CATEGORY, out: CATEGORY },
+    graphql: { name: 'category', in: '', out: 'NVIDIA, AMD or CPU.' },
+    cli: { option: '--category <kind>', about: 'NVIDIA (default), AMD or CPU' },
+  },
+});
