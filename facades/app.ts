@@ -10,6 +10,7 @@ import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../p
 import { CoreError } from '../proto/wire/reason.ts';
 import { Activator, WAIT_BOUNDS } from './activator/activator.ts';
 import type { WaitBounds } from './activator/activator.ts';
+import { addAuthorizer } from './activator/authorizer.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
@@ -78,6 +79,14 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const app = buildApp(config);
+  const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
+  const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
+  const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
+  const link = new RotationLink({ ...replicas, edgeKey: config.edgeKey, logger });
+  const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
+  const activator = new Activator({ link, limits, clock });
+  const balancing = { activator, gate, domains: config.lbDomains, edgeKey: config.edgeKey, processingMs: config.lbProcessingMs, logger };
+  addAuthorizer(app, balancing);
   addRequestState(app);
   addHttpRules(app);
   logRequests(app, clock, logger);
@@ -87,13 +96,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   handleErrors(app, queueErrorShape, logger);
   handleUnknownRoutes(app);
 
-  const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
-  const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
-  const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
-  const link = new RotationLink({ ...replicas, logger });
-  const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
-  const activator = new Activator({ link, limits, clock });
-  addLoadBalancing(app, { activator, gate, domains: config.lbDomains, logger });
+  addLoadBalancing(app, balancing);
   const queue: JobParts = { jobs: core.pipelined, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
@@ -167,7 +170,7 @@ function buildApp(config: FacadeConfig): FastifyInstance {
     // Bodies of other surfaces have timers of their own; one of a load-balancing endpoint may wait unread for a worker first.
     requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
     http: {
-      shouldUpgradeCallback: (request) => mayUpgrade(request, config.lbDomains),
+      shouldUpgradeCallback: (request) => mayUpgrade(request, { edgeKey: config.edgeKey, domains: config.lbDomains }),
       headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HTTP_HEADER_BYTES_MAX,
       // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
       keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,

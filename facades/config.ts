@@ -46,6 +46,8 @@ export interface FacadeConfig {
    * refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that serves.
    */
   restDeleteAutoZero: boolean;
+  /** A secret, the same as core's and the edges': with it edges may ask this facade whom they may let through to workers. Empty: none may. */
+  edgeKey: string;
   /** Host names behind an endpoint's id that make the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
   lbDomains: string[];
   /** Longest wait of a request for a worker of a load-balancing endpoint, in milliseconds. */
@@ -80,6 +82,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     answerIdleMs: reader.integer('SLIPWAY_ANSWER_IDLE_MS', 30_000, 100, 3_600_000),
     openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
+    edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),
     lbHoldMs: reader.integer('SLIPWAY_LB_HOLD_MS', LB_HOLD_MS_DEFAULT, 100, 3_600_000),
     lbProcessingMs: reader.integer('SLIPWAY_LB_PROCESSING_MS', LB_PROCESSING_MS_DEFAULT, 100, 86_400_000),

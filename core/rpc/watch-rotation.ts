@@ -15,6 +15,7 @@ import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { DEMAND_VALID_MS } from '../store/edge-store.ts';
 import type { RotationEndpoint } from '../store/edge-store.ts';
+import { hasEdgeKey } from './edge-key.ts';
 import { refusalOf } from './unary.ts';
 
 type Stream = ServerDuplexStream<WatchRotationRequest, WatchRotationResponse>;
@@ -32,6 +33,8 @@ const ROTATIONS_MAX = 200;
 /** What all streams of a replica share. */
 export interface WatchParts {
   access: Access;
+  /** A facade that has it needs no key for its demands. Empty: none has. */
+  edgeKey: string;
   board: RotationBoard;
   book: DemandBook;
   clock: Clock;
@@ -54,6 +57,7 @@ export class WatchRotation {
   readonly #refusals = new Map<string, DemandRefusal>();
   readonly #sending: BatchingStream<WatchRotationResponse>;
   readonly #onEnd: () => void;
+  readonly #hasEdgeKey: boolean;
   #sweep: Timer | undefined;
   #ended = false;
 
@@ -62,6 +66,7 @@ export class WatchRotation {
     this.#parts = parts;
     this.#reporter = parts.random.id(16);
     this.#onEnd = onEnd;
+    this.#hasEdgeKey = hasEdgeKey(stream.metadata, parts.edgeKey);
     this.#sending = new BatchingStream({ sink: stream, clock: parts.clock, take: () => this.#take() });
     stream.on('data', (request: WatchRotationRequest) => { void this.#receive(request); });
     stream.on('end', () => this.close());
@@ -90,9 +95,11 @@ export class WatchRotation {
     const { endpointId, apiKey, waiting, workers } = demand;
     const { access, book, clock } = this.#parts;
     try {
-      const { endpoint } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      // A part of the installation asks for itself; an endpoint that is not there or of another type is told of as gone.
+      const isOurs = apiKey === '' && this.#hasEdgeKey;
+      const type = isOurs ? 'LB' : (await access.check(apiKey, { api: 'JOBS', endpointId })).endpoint.type;
       if (this.#ended) return;
-      if (endpoint.type !== 'LB') return this.#refuse(endpointId, 'WRONG_ENDPOINT_TYPE');
+      if (type !== 'LB') return this.#refuse(endpointId, 'WRONG_ENDPOINT_TYPE');
     } catch (error) {
       const { reason } = refusalOf(error);
       // A part of core is away: nothing is known of the key, so nothing is said of it.
@@ -160,5 +167,6 @@ export class WatchRotation {
 }
 
 function rotationToMessage({ endpointId, workerConcurrency, workers }: RotationEndpoint): EndpointRotation {
-  return { endpointId, workerConcurrency, workers: workers.map(({ id, address, ready }) => ({ workerId: id, address, ready })) };
+  const staying = workers.filter(({ draining }) => !draining);
+  return { endpointId, workerConcurrency, workers: staying.map(({ id, address, ready }) => ({ workerId: id, address, ready })) };
 }

@@ -11,8 +11,10 @@ export interface RotationWorker {
   id: string;
   /** host:port; empty: not known yet. */
   address: string;
-  /** It takes requests. Otherwise it starts or is unhealthy. Workers that are to go are in no rotation at all. */
+  /** It takes requests. Otherwise it starts, is unhealthy or is to go. */
   ready: boolean;
+  /** It is to go: it finishes what it has and gets nothing new. */
+  draining: boolean;
 }
 
 /** A load-balancing endpoint as the edge sees it. */
@@ -21,6 +23,7 @@ export interface RotationEndpoint {
   accountId: string;
   /** Requests that a worker gets at once. */
   workerConcurrency: number;
+  workersMax: number;
   /** By id. */
   workers: RotationWorker[];
 }
@@ -45,9 +48,11 @@ interface RotationRow {
   endpointId: string;
   accountId: string;
   workerConcurrency: number;
+  workersMax: number;
   id: string | null;
   address: string | null;
   ready: boolean | null;
+  draining: boolean | null;
 }
 
 export class EdgeStore {
@@ -61,15 +66,16 @@ export class EdgeStore {
   async rotation(endpointIds?: readonly string[]): Promise<RotationEndpoint[]> {
     const all = endpointIds === undefined;
     const rows = await this.#sql<RotationRow[]>`
-      SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", w.id, w.address,
-        (w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready
-      FROM endpoint e LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.desired = 'RUN' AND w.state IN ('INITIALIZING', 'READY')
+      SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", e.workers_max AS "workersMax", w.id, w.address,
+        (w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready, (w.desired = 'DRAIN' OR w.state = 'DRAINING') AS draining
+      FROM endpoint e LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL
+        AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
       WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...endpointIds ?? []]}::text[])) ORDER BY e.id, w.id`;
     const found = new Map<string, RotationEndpoint>();
-    for (const { endpointId, accountId, workerConcurrency, id, address, ready } of rows) {
-      const endpoint = found.get(endpointId) ?? { endpointId, accountId, workerConcurrency, workers: [] };
+    for (const { endpointId, accountId, workerConcurrency, workersMax, id, address, ready, draining } of rows) {
+      const endpoint = found.get(endpointId) ?? { endpointId, accountId, workerConcurrency, workersMax, workers: [] };
       found.set(endpointId, endpoint);
-      if (id !== null) endpoint.workers.push({ id, address: address ?? '', ready: ready === true });
+      if (id !== null) endpoint.workers.push({ id, address: address ?? '', ready: ready === true, draining: draining === true });
     }
     return [...found.values()];
   }

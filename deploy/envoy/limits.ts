@@ -3,8 +3,7 @@
  * its way. Relations are checked when the file loads.
  */
 import {
-  HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT, MESSAGE_BYTES_MAX,
-  WAIT_GRACE_MS, WAIT_MS_MAX,
+  HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, MESSAGE_BYTES_MAX, WAIT_GRACE_MS, WAIT_MS_MAX,
 } from '../../proto/wire/limits.ts';
 
 const KIB = 1024;
@@ -25,8 +24,14 @@ const FACADE_WAIT_MS = Math.max(WAIT_MS_MAX, LB_HOLD_MS_DEFAULT + LB_PROCESSING_
  * streams live as long as they say something.
  */
 export const REQUEST_SILENCE_MS = FACADE_WAIT_MS + 2 * WAIT_GRACE_MS;
-/** The same of a WebSocket. */
-export const SOCKET_SILENCE_MS = LB_SOCKET_IDLE_MS_DEFAULT + 2 * WAIT_GRACE_MS;
+/** The same of a WebSocket whose own limit a facade keeps. */
+export function socketSilenceMs(idleMs: number): number {
+  return idleMs + 2 * WAIT_GRACE_MS;
+}
+/** Longest time for an answer of a worker where nobody says another, in milliseconds. */
+export const DIRECT_ANSWER_MS = FACADE_WAIT_MS;
+/** How long a facade may think about a request, in milliseconds: longer than it waits for core to say something of a key that it knows. */
+export const AUTHORIZE_MS = 3_000;
 /** How long an idle connection to a facade is kept, in milliseconds. Shorter than the facade keeps it: what is sent meets no closing door. */
 export const FACADE_IDLE_MS = HTTP_KEEP_ALIVE_MS - 12_000;
 /** How long an idle connection of a client is kept, in milliseconds. */

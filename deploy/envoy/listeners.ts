@@ -2,8 +2,9 @@
 import { CLUSTERS } from './clusters.ts';
 import { FLOOD_WINDOW_MS } from './config.ts';
 import type { EdgeConfig } from './config.ts';
+import { directFilters, directRoutes, upstreamFilters } from './direct-way.ts';
 import { httpManager } from './http.ts';
-import { BUFFER_BYTES, CORE_CONNECTION_WINDOW_BYTES, CORE_WINDOW_BYTES, PING_ANSWER_MS, PING_MS, REQUEST_SILENCE_MS, SOCKET_SILENCE_MS } from './limits.ts';
+import { BUFFER_BYTES, CORE_CONNECTION_WINDOW_BYTES, CORE_WINDOW_BYTES, PING_ANSWER_MS, PING_MS, REQUEST_SILENCE_MS, socketSilenceMs } from './limits.ts';
 import { localReplies } from './local-replies.ts';
 import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
@@ -37,10 +38,14 @@ export function listeners(config: EdgeConfig): Message[] {
 }
 
 function publicListener(config: EdgeConfig): Message {
+  const isDirect = config.edgeKey !== '';
+  const facades = [socketRoute(config.lbSocketIdleMs), facadeRoute()];
+  const routes = isDirect ? directRoutes(facades, config.lbSocketIdleMs) : facades;
   const filter = httpManager({
     name: 'public', trustedProxies: config.trustedProxies, accessLog: config.accessLog, silenceMs: REQUEST_SILENCE_MS,
-    filters: [readiness(), floodGuard(config.requestsPerAddress)],
-    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), socketRoute(), facadeRoute()] }],
+    filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(config.edgeKey) : [])],
+    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), ...routes] }],
+    upstreamFilters: isDirect ? upstreamFilters() : [],
     more: { local_reply_config: localReplies(), upgrade_configs: [{ upgrade_type: 'websocket' }] },
   });
   return listener('public', config.listen, filter, config.certificate ? serverTls(config.dataDir, { alpn: ['h2', 'http/1.1'], clients: false }) : {});
@@ -52,9 +57,9 @@ function twoHosts(): Message {
 }
 
 /** WebSockets of load-balancing endpoints; a facade answers what is none. */
-function socketRoute(): Message {
+function socketRoute(idleMs: number): Message {
   const match = { prefix: '/', headers: [{ name: 'upgrade', string_match: { exact: 'websocket', ignore_case: true } }] };
-  return { match, route: { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(SOCKET_SILENCE_MS) } };
+  return { match, route: { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(socketSilenceMs(idleMs)) } };
 }
 
 function facadeRoute(): Message {

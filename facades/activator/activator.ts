@@ -47,13 +47,14 @@ export interface ActivatorLimits extends ForwardLimits {
 
 /** Whose request it is. */
 export interface Admitted {
+  /** Empty: an edge has let it in. */
   apiKey: string;
   accountId: string;
 }
 
 interface Endpoint {
   queue: EndpointQueue;
-  /** The latest that was let in: core is asked in its name. */
+  /** The latest that was let in: core is asked in its name. Empty: in the edges' name, or not at all. */
   apiKey: string;
   usedAtMs: number;
   toldAtMs: number;
@@ -127,6 +128,18 @@ export class Activator extends BaseService {
     }
   }
 
+  /**
+   * Whether a request may go straight to the endpoint's workers: one of them is ready, they take many at a time, and none waits here whom it would
+   * overtake. Asking makes core tell of the endpoint's workers for a while, so the first answer of many is no.
+   */
+  hasReadyWorker(endpointId: string, { apiKey }: Admitted): boolean {
+    const endpoint = this.#endpoint(endpointId);
+    endpoint.apiKey = apiKey;
+    endpoint.usedAtMs = this.#clock.monotonicMs();
+    if (endpoint.toldAtMs === -Infinity) this.#tell(endpointId);
+    return endpoint.queue.isDirect;
+  }
+
   #ask({ headers }: IncomingMessage, signal: AbortSignal): PlaceRequest {
     const [, mode, workerId] = /^\s*(?:(strict|strict-resume)\s+)?([\w-]{1,64})\s*$/i.exec(String(headers[WORKER_HEADER] ?? '')) ?? [];
     const strict = mode !== undefined;
@@ -135,7 +148,7 @@ export class Activator extends BaseService {
 
   async #place(endpointId: string, { apiKey, accountId }: Admitted, asked: PlaceRequest): Promise<WorkerPlace> {
     const endpoint = this.#endpoint(endpointId);
-    endpoint.apiKey = apiKey;
+    if (apiKey !== '') endpoint.apiKey = apiKey;
     endpoint.usedAtMs = this.#clock.monotonicMs();
     const { accountMax, allMax } = this.#limits.waits;
     const waiting = this.#waiting.get(accountId) ?? 0;
@@ -190,7 +203,7 @@ export class Activator extends BaseService {
 
   #tell(id: string): void {
     const endpoint = this.#endpoints.get(id);
-    if (!endpoint || endpoint.apiKey === '') return;
+    if (!endpoint || (endpoint.apiKey === '' && !this.#link.isEdges)) return;
     const { queue, apiKey } = endpoint;
     endpoint.toldAtMs = this.#clock.monotonicMs();
     endpoint.toldWaiting = queue.waiting;

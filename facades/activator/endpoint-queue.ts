@@ -4,6 +4,7 @@
  */
 import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
 import { noWorkers, tooManyWait, workerGone, workerTimeout } from './lb-error.ts';
 
 /** How long a worker that refused a connection, or said that it is full, gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
@@ -66,6 +67,11 @@ export class EndpointQueue {
 
   get waiting(): number {
     return this.#waiters.size;
+  }
+
+  /** Whoever comes may go past it: see Activator.hasReadyWorker. */
+  get isDirect(): boolean {
+    return this.#waiters.size === 0 && this.#concurrency >= LB_DIRECT_CONCURRENCY_MIN && this.#workers.values().some(({ ready, suspect }) => ready && !suspect);
   }
 
   /** Requests and connections by worker; those with none are left out. */

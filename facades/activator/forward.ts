@@ -10,11 +10,10 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { WorkerPlace } from './endpoint-queue.ts';
 import { FULL_HEADER, requestHeaders, responseHeaders } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
+import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { tooLarge, tooSlow, workerFailed } from './lb-error.ts';
 import type { LbError } from './lb-error.ts';
 
-/** Largest body each way in bytes (docs/api.md#load-balancing). */
-export const LB_BODY_BYTES_MAX = 30 * 1024 * 1024;
 /** Longest time for a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
 

@@ -4,17 +4,15 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
-import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { CoreError } from '../../proto/wire/reason.ts';
-import { isId } from '../plugins/authenticate.ts';
+import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.ts';
+import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
-import { keyOfQueueRequest } from '../plugins/credentials.ts';
 import type { Activator, Admitted, UpgradeSocket } from './activator.ts';
-import { LB_BODY_BYTES_MAX } from './forward.ts';
-import { LbError, notAllowed, toLbError, tooLarge } from './lb-error.ts';
+import { identify } from './admit.ts';
+import { tooLarge } from './lb-error.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
+import { writeRefusal } from './write-refusal.ts';
 
 /** What it needs. */
 export interface LbParts {
@@ -22,12 +20,19 @@ export interface LbParts {
   gate: GateParts;
   /** Behind an endpoint's id they make the host form. */
   domains: readonly string[];
+  /** Whose word on a request counts. Empty: nobody's. */
+  edgeKey: string;
+  /** Longest time at a worker, in milliseconds. */
+  processingMs: number;
   logger: Logger;
 }
 
+/** `letIn`: an edge has let the request in. */
+type Target = LbTarget & { letIn?: Admitted };
+
 /** Whether a request asks for another protocol where that can be: Node then hands its socket over (`shouldUpgradeCallback`). */
-export function mayUpgrade(request: IncomingMessage, domains: readonly string[]): boolean {
-  return request.headers.upgrade?.toLowerCase() === 'websocket' && lbTarget(request, domains) !== undefined;
+export function mayUpgrade(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains'>): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket' && targetOf(request, forms) !== undefined;
 }
 
 /** Adds the surface to an app, behind the rules of HTTP and before its other hooks. */
@@ -52,7 +57,7 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     app.routing(request, reply);
   });
   app.addHook('onRequest', async (request, reply) => {
-    const target = lbTarget(request.raw, parts.domains);
+    const target = targetOf(request.raw, parts);
     if (!target) return;
     const upgrade = upgrades.get(request.raw);
     try {
@@ -62,54 +67,30 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
       await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
     } catch (error) {
       reply.hijack();
-      refuse(error, request, reply, parts.logger);
+      writeRefusal(error, request.raw, reply.raw, parts.logger);
     }
   });
 }
 
+/** What a request asks for; an edge's activation names the endpoint, and then the path is the worker's already. Undefined: it is for another surface. */
+function targetOf(request: IncomingMessage, { edgeKey, domains }: Pick<LbParts, 'edgeKey' | 'domains'>): Target | undefined {
+  const text = request.headers[ACTIVATION_HEADER];
+  const activation = typeof text === 'string' ? readActivation(edgeKey, text) : undefined;
+  if (!activation) return lbTarget(request, domains);
+  const prefix = request.headers['x-forwarded-prefix'];
+  return {
+    endpointId: activation.endpointId, path: request.url ?? '/', prefix: typeof prefix === 'string' ? prefix : '', queryKey: undefined, isOpenai: false,
+    letIn: { apiKey: '', accountId: activation.accountId },
+  };
+}
+
 /** Who asks. Undefined: it is a queue-based endpoint's OpenAI operation. */
-async function admit(request: FastifyRequest, reply: FastifyReply, target: LbTarget, { gate }: LbParts): Promise<Admitted | undefined> {
-  const { headers, method } = request.raw;
-  const apiKey = keyOfQueueRequest(headers.authorization, target.queryKey);
-  if (apiKey === undefined && target.isOpenai) return undefined;
-  if (apiKey === undefined) throw notAllowed(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
-  const { endpointId } = target;
-  const write = headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
-  const question = { apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS };
-  const decision = await gate.access.lookLive(question);
-  if (decision instanceof CoreError) {
-    if (target.isOpenai) return undefined;
-    throw decision.reason === 'UNAUTHORIZED' ? notAllowed('invalid api key') : noSuch(decision);
-  }
-  if (decision.accountId === '') throw notAllowed('invalid api key');
-  if (decision.endpointType !== EndpointType.LB) {
-    if (target.isOpenai) return undefined;
-    throw noSuch(decision.endpointType === EndpointType.QB ? queueBased(method ?? '', target) : new CoreError('ENDPOINT_NOT_FOUND', ''));
-  }
-  const { accountId, workersRunning, requestQuota } = decision;
-  await gate.rateLimit?.admit({ endpointId, operation: 'lb', accountId, workersRunning, requestQuota }, reply);
-  if (Number(headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
-  return { apiKey, accountId };
-}
-
-function queueBased(method: string, { path }: LbTarget): CoreError {
-  const shown = path.split('?', 1)[0]!.slice(0, 200);
-  return new CoreError('NOT_FOUND', `There is no operation ${method} ${shown}: this is a queue-based endpoint, which takes jobs by POST /run and /runsync. `
-    + 'Only load-balancing endpoints (type LB) have paths of their own.');
-}
-
-function noSuch(error: CoreError): CoreError {
-  return error.reason === 'ENDPOINT_NOT_FOUND' ? new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.') : error;
-}
-
-function refuse(error: unknown, request: FastifyRequest, { raw }: FastifyReply, logger: Logger): void {
-  const shown = toLbError(error);
-  if (!(error instanceof LbError) && shown.status >= 500) logger.error({ err: error }, 'a request to a load-balancing endpoint failed');
-  if (raw.headersSent || raw.destroyed) return void raw.destroy();
-  if (shown.retryAfterSeconds !== undefined) raw.setHeader('retry-after', shown.retryAfterSeconds);
-  // A body that nobody has read would be taken for the next request.
-  if (!request.raw.complete) raw.setHeader('connection', 'close');
-  const body = Buffer.from(JSON.stringify(shown.body));
-  raw.writeHead(shown.status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });
-  raw.end(body);
+async function admit(request: FastifyRequest, reply: FastifyReply, target: Target, { gate }: LbParts): Promise<Admitted | undefined> {
+  // The edge has asked already whether it may, and counted it.
+  if (target.letIn) return target.letIn;
+  const who = await identify(request.raw, target, gate);
+  if (!who) return undefined;
+  await gate.rateLimit?.admit(who.limited, reply);
+  if (Number(request.raw.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
+  return who;
 }

@@ -100,13 +100,11 @@ export interface CoreOptions {
 
 /** Variables of core's process for the options of `slipway core` (core/config.ts). Files are named from `workingDir`. */
 export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
-  const byFile = (name: string, file: string | undefined): Record<string, string | undefined> =>
-    (file === undefined ? {} : { [name]: undefined, [`${name}_FILE`]: resolve(workingDir, file) });
   return {
-    ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile),
-    ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile),
-    ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile),
-    ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile),
+    ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile, workingDir),
+    ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile, workingDir),
+    ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile, workingDir),
+    ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile, workingDir),
     ...given({ SLIPWAY_CORE_LISTEN: options.listen, SLIPWAY_CORE_ADVERTISE: options.advertise }),
   };
 }
@@ -118,12 +116,16 @@ export interface FacadeOptions {
   caFile?: string | undefined;
   host?: string;
   port?: number;
+  edgeKeyFile?: string;
 }
 
 /** Variables of the facade's process for the options of `slipway facade` (facades/config.ts). Files are named from `workingDir`. */
-export function facadeEnv({ core, caFile, host, port }: FacadeOptions, workingDir: string): Record<string, string | undefined> {
+export function facadeEnv({ core, caFile, host, port, edgeKeyFile }: FacadeOptions, workingDir: string): Record<string, string | undefined> {
   const authority = caFile === undefined ? undefined : resolve(workingDir, caFile);
-  return given({ SLIPWAY_CORE_ADDRESS: core, SLIPWAY_CORE_CA_FILE: authority, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString() });
+  return {
+    ...byFile('SLIPWAY_EDGE_KEY', edgeKeyFile, workingDir),
+    ...given({ SLIPWAY_CORE_ADDRESS: core, SLIPWAY_CORE_CA_FILE: authority, SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: port?.toString() }),
+  };
 }
 
 /** Options of `slipway edge`; absent ones leave the variable as it is. */
@@ -167,6 +169,11 @@ export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string
     SLIPWAY_EDGE_ENVOY: file(options.envoy),
     SLIPWAY_EDGE_ACCESS_LOG: options.accessLog ? undefined : 'false',
   });
+}
+
+/** A secret that is given as a file takes the place of one in a variable. */
+function byFile(name: string, file: string | undefined, workingDir: string): Record<string, string | undefined> {
+  return file === undefined ? {} : { [name]: undefined, [`${name}_FILE`]: resolve(workingDir, file) };
 }
 
 /** Those that have a value. */

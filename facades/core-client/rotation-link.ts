@@ -20,6 +20,8 @@ export interface RotationListener {
 
 /** What it needs. */
 export interface RotationLinkOptions extends ReplicaParts {
+  /** The edges' key, with which demands need no key of an account. Empty: there is none. */
+  edgeKey: string;
   logger: Logger;
 }
 
@@ -42,6 +44,11 @@ export class RotationLink extends BaseService {
   constructor(options: RotationLinkOptions) {
     super();
     this.#options = options;
+  }
+
+  /** It speaks for the edges: demands need no key. */
+  get isEdges(): boolean {
+    return this.#options.edgeKey !== '';
   }
 
   /** Before the start. */
@@ -91,7 +98,7 @@ export class RotationLink extends BaseService {
   /** Uses one stream until it ends. */
   #serve(client: EdgeServiceClient): Promise<void> {
     return new Promise((resolve) => {
-      const stream = client.watchRotation(callMetadata(''));
+      const stream = client.watchRotation(callMetadata(this.#options.edgeKey));
       const end = (): void => {
         this.#sending?.stop();
         this.#sending = undefined;

@@ -18,6 +18,7 @@ type Decision = CheckAccessResponse | CoreError;
 
 interface Entry {
   decision: Decision;
+  askedMs: number;
   untilMs: number;
 }
 
@@ -25,10 +26,15 @@ interface Entry {
 const GOOD_MS_MAX = 5_000;
 /** Use of a negative decision: short, so that a new key or endpoint works at once. */
 const BAD_MS = 1_000;
-/** How long a good decision stands while core is away, how long its answer is waited for, and how long it then counts as away, in milliseconds. */
+/**
+ * Of load-balancing endpoints, whose workers a revoked key reaches for 2 s at most, in milliseconds: a decision of this age is asked for again while it
+ * serves on, and one of the second age serves no more.
+ */
+const LIVE_FRESH_MS = 750;
+const LIVE_USED_MS = 1_500;
+/** How long a good decision stands while core is away, and how long its answer is waited for before it counts as away, in milliseconds. */
 const LIVE_MS_MAX = 600_000;
 const AWAY_AFTER_MS = 500;
-const AWAY_MS = 1_000;
 /** Decisions kept; beyond it the one unused for longest goes. */
 const ENTRIES_MAX = 10_000;
 /** Questions to core at a time: a flood of random keys must not become a flood of calls. */
@@ -39,9 +45,8 @@ export class AccessCache {
   readonly #clock: Clock;
   readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
   readonly #questions = new Map<string, Promise<Decision>>();
-
-  /** Core does not answer: until then nobody waits for it whose last decision was good. */
-  #awayUntilMs = -Infinity;
+  /** Core does not answer: nobody waits for it whose last decision was good. */
+  #away = false;
 
   constructor(check: CheckAccess, clock: Clock) {
     this.#check = check;
@@ -50,10 +55,36 @@ export class AccessCache {
 
   /** The decision when it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or ENDPOINT_NOT_FOUND. */
   look(asking: AccessQuestion): Decision | Promise<Decision> {
-    const { apiKey, endpointId, write, api } = asking;
-    const name = `${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
+    const name = nameOf(asking);
     const entry = this.#entries.get(name);
     if (entry !== undefined && this.#clock.monotonicMs() < entry.untilMs) return entry.decision;
+    return this.#question(name, asking);
+  }
+
+  /**
+   * As `look`, for what must go on while core is away: then a good decision of the last 10 minutes stands. Whoever it does not know yet is
+   * UNAVAILABLE. While core is there no decision is older than 1.5 s.
+   */
+  async lookLive(asking: AccessQuestion): Promise<Decision> {
+    const name = nameOf(asking);
+    const known = this.#entries.get(name);
+    const now = this.#clock.monotonicMs();
+    if (!known || known.decision instanceof CoreError || now - known.askedMs > LIVE_MS_MAX) return this.look(asking);
+    const { decision, askedMs, untilMs } = known;
+    const ageMs = now < untilMs ? now - askedMs : Infinity;
+    if (ageMs < LIVE_FRESH_MS) return decision;
+    const asked = this.#question(name, asking);
+    if (ageMs < LIVE_USED_MS || this.#away) return decision;
+    const waited = new AbortController();
+    const late = delay(this.#clock, AWAY_AFTER_MS, waited.signal).then(() => undefined);
+    const fresh = await Promise.race([asked, late]);
+    waited.abort();
+    if (fresh !== undefined && !(fresh instanceof CoreError && fresh.reason === 'UNAVAILABLE')) return fresh;
+    this.#away = true;
+    return decision;
+  }
+
+  #question(name: string, asking: AccessQuestion): Decision | Promise<Decision> {
     const asked = this.#questions.get(name);
     if (asked !== undefined) return asked;
     if (this.#questions.size >= QUESTIONS_MAX) return new CoreError('RATE_LIMITED', 'Too many keys are being checked; try again shortly.');
@@ -62,39 +93,25 @@ export class AccessCache {
     return question;
   }
 
-  /**
-   * As `look`, for what must go on while core is away: then a good decision of the last 10 minutes stands. Whoever it does not know yet is
-   * UNAVAILABLE.
-   */
-  async lookLive(asking: AccessQuestion): Promise<Decision> {
-    const looked = this.look(asking);
-    if (!(looked instanceof Promise)) return looked;
-    const { apiKey, endpointId, write, api } = asking;
-    const known = this.#entries.get(`${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`);
-    const now = this.#clock.monotonicMs();
-    if (!known || known.decision instanceof CoreError || now > known.untilMs + LIVE_MS_MAX) return looked;
-    const { decision } = known;
-    if (now < this.#awayUntilMs) return decision;
-    const waited = new AbortController();
-    const late = delay(this.#clock, AWAY_AFTER_MS, waited.signal).then(() => undefined);
-    const fresh = await Promise.race([looked, late]);
-    waited.abort();
-    if (fresh !== undefined && !(fresh instanceof CoreError && fresh.reason === 'UNAVAILABLE')) return fresh;
-    this.#awayUntilMs = this.#clock.monotonicMs() + AWAY_MS;
-    return decision;
-  }
-
   async #ask(name: string, question: AccessQuestion): Promise<Decision> {
     // From before the call, so that core's own limit is kept.
     const askedMs = this.#clock.monotonicMs();
     try {
       const decision = await this.#check(question);
-      this.#entries.set(name, { decision, untilMs: askedMs + Math.min(decision.validMs, GOOD_MS_MAX) });
+      this.#away = false;
+      this.#entries.set(name, { decision, askedMs, untilMs: askedMs + Math.min(decision.validMs, GOOD_MS_MAX) });
       return decision;
     } catch (error) {
       if (!(error instanceof CoreError)) return new CoreError('INTERNAL', String(error), { cause: error });
-      if (error.httpStatus === 401 || error.httpStatus === 404) this.#entries.set(name, { decision: error, untilMs: this.#clock.monotonicMs() + BAD_MS });
+      if (error.httpStatus === 401 || error.httpStatus === 404) {
+        this.#away = false;
+        this.#entries.set(name, { decision: error, askedMs, untilMs: this.#clock.monotonicMs() + BAD_MS });
+      }
       return error;
     }
   }
+}
+
+function nameOf({ apiKey, endpointId, write, api }: AccessQuestion): string {
+  return `${api}${write ? 'w' : 'r'}${endpointId} ${apiKey}`;
 }

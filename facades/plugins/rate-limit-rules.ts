@@ -1,5 +1,7 @@
 /** The limits of docs/api.md#rate-limits as a table, and the decision over them. Nothing here counts or answers. */
 
+import { LB_REQUESTS_AT_ONCE } from '../../proto/wire/limits.ts';
+
 /** Operations with a limit of their own; status-sync counts as status. */
 export type LimitedOperation =
   'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health' | 'lb' | 'management';
@@ -28,7 +30,7 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   requests: { rate: 10, concurrency: 2 },
   health: { rate: 2_000, concurrency: undefined },
   // Of load-balancing endpoints, whose workers bound themselves; nobody published any.
-  lb: { rate: 20_000, concurrency: 2_000 },
+  lb: { rate: 20_000, concurrency: LB_REQUESTS_AT_ONCE },
   // REST and GraphQL together, of an account. Several times what consoles and deployments ask for.
   management: { rate: 1_000, concurrency: 100 },
 };

@@ -25,18 +25,22 @@ export class RateLimit {
     this.#perWorker = perWorker;
   }
 
-  /** Counts a request until its answer has gone or its client has; throws TooManyRequests. A refused request counts for the rate. */
-  async admit(request: LimitedRequest, reply: Pick<FastifyReply, 'raw'>): Promise<void> {
+  /**
+   * Counts a request until its answer has gone or its client has; throws TooManyRequests. A refused request counts for the rate. Without `reply` somebody
+   * else sees its end and bounds how many there are at a time.
+   */
+  async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<void> {
     const { operation, workersRunning } = request;
     if (operation !== 'management' && request.requestQuota !== undefined) await this.#withinQuota(request.accountId, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
-    const rule = RATE_RULES[operation];
+    const { rate, concurrency } = RATE_RULES[operation];
+    const rule = { rate, concurrency: reply && concurrency };
     const window = await this.#window.consume(name);
     const inFlight = (this.#inFlight.get(name) ?? 0) + 1;
     const sample = { inWindow: window.consumedPoints, windowLeftMs: window.msBeforeNext, inFlight, workersRunning };
     const decision = decideRate(rule, sample, this.#perWorker);
     if (!decision.allowed) throw refusal(operation, decision);
-    if (rule.concurrency !== undefined) this.#hold(name, inFlight, reply);
+    if (reply && concurrency !== undefined) this.#hold(name, inFlight, reply);
   }
 
   /** The account's own limit, whatever its endpoints are allowed. */

@@ -44,6 +44,16 @@ export const HTTP_KEEP_ALIVE_MS = 72_000;
 export const LB_HOLD_MS_DEFAULT = 120_000;
 export const LB_PROCESSING_MS_DEFAULT = 330_000;
 export const LB_SOCKET_IDLE_MS_DEFAULT = 600_000;
+/** Largest body of a load-balancing endpoint each way in bytes (docs/api.md#load-balancing). */
+export const LB_BODY_BYTES_MAX = 30 * 1024 * 1024;
+/**
+ * A proxy knows no exact limit for one worker, an activator does. So an endpoint whose workers get fewer requests at once than this, the default
+ * of endpoints of this type, is served through activators alone.
+ */
+export const LB_DIRECT_CONCURRENCY_MIN = 100;
+/** Requests at a time to one load-balancing endpoint, and what each of its workers adds when it has many. */
+export const LB_REQUESTS_AT_ONCE = 2_000;
+export const LB_REQUESTS_AT_ONCE_PER_WORKER = 20;
 
 if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX) throw new Error('a payload does not fit into a message');
 if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');

@@ -10,6 +10,7 @@ import { quietPort } from '../helpers/ports.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { publicRequest } from '../helpers/public-api.ts';
 import { exchange, flood, requestText } from '../helpers/raw-http.ts';
+import { HIDDEN_PATH, smugglingCorpus } from '../helpers/smuggling.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const skip = skipWithoutEnvoy();
@@ -31,26 +32,12 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     request('POST', `${path}/runsync`, { input: { mode: 'until', file } });
 
   await t.test('no request hides in another', async (t) => {
-    const hidden = 'GET /hidden HTTP/1.1\r\nhost: slipway\r\n\r\n';
-    const corpus: Record<string, string> = {
-      'CL.TE': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}content-length: ${hidden.length + 5}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
-      'TE.CL': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\ncontent-length: 4\r\n\r\n5c\r\n${hidden}\r\n0\r\n\r\n`,
-      'two lengths': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}content-length: 2\r\ncontent-length: 40\r\n\r\n{}${hidden}`,
-      'obscured chunked': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n${hidden}`,
-      'chunked twice': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n${hidden}`,
-      'blank before colon': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding : chunked\r\n\r\n0\r\n\r\n${hidden}`,
-      'folded header': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding:\r\n chunked\r\ncontent-length: 2\r\n\r\n{}${hidden}`,
-      'negative chunk': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\n\r\n-1\r\n{}\r\n0\r\n\r\n`,
-      'huge chunk': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n`,
-      'bare line feeds in chunks': `POST ${path}/run HTTP/1.1\r\nhost: a\r\n${auth}transfer-encoding: chunked\r\n\r\n2\n{}\n0\n\n${hidden}`,
-      'two hosts': `GET ${path}/health HTTP/1.1\r\nhost: a\r\nhost: b\r\n${auth}\r\n`,
-      'nul in a header': `GET ${path}/health HTTP/1.1\r\nhost: a\r\nx: a\0b\r\n${auth}\r\n`,
-    };
+    const corpus = smugglingCorpus({ post: `${path}/run`, get: `${path}/health`, auth });
     for (const [name, text] of Object.entries(corpus)) {
       const { status } = await exchange(url, { pieces: [text] });
       t.ok(status === 0 || status >= 400, `${name}: ${status}`);
     }
-    t.notOk(edge.log().includes('"/hidden"') && system.facade.tail.includes('/hidden'), 'no facade saw what was hidden');
+    t.notOk(edge.log().includes(`"${HIDDEN_PATH}"`) && system.facade.tail.includes(HIDDEN_PATH), 'no facade saw what was hidden');
     t.equal((await request('GET', `${path}/health`)).status, 200, 'the edge serves on');
   });
 

@@ -13,14 +13,16 @@ import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
+const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 
 interface Sent { method?: string; headers?: OutgoingHttpHeaders; body?: Buffer; trailers?: Record<string, string> }
 
 t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
-  const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_SOCKET_IDLE_MS: '60000' } });
+  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: { ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost' } });
   const { key } = system;
   const certificates = await makeCertificates(t);
-  const edge = await startEdge(t, { SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...certificates.env });
+  const behind = { SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address };
+  const edge = await startEdge(t, { ...behind, ...KEY, ...certificates.env });
   const [host, port] = edge.addresses['public']!.split(':') as [string, string];
   const tls = { host, port: Number(port), ca: certificates.read('ca.pem'), servername: 'x.lb.localhost' };
   const template = Template.fromPartial({
@@ -43,7 +45,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     JSON.parse((await send(path, sent)).bytes.toString()) as Record<string, unknown>;
 
   await t.test('from zero: what comes at once is held, and none is lost', async (t) => {
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => shown(`/v2/${id}/any?n=${n}`, { method: 'POST', body: Buffer.from(`${n}`) })));
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => shown(`/v2/${id}/any?n=${n}`, { method: 'POST', body: Buffer.from(`${n}`) })));
     t.same(answers.map(({ url }) => url), answers.map((_, n) => `/any?n=${n}`));
   });
 

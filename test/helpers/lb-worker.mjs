@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 
+/** All that it was asked. */
 const seen = [];
 const server = createServer((request, reply) => {
   const url = new URL(request.url, 'http://worker');

@@ -1,7 +1,6 @@
 /** Core as the control plane of Envoys: delta xDS and load reports, for those who have the edges' key. */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
-import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { AggregatedDiscoveryServiceServer } from '../../../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import type { LoadReportingServiceServer } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
 import type { DemandBook } from '../../edge/demand-book.ts';
@@ -10,6 +9,7 @@ import type { Random } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { BaseService } from '../../runtime/service.ts';
 import type { Service } from '../../runtime/service.ts';
+import { hasEdgeKey } from '../edge-key.ts';
 import { AdsStream } from './ads-stream.ts';
 import { LoadStream } from './load-stream.ts';
 
@@ -57,7 +57,7 @@ export function createControlPlane({ list, book, edgeKey, random, logger }: Cont
   return {
     service: open, refusals,
     discovery: { deltaAggregatedResources: (call) => {
-      if (admit(call, edgeKey)) open.add((onEnd) => new AdsStream(call, { list, logger, onRefused }, onEnd));
+      if (admit(call, edgeKey)) open.add((onEnd) => new AdsStream(call, { list, edgeKey, logger, onRefused }, onEnd));
     } },
     loadReports: { streamLoadStats: (call) => {
       if (admit(call, edgeKey)) open.add((onEnd) => new LoadStream(call, { list, book, reporter: `edge ${random.uuid()}` }, onEnd));
@@ -66,16 +66,9 @@ export function createControlPlane({ list, book, edgeKey, random, logger }: Cont
 }
 
 function admit(call: ServerDuplexStream<unknown, unknown>, edgeKey: string): boolean {
-  if (edgeKey !== '' && isKey(call.metadata, edgeKey)) return true;
+  if (hasEdgeKey(call.metadata, edgeKey)) return true;
   const details = edgeKey === '' ? 'This core serves no edge: it has no SLIPWAY_EDGE_KEY.' : 'The edge has another SLIPWAY_EDGE_KEY than core.';
   call.on('error', () => undefined);
   call.emit('error', Object.assign(new Error(details), { code: status.UNAUTHENTICATED, details }));
   return false;
-}
-
-/** In a time that says nothing of how much of it is right. */
-function isKey(metadata: Metadata, edgeKey: string): boolean {
-  const [given] = metadata.get('authorization');
-  const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return typeof given === 'string' && timingSafeEqual(hash(given), hash(`Bearer ${edgeKey}`));
 }

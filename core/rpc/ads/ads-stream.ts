@@ -15,6 +15,7 @@ export type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryRe
 /** What it needs. */
 export interface AdsParts {
   list: RotationList;
+  edgeKey: string;
   logger: Logger;
   /** An Envoy refused what it was sent. */
   onRefused(typeUrl: string): void;
@@ -118,7 +119,7 @@ export class AdsStream {
   /** `asked`: names that are owed an answer even when there is no such thing. */
   #push(asked: readonly string[] = []): void {
     if (this.#blocked || !this.#parts.list.loaded) return;
-    const snapshot = snapshotOf(this.#parts.list.endpoints.values(), this.#activators);
+    const snapshot = snapshotOf(this.#parts.list.endpoints.values(), { activators: this.#activators, edgeKey: this.#parts.edgeKey });
     for (const typeUrl of TYPES) {
       const subscription = this.#subscriptions.get(typeUrl);
       if (subscription) this.#pushType(typeUrl, subscription, snapshot, asked);

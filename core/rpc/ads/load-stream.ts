@@ -4,7 +4,7 @@ import type { ClusterStats } from '../../../proto/gen/envoy/config/endpoint/v3/e
 import type { LoadStatsRequest, LoadStatsResponse } from '../../../proto/gen/envoy/service/load_stats/v3/lrs.ts';
 import type { DemandBook } from '../../edge/demand-book.ts';
 import type { RotationList } from '../../edge/rotation-list.ts';
-import { endpointOfCluster } from './snapshot.ts';
+import { endpointOfCluster } from '../../../proto/wire/edge-authorizer.ts';
 
 /** A stream of the service. */
 export type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;

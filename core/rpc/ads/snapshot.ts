@@ -2,15 +2,19 @@
  * What an Envoy has to know of load-balancing endpoints, as a pure function of these: the same endpoints make the same bytes and versions, on every
  * replica and after every restart, so that an Envoy that comes back is sent nothing that it has.
  *
- * A cluster says nothing of workers and never changes, because a change closes the cluster's connections. Its assignment has the ready workers first and
- * the activators second: those get everything as soon as, and as long as, no worker is ready.
+ * A cluster says nothing of workers and changes only with its endpoint's settings. Its assignment has the workers first and the activators second:
+ * those get everything as soon as, and as long as, no worker is ready. Workers that are not ready, or are to go, get nothing new; they stand there because
+ * Envoy reports what they still have for as long as they do.
  */
 import { createHash } from 'node:crypto';
 import { Cluster, Cluster_DiscoveryType, Cluster_LbPolicy } from '../../../proto/gen/envoy/config/cluster/v3/cluster.ts';
 import { ApiVersion, HealthStatus } from '../../../proto/gen/envoy/config/core/v3/core.ts';
 import { ClusterLoadAssignment, LbEndpoint } from '../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
 import { HttpProtocolOptions } from '../../../proto/gen/envoy/extensions/upstreams/http/v3/http_protocol_options.ts';
-import type { RotationEndpoint } from '../../store/edge-store.ts';
+import { ACTIVATION_METADATA, activationText } from '../../../proto/wire/activation.ts';
+import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
+import { LB_DIRECT_CONCURRENCY_MIN, LB_REQUESTS_AT_ONCE, LB_REQUESTS_AT_ONCE_PER_WORKER } from '../../../proto/wire/limits.ts';
+import type { RotationEndpoint, RotationWorker } from '../../store/edge-store.ts';
 
 /** Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own configuration. */
 export const CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
@@ -30,38 +34,30 @@ export interface PackedResource {
 export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
 
 const CONNECT_SECONDS = 1;
-/** Requests of one endpoint at a time through one Envoy. */
-const REQUESTS_MAX = 100_000;
 const RETRIES_MAX = 100;
-/**
- * Envoy knows no exact limit for one worker, an activator does. So an endpoint whose workers get fewer requests at once than this, the default of
- * endpoints of this type, is served through activators alone.
- */
-const DIRECT_CONCURRENCY_MIN = 100;
 /** With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not healthy. */
 const OVERPROVISIONING = 100_000;
 
-/** Name of an endpoint's cluster. */
-export function clusterName(endpointId: string): string {
-  return `ep-${endpointId}`;
+/** What differs between Envoys. */
+export interface SnapshotSettings {
+  /** host:port each, by numbers. */
+  activators: readonly string[];
+  edgeKey: string;
 }
 
-/** The endpoint of a cluster; undefined: it is no endpoint's. */
-export function endpointOfCluster(name: string): string | undefined {
-  return name.startsWith('ep-') ? name.slice(3) : undefined;
-}
-
-/** Everything. `activators`: host:port each, by numbers. */
-export function snapshotOf(endpoints: Iterable<RotationEndpoint>, activators: readonly string[]): Snapshot {
+/** Everything. */
+export function snapshotOf(endpoints: Iterable<RotationEndpoint>, settings: SnapshotSettings): Snapshot {
   const sorted = [...endpoints].sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
   const byName = (pack: (endpoint: RotationEndpoint) => PackedResource): ReadonlyMap<string, PackedResource> =>
     new Map(sorted.map(pack).map((resource) => [resource.name, resource]));
-  return new Map([[CLUSTER_TYPE, byName(clusterOf)], [ASSIGNMENT_TYPE, byName((endpoint) => loadAssignmentOf(endpoint, activators))]]);
+  return new Map([[CLUSTER_TYPE, byName(clusterOf)], [ASSIGNMENT_TYPE, byName((endpoint) => loadAssignmentOf(endpoint, settings))]]);
 }
 
 /** An endpoint's cluster. */
-export function clusterOf({ endpointId }: RotationEndpoint): PackedResource {
+export function clusterOf({ endpointId, workersMax }: RotationEndpoint): PackedResource {
   const name = clusterName(endpointId);
+  // Beyond it Envoy answers 429 (docs/api.md#rate-limits).
+  const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
   const options = HttpProtocolOptions.encode(HttpProtocolOptions.fromPartial({
     // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again.
     commonHttpProtocolOptions: { maxRequestsPerConnection: 1 },
@@ -74,7 +70,7 @@ export function clusterOf({ endpointId }: RotationEndpoint): PackedResource {
     connectTimeout: { seconds: CONNECT_SECONDS, nanos: 0 },
     lbPolicy: Cluster_LbPolicy.LEAST_REQUEST,
     circuitBreakers: { thresholds: [{
-      maxConnections: REQUESTS_MAX, maxPendingRequests: REQUESTS_MAX, maxRequests: REQUESTS_MAX, maxRetries: RETRIES_MAX,
+      maxConnections: requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: RETRIES_MAX,
     }] },
     // Nothing is sent to workers that are not ready, however few are.
     commonLbConfig: { healthyPanicThreshold: { value: 0 } },
@@ -84,14 +80,14 @@ export function clusterOf({ endpointId }: RotationEndpoint): PackedResource {
   return pack(CLUSTER_TYPE, name, Cluster.encode(cluster).finish());
 }
 
-/** Where the endpoint's requests go. */
-export function loadAssignmentOf(endpoint: RotationEndpoint, activators: readonly string[]): PackedResource {
+/** Where the endpoint's requests go. What is sent to activators names the endpoint in a way that only who has `edgeKey` can make. */
+export function loadAssignmentOf(endpoint: RotationEndpoint, { activators, edgeKey }: SnapshotSettings): PackedResource {
   const name = clusterName(endpoint.endpointId);
-  const direct = endpoint.workerConcurrency >= DIRECT_CONCURRENCY_MIN;
-  const workers = direct ? endpoint.workers.filter(({ ready }) => ready) : [];
+  const workers = endpoint.workerConcurrency >= LB_DIRECT_CONCURRENCY_MIN ? endpoint.workers : [];
+  const activation = activationText(edgeKey, endpoint);
   const groups = [
-    workers.flatMap(({ id, address }) => lbEndpoint(address, { worker: id })),
-    activators.toSorted().flatMap((address) => lbEndpoint(address, {})),
+    workers.flatMap((worker) => lbEndpoint(worker.address, { worker: worker.id }, healthOf(worker))),
+    activators.toSorted().flatMap((address) => lbEndpoint(address, { [ACTIVATION_METADATA]: activation }, HealthStatus.HEALTHY)),
   ];
   const assignment = ClusterLoadAssignment.fromPartial({
     clusterName: name,
@@ -111,14 +107,19 @@ export function changesOf(
   };
 }
 
+function healthOf({ ready, draining }: RotationWorker): HealthStatus {
+  if (draining) return HealthStatus.DRAINING;
+  return ready ? HealthStatus.HEALTHY : HealthStatus.UNHEALTHY;
+}
+
 /** None when it is no address: Envoy would refuse the whole assignment. */
-function lbEndpoint(address: string, metadata: Readonly<Record<string, string>>): LbEndpoint[] {
+function lbEndpoint(address: string, metadata: Readonly<Record<string, string>>, healthStatus: HealthStatus): LbEndpoint[] {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-f:]+)\]|(\d+\.\d+\.\d+\.\d+)):(\d{1,5})$/i.exec(address) ?? [];
   if (port === undefined) return [];
   const socketAddress = { address: bracketed ?? plain!, portSpecifier: { $case: 'portValue' as const, value: Number(port) } };
   return [LbEndpoint.fromPartial({
     hostIdentifier: { $case: 'endpoint', value: { address: { address: { $case: 'socketAddress', value: socketAddress } } } },
-    healthStatus: HealthStatus.HEALTHY,
+    healthStatus,
     metadata: { filterMetadata: { 'envoy.lb': metadata } },
   })];
 }

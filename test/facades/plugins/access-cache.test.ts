@@ -15,7 +15,8 @@ function setup(answer: () => Promise<typeof GOOD>) {
     return answer();
   }, clock);
   const look = (apiKey: string, endpointId: string, write: boolean, api: Api = Api.JOBS) => cache.look({ apiKey, endpointId, write, api });
-  return { look, clock, asked };
+  const live = () => cache.lookLive({ apiKey: 'key', endpointId: 'e', write: true, api: Api.JOBS });
+  return { look, live, clock, asked };
 }
 
 t.test('a positive decision is kept, at most 5 s whatever core allows', async (t) => {
@@ -73,4 +74,35 @@ t.test('a flood of keys is not a flood of questions', async (t) => {
   for (let i = 0; i < 1_000; i += 1) look(`key-${i}`, 'e', true);
   t.match(look('one-more', 'e', true), { reason: 'RATE_LIMITED' });
   t.equal(asked.length, 1_000);
+});
+
+t.test('of load-balancing endpoints none is older than 1.5 s, and nobody waits for the next while it is young', async (t) => {
+  let now = { ...GOOD };
+  const { live, clock, asked } = setup(async () => now);
+  t.same(await live(), GOOD);
+  clock.pass(749);
+  await live();
+  t.equal(asked.length, 1);
+  now = { ...GOOD, workersRunning: 3 as 2 };
+  clock.pass(1);
+  t.match(await live(), { workersRunning: 2 }, 'at once, and asked beside it');
+  t.match(await live(), { workersRunning: 3 });
+  t.equal(asked.length, 2);
+  now = { ...GOOD, workersRunning: 4 as 2 };
+  clock.pass(1_500);
+  t.match(await live(), { workersRunning: 4 }, 'too old: waited for');
+});
+
+t.test('core is away: the last good decision stands for 10 minutes, and only the first waits', async (t) => {
+  let isAway = false;
+  const { live, clock, asked } = setup(async () => (isAway ? new Promise(() => undefined) : GOOD));
+  await live();
+  isAway = true;
+  clock.pass(2_000);
+  const first = live();
+  await new Promise(setImmediate);
+  clock.pass(500);
+  t.same(await first, GOOD);
+  t.same(await live(), GOOD, 'without a wait');
+  t.equal(asked.length, 2, 'core is asked all the time, once');
 });

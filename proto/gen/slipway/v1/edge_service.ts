@@ -32,7 +32,7 @@ export interface WatchRotationRequest {
 export interface EndpointDemand {
   /** The endpoint. */
   endpointId: string;
-  /** A key on whose behalf it asks. */
+  /** A key on whose behalf it asks. Empty: the facade's own demand, taken only when the call itself carries the edges' key. */
   apiKey: string;
   /** Requests that wait for a worker. */
   waiting: number;

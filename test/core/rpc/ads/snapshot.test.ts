@@ -1,27 +1,32 @@
 /** What Envoys are told, as a pure function: the same for the same endpoints, and changed no further than they are. */
 import fc from 'fast-check';
 import t from 'tap';
-import { ASSIGNMENT_TYPE, loadAssignmentOf, changesOf, CLUSTER_TYPE, clusterName, snapshotOf } from '../../../../core/rpc/ads/snapshot.ts';
+import { ASSIGNMENT_TYPE, loadAssignmentOf, changesOf, CLUSTER_TYPE, snapshotOf } from '../../../../core/rpc/ads/snapshot.ts';
 import type { Snapshot } from '../../../../core/rpc/ads/snapshot.ts';
 import type { RotationEndpoint } from '../../../../core/store/edge-store.ts';
+import { HealthStatus } from '../../../../proto/gen/envoy/config/core/v3/core.ts';
 import { ClusterLoadAssignment } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
+import type { LbEndpoint } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
+import { clusterName } from '../../../../proto/wire/edge-authorizer.ts';
+import { readActivation } from '../../../../proto/wire/activation.ts';
 
 const worker = fc.record({
-  id: fc.stringMatching(/^[a-z0-9]{14}$/), ready: fc.boolean(),
+  id: fc.stringMatching(/^[a-z0-9]{14}$/), ready: fc.boolean(), draining: fc.boolean(),
   address: fc.oneof(fc.tuple(fc.ipV4(), fc.integer({ min: 1, max: 65_535 })).map(([ip, port]) => `${ip}:${port}`), fc.constantFrom('', '[::1]:80', 'host:80')),
 });
 const endpoint: fc.Arbitrary<RotationEndpoint> = fc.record({
   endpointId: fc.stringMatching(/^[a-z0-9]{6}$/), accountId: fc.constant('a'), workerConcurrency: fc.constantFrom(1, 99, 100, 1_000),
+  workersMax: fc.constantFrom(0, 3, 1_000),
   workers: fc.uniqueArray(worker, { selector: ({ id }) => id, maxLength: 6 }),
 });
 const endpoints = fc.uniqueArray(endpoint, { selector: ({ endpointId }) => endpointId, maxLength: 8 });
-const ACTIVATORS = ['10.0.0.2:8080', '10.0.0.1:8080'];
+const ACTIVATORS = { activators: ['10.0.0.2:8080', '10.0.0.1:8080'], edgeKey: 'a key of this test' };
 const versions = (snapshot: Snapshot, type: string): Map<string, string> => new Map([...snapshot.get(type)!].map(([name, { version }]) => [name, version]));
 
 t.test('order of endpoints and activators makes no difference, nor does another run', async () => {
   fc.assert(fc.property(endpoints, (list) => {
     const again = structuredClone(list).toReversed();
-    const [one, two] = [snapshotOf(list, ACTIVATORS), snapshotOf(again, ACTIVATORS.toReversed())];
+    const [one, two] = [snapshotOf(list, ACTIVATORS), snapshotOf(again, { ...ACTIVATORS, activators: ACTIVATORS.activators.toReversed() })];
     for (const type of [CLUSTER_TYPE, ASSIGNMENT_TYPE]) if (changesOf(versions(one, type), two.get(type)!).changed.length > 0) return false;
     return true;
   }));
@@ -31,7 +36,8 @@ t.test('what changed is sent and nothing else; workers change no cluster', async
   fc.assert(fc.property(endpoints, endpoint, worker, (list, other, added) => {
     fc.pre(list.every(({ endpointId }) => endpointId !== other.endpointId));
     const before = snapshotOf([...list, other], ACTIVATORS);
-    const after = snapshotOf([...list, { ...other, workerConcurrency: 100, workers: [{ ...added, ready: true, address: '10.9.9.9:1' }] }], ACTIVATORS);
+    const ready = { ...added, ready: true, draining: false, address: '10.9.9.9:1' };
+    const after = snapshotOf([...list, { ...other, workerConcurrency: 100, workers: [ready] }], ACTIVATORS);
     const clusters = changesOf(versions(before, CLUSTER_TYPE), after.get(CLUSTER_TYPE)!);
     const assignments = changesOf(versions(before, ASSIGNMENT_TYPE), after.get(ASSIGNMENT_TYPE)!);
     const gone = changesOf(versions(after, CLUSTER_TYPE), snapshotOf(list, ACTIVATORS).get(CLUSTER_TYPE)!);
@@ -41,11 +47,16 @@ t.test('what changed is sent and nothing else; workers change no cluster', async
   }));
 });
 
-t.test('ready workers first, activators second; nobody who is not ready, no name that is no address', async () => {
+t.test('ready workers first, activators second, who alone are told whose it is; nobody else gets anything; no name that is no address', async () => {
   fc.assert(fc.property(endpoint, (one) => {
     const { endpoints: [first, second], policy } = ClusterLoadAssignment.decode(loadAssignmentOf(one, ACTIVATORS).bytes);
-    const ids = first!.lbEndpoints.map(({ metadata }) => metadata?.filterMetadata['envoy.lb']?.['worker'] as string);
-    const expected = one.workers.filter(({ ready, address }) => ready && /^[[\d]/.test(address) && one.workerConcurrency >= 100).map(({ id }) => id);
-    return ids.join() === expected.join() && second!.lbEndpoints.length === 2 && second!.priority === 1 && policy?.overprovisioningFactor === 100_000;
+    const lb = ({ metadata }: LbEndpoint): Record<string, string> => metadata?.filterMetadata['envoy.lb'] as Record<string, string>;
+    const healthy = first!.lbEndpoints.filter(({ healthStatus }) => healthStatus === HealthStatus.HEALTHY).map((host) => lb(host)['worker']);
+    const there = one.workers.filter(({ address }) => /^[[\d]/.test(address) && one.workerConcurrency >= 100);
+    const told = second!.lbEndpoints.map((host) => readActivation(ACTIVATORS.edgeKey, lb(host)['activation']!)?.endpointId);
+    return healthy.join() === there.filter(({ ready, draining }) => ready && !draining).map(({ id }) => id).join()
+      && first!.lbEndpoints.map((host) => lb(host)['worker']).join() === there.map(({ id }) => id).join()
+      && first!.lbEndpoints.every((host) => !('activation' in lb(host)))
+      && told.join() === [one.endpointId, one.endpointId].join() && second!.priority === 1 && policy?.overprovisioningFactor === 100_000;
   }));
 });

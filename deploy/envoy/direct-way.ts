@@ -1,0 +1,128 @@
+/**
+ * The way of requests to load-balancing endpoints straight to their workers. A facade is asked about each before anything of its body is read (ext_authz,
+ * facades/activator/authorizer.ts); when it names a cluster, the request takes the direct route, else it goes to a facade as it came. Clusters come
+ * from core, whose second choice in each are activators; what these need to know stands in their metadata, and workers never see it.
+ */
+import { ACTIVATION_HEADER, ACTIVATION_METADATA } from '../../proto/wire/activation.ts';
+import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
+import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { CLUSTERS } from './clusters.ts';
+import { AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS } from './limits.ts';
+import { above } from './number-regex.ts';
+import { duration, typed } from './message.ts';
+import type { Message } from './message.ts';
+
+const FILTERS = 'envoy.extensions.filters.http';
+const AUTHORIZER = 'authorizer';
+const ANSWER_SIZE = 'answer_size';
+/** Where Envoy keeps what the authorizer said. */
+const AUTHORIZER_METADATA = 'envoy.filters.http.ext_authz';
+const WORKER_HEADER = 'x-runpod-worker-id';
+
+/** Operations of queue-based endpoints by path: nobody needs to be asked about them. What is missed here is asked about, and comes to the same. */
+const QUEUE_OPERATION = '/v2/[^/]+/(run|runsync|purge-queue|health|requests|(status|status-sync|stream|cancel|retry)/[^/]+)/?';
+/** As the host form looks; which domains there are is the facades' to know. */
+const HOST_FORM = '[a-zA-Z0-9]{14}\\..*';
+
+/** Says of a local reply that its request was on the direct way. */
+export const ON_DIRECT_WAY: Message = { metadata_filter: {
+  matcher: { filter: AUTHORIZER_METADATA, path: [{ key: CLUSTER_HEADER }], value: { present_match: true } }, match_if_key_not_found: false,
+} };
+
+/** Filters of a listener, in their order. */
+export function directFilters(edgeKey: string): Message[] {
+  return [
+    // No other surface takes bodies as large, so that one limit stands for all; chunked bodies are cut at it.
+    { name: 'request_size', typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }) },
+    { name: AUTHORIZER, typed_config: typed(`${FILTERS}.ext_authz.v3.ExtAuthz`, {
+      transport_api_version: 'V3', clear_route_cache: true, status_on_error: { code: 'ServiceUnavailable' },
+      allowed_headers: exactly('upgrade', 'x-forwarded-host', WORKER_HEADER),
+      http_service: {
+        server_uri: { uri: 'http://facade.invalid', cluster: CLUSTERS.facades, timeout: duration(AUTHORIZE_MS) },
+        path_prefix: AUTHORIZE_PATH,
+        authorization_request: { headers_to_add: [{ key: EDGE_KEY_HEADER, value: edgeKey }] },
+        authorization_response: {
+          allowed_upstream_headers: exactly(CLUSTER_HEADER, PATH_HEADER, TIMEOUT_HEADER, 'x-forwarded-host', 'x-forwarded-prefix'),
+          dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
+        },
+        // To ask changes nothing.
+        retry_policy: { retry_on: 'connect-failure,refused-stream,reset', num_retries: 2 },
+      },
+    }) },
+    { name: ANSWER_SIZE, typed_config: typed(`${FILTERS}.custom_response.v3.CustomResponse`) },
+  ];
+}
+
+/** Filters of what is sent to workers and facades: our own headers stay here, and only an activator is told whose request it is. */
+export function upstreamFilters(): Message[] {
+  return [
+    { name: 'own_headers', typed_config: typed(`${FILTERS}.header_mutation.v3.HeaderMutation`, { mutations: { request_mutations: [
+      ...['x-slipway-', 'x-envoy-'].map((prefix) => ({ remove_on_match: { key_matcher: { prefix } } })),
+      { append: {
+        header: { key: ACTIVATION_HEADER, value: `%UPSTREAM_METADATA(envoy.lb:${ACTIVATION_METADATA})%` }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+      } },
+    ] } }) },
+    { name: 'codec', typed_config: typed(`${FILTERS}.upstream_codec.v3.UpstreamCodec`) },
+  ];
+}
+
+/** Routes that stand before `rest`, which are those to the facades and are asked about when they may be for a load-balancing endpoint. */
+export function directRoutes(rest: readonly Message[], socketSilenceMs: number): Message[] {
+  const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
+  return [
+    directRoute([{ name: 'upgrade', present_match: true }], { timeout: '0s', idle_timeout: duration(socketSilenceMs) }),
+    // The authorizer says how long the answer may take.
+    directRoute([], { timeout: duration(DIRECT_ANSWER_MS), idle_timeout: duration(REQUEST_SILENCE_MS) }),
+    ...rest.map((route) => withHeader(route, host)),
+    ...rest.map((route) => unasked(withPath(route, { safe_regex: { regex: QUEUE_OPERATION } }))),
+    ...rest.map((route) => withPath(route, { prefix: '/v2/' })),
+    ...rest.map(unasked),
+  ];
+}
+
+function directRoute(headers: readonly Message[], times: Message): Message {
+  return {
+    match: { prefix: '/', headers: [{ name: CLUSTER_HEADER, present_match: true }, ...headers] },
+    route: {
+      cluster_header: CLUSTER_HEADER, cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...times,
+      // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
+      retry_policy: { retry_on: 'connect-failure,refused-stream', num_retries: 1, retry_priority: {
+        name: 'activators', typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', { update_frequency: 1 }),
+      } },
+    },
+    request_headers_to_remove: ['authorization'],
+    // An activator names the worker itself, and has no such metadata.
+    response_headers_to_add: [
+      { header: { key: WORKER_HEADER, value: '%UPSTREAM_METADATA(envoy.lb:worker)%' }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
+    ],
+    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers() },
+  };
+}
+
+/** Answers whose length says that they are too large become a refusal. Those without a length cannot be refused any more when they show it. */
+function tooLargeAnswers(): Message {
+  const input = { name: 'length', typed_config: typed('envoy.type.matcher.v3.HttpResponseHeaderMatchInput', { header_name: 'content-length' }) };
+  const refuse = typed('envoy.extensions.http.custom_response.local_response_policy.v3.LocalResponsePolicy', { status_code: 413 });
+  return typed(`${FILTERS}.custom_response.v3.CustomResponse`, { custom_response_matcher: { matcher_list: { matchers: [{
+    predicate: { single_predicate: { input, value_match: { safe_regex: { google_re2: {}, regex: above(LB_BODY_BYTES_MAX) } } } },
+    on_match: { action: { name: 'refuse', typed_config: refuse } },
+  }] } } });
+}
+
+function unasked(route: Message): Message {
+  return { ...route, typed_per_filter_config: { [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, { disabled: true }) } };
+}
+
+function withHeader(route: Message, header: Message): Message {
+  const match = route['match'] as Message;
+  return { ...route, match: { ...match, headers: [...(match['headers'] as Message[] | undefined ?? []), header] } };
+}
+
+function withPath(route: Message, path: Message): Message {
+  const { prefix: _any, ...match } = route['match'] as Message;
+  return { ...route, match: { ...match, ...path } };
+}
+
+function exactly(...names: string[]): Message {
+  return { patterns: names.map((exact) => ({ exact })) };
+}

@@ -1,0 +1,70 @@
+/**
+ * Answers an edge that asks, before it reads any body, what to do with a request to a load-balancing endpoint: send it straight to a worker, refuse it,
+ * or leave it to a facade as it is. Only what is the same every time goes straight: a worker is ready, the client insists on none, and there is nothing
+ * to be cut out of the query. All else is the activator's.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { AUTHORIZE_PATH, CLUSTER_HEADER, clusterName, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
+import { identify } from './admit.ts';
+import { toLbError } from './lb-error.ts';
+import { WORKER_HEADER } from './lb-headers.ts';
+import { lbTarget } from './lb-target.ts';
+import type { LbTarget } from './lb-target.ts';
+import type { LbParts } from './routes.ts';
+import { writeRefusal } from './write-refusal.ts';
+
+/** What a path may hold to stand in a header. */
+const PLAIN_PATH = /^\/[\x21-\x7e]*$/;
+
+/** Adds it to an app, before its other hooks: it is asked for every request. Without the edges' key nobody is answered. */
+export function addAuthorizer(app: FastifyInstance, parts: LbParts): void {
+  if (parts.edgeKey === '') return;
+  const expected = sha256(parts.edgeKey);
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    const url = raw.url ?? '';
+    const key = raw.headers[EDGE_KEY_HEADER];
+    if (!url.startsWith(`${AUTHORIZE_PATH}/`) || typeof key !== 'string' || !timingSafeEqual(sha256(key), expected)) return;
+    reply.hijack();
+    raw.url = url.slice(AUTHORIZE_PATH.length);
+    await authorize(raw, reply.raw, parts);
+  });
+}
+
+async function authorize(request: IncomingMessage, reply: ServerResponse, parts: LbParts): Promise<void> {
+  try {
+    reply.writeHead(200, { ...await direct(request, parts), 'content-length': 0 }).end();
+  } catch (error) {
+    // The edge takes 5xx for a fault of the authorizer; the facade says it in its own words when the request comes.
+    if (toLbError(error).status >= 500) reply.writeHead(200, { 'content-length': 0 }).end();
+    else writeRefusal(error, request, reply, parts.logger);
+  }
+}
+
+/** What sends the request straight to a worker; undefined: nothing does. */
+async function direct(request: IncomingMessage, { activator, gate, domains, processingMs }: LbParts): Promise<OutgoingHttpHeaders | undefined> {
+  const target = lbTarget(request, domains);
+  if (!target) return undefined;
+  const who = await identify(request, target, gate);
+  if (!who || !isPlain(target) || request.headers[WORKER_HEADER] !== undefined) return undefined;
+  if (!activator.hasReadyWorker(target.endpointId, who)) return undefined;
+  // How many there are at a time is the edge's to see and to bound.
+  await gate.rateLimit?.admit(who.limited);
+  const { headers } = request;
+  return {
+    [CLUSTER_HEADER]: clusterName(target.endpointId),
+    [PATH_HEADER]: target.path.split('?', 1)[0]!,
+    'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host,
+    ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
+    ...(headers.upgrade === undefined ? { [TIMEOUT_HEADER]: processingMs } : {}),
+  };
+}
+
+function isPlain({ path, queryKey }: LbTarget): boolean {
+  return queryKey === undefined && PLAIN_PATH.test(path);
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,33 @@
+/**
+ * What an edge says to an activator when it hands over a request that it has let in: whose endpoint the request is for. Core makes it, Envoy adds it
+ * for activators alone, a facade believes it; all three have the edges' key, clients and workers have not.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** Header in which an activator finds it. Clients' own are dropped by the edge. */
+export const ACTIVATION_HEADER = 'x-slipway-activation';
+/** Where Envoy finds it: key in the metadata `envoy.lb` of an activator. */
+export const ACTIVATION_METADATA = 'activation';
+
+/** An endpoint and its owner. */
+export interface Activation {
+  endpointId: string;
+  accountId: string;
+}
+
+const FORM = /^([\w-]{1,128})\.([\w-]{1,128})\.[\w-]+$/;
+
+/** Says it. `edgeKey` must not be empty. */
+export function activationText(edgeKey: string, { endpointId, accountId }: Activation): string {
+  const text = `${endpointId}.${accountId}`;
+  return `${text}.${createHmac('sha256', edgeKey).update(`activation ${text}`).digest('base64url')}`;
+}
+
+/** Understands it; undefined: nobody with this key has said it. */
+export function readActivation(edgeKey: string, text: string): Activation | undefined {
+  const [, endpointId, accountId] = FORM.exec(text) ?? [];
+  if (edgeKey === '' || endpointId === undefined || accountId === undefined) return undefined;
+  const expected = Buffer.from(activationText(edgeKey, { endpointId, accountId }));
+  const given = Buffer.from(text);
+  return given.length === expected.length && timingSafeEqual(given, expected) ? { endpointId, accountId } : undefined;
+}

@@ -1,0 +1,22 @@
+/** What an edge asks a facade about each request to a load-balancing endpoint, and what it is answered (facades/activator/authorizer.ts). */
+
+/** Stands before the request's own path. */
+export const AUTHORIZE_PATH = '/edge/authorize';
+/** The edges' key, in the question. */
+export const EDGE_KEY_HEADER = 'x-slipway-edge-key';
+/** In the answer: the request may go straight to a worker, by the cluster of this name. Without it, it goes to a facade as it is. */
+export const CLUSTER_HEADER = 'x-slipway-cluster';
+/** The path as the worker sees it, without the query. */
+export const PATH_HEADER = 'x-slipway-path';
+/** Longest time until the answer is whole, in milliseconds. */
+export const TIMEOUT_HEADER = 'x-envoy-upstream-rq-timeout-ms';
+
+/** Cluster of an endpoint's workers. */
+export function clusterName(endpointId: string): string {
+  return `ep-${endpointId}`;
+}
+
+/** The endpoint of a cluster; undefined: it is no endpoint's. */
+export function endpointOfCluster(name: string): string | undefined {
+  return name.startsWith('ep-') ? name.slice(3) : undefined;
+}

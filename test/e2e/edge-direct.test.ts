@@ -1,0 +1,276 @@
+/** Requests to load-balancing endpoints on the way from the real Envoy straight to their workers: nobody in between, and what happens when parts go. */
+import { createHash, randomBytes } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { askAdmin } from '../../deploy/envoy/admin.ts';
+import { adminSocket } from '../../deploy/envoy/config.ts';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { clusterName } from '../../proto/wire/edge-authorizer.ts';
+import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
+import type { RunningEdge } from '../helpers/edge.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { quietPort } from '../helpers/ports.ts';
+import { exchange } from '../helpers/raw-http.ts';
+import { HIDDEN_PATH, smugglingCorpus } from '../helpers/smuggling.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(240_000);
+const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
+const PROCESSING_MS = 8_000;
+const NODE_WORKER = [process.execPath, join(import.meta.dirname, '../helpers/lb-worker.mjs')];
+const PYTHON_WORKER = [PYTHONS.new, join(import.meta.dirname, '../helpers/lb-worker.py')];
+
+interface Sent { method?: string; headers?: OutgoingHttpHeaders; body?: Buffer; key?: string }
+interface Reply { status: number; headers: Record<string, unknown>; text: string; json: Record<string, unknown> }
+/** `epoch`: number in its row of take-overs. */
+type Serving = RunningEdge & { epoch?: number };
+interface Shown { worker: string; method: string; url: string; headers: string[]; sha256: string; seen: string[] }
+
+/** Everything that the tests below share, and what they do with it. */
+async function startAll(t: Test) {
+  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: {
+    ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_PROCESSING_MS: String(PROCESSING_MS), SLIPWAY_LB_HOLD_MS: '30000',
+  } });
+  const settings = {
+    ...KEY, SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}`, SLIPWAY_LB_SOCKET_IDLE_MS: '1000',
+  };
+  const edge: Serving = await startEdge(t, settings);
+  const send = (path: string, { method = 'GET', headers = {}, body, key = system.key }: Sent = {}, { addresses }: Pick<Serving, 'addresses'> = edge) =>
+    new Promise<Reply>((resolve, reject) => {
+      const [host, port] = addresses['public']!.split(':');
+      const auth = key === '' ? {} : { authorization: `Bearer ${key}` };
+      const asking = httpRequest({ host, port, path, method, headers: { ...auth, ...headers } }, async (answer) => {
+        const text = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>).catch(() => [])).toString();
+        let json = {};
+        try { json = JSON.parse(text) as Record<string, unknown>; } catch { /* It is none. */ }
+        resolve({ status: answer.statusCode!, headers: answer.headers, text, json });
+        asking.destroy();
+      });
+      asking.once('error', reject).end(body);
+    });
+  /** Creates an endpoint; resolves when its requests go straight to its workers. */
+  const create = async (fields: Partial<Endpoint> = {}, startCommand = NODE_WORKER): Promise<string> => {
+    const template = Template.fromPartial({ name: randomBytes(4).toString('hex'), serverless: true, startCommand });
+    const { id: templateId } = (await call(system.clients.templates, 'createTemplate', { template }, system.key)).template!;
+    const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU', ...fields });
+    const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
+    const { id } = (await call(system.clients.endpoints, 'createEndpoint', request, system.key)).endpoint!;
+    await waitDirect(id);
+    return id;
+  };
+  const waitDirect = (id: string, by: Serving = edge): Promise<unknown> => waitFor('the direct way', async () => {
+    const before = await direct(id, by);
+    return (await send(`/v2/${id}/x`, {}, by)).status === 200 && await direct(id, by) > before;
+  });
+  /** Requests that an Envoy has sent to an endpoint's workers itself. */
+  const direct = async (id: string, { dataDir, epoch = 0 }: Pick<Serving, 'dataDir' | 'epoch'> = edge): Promise<number> => {
+    type Host = { priority?: number; stats: { name: string; value?: string }[] };
+    const { cluster_statuses: clusters } = JSON.parse((await askAdmin(adminSocket(dataDir, epoch), '/clusters?format=json')).text) as {
+      cluster_statuses: { name: string; host_statuses?: Host[] }[];
+    };
+    const hosts = clusters.find(({ name }) => name === clusterName(id))?.host_statuses ?? [];
+    const counts = hosts.filter(({ priority = 0 }) => priority === 0).flatMap(({ stats }) => stats.filter(({ name }) => name === 'rq_total'));
+    return counts.reduce((sum, { value }) => sum + Number(value ?? 0), 0);
+  };
+  const shown = async (...asked: Parameters<typeof send>): Promise<Shown> => (await send(...asked)).json as unknown as Shown;
+  return { system, settings, edge, send, shown, create, waitDirect, direct };
+}
+
+t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipWithoutPython('new') }, async (whole) => {
+  const { system, settings, edge, send, shown, create, waitDirect, direct } = await startAll(whole);
+  const id = await create({ workersMin: 2, workersMax: 2 });
+
+  await whole.test('by path and by host: all of it unchanged, no key, nothing of ours; the answer names the worker', async (t) => {
+    const body = randomBytes(20 * 1024 * 1024);
+    const headers = {
+      'x-mine': 'yes', 'x-slipway-cluster': 'ep-evil', 'x-slipway-path': '/evil', 'x-slipway-activation': 'evil', 'x-envoy-upstream-rq-timeout-ms': '1',
+      'x-forwarded-host': 'evil', 'x-forwarded-prefix': '/evil', 'content-length': body.length,
+    };
+    const before = await direct(id);
+    const given = await shown(`/v2/${id}/a//b%20c%2Fd/?x=1&y=%41`, { method: 'PUT', body, headers });
+    t.match(given, { method: 'PUT', url: '/a//b%20c%2Fd/?x=1&y=%41', sha256: createHash('sha256').update(body).digest('hex') });
+    const seen = given.headers.join('\n').toLowerCase();
+    t.match(seen, 'x-mine\nyes');
+    t.match(seen, `x-forwarded-prefix\n/v2/${id}`);
+    t.match(seen, `x-forwarded-host\n${edge.addresses['public']}`);
+    for (const word of [system.key, 'authorization', 'evil', 'x-slipway', 'x-envoy']) t.notOk(seen.includes(word), word);
+    const host = `${id}.lb.localhost:8443`;
+    t.match(await shown('/run?a=b', { method: 'POST', headers: { host } }), { url: '/run?a=b', method: 'POST' }, 'the host form has all paths');
+    t.match(await shown(`/v2/${id}/openai/v1/models`, { headers: { host } }), { url: `/v2/${id}/openai/v1/models` }, 'and those of the path form');
+    t.match(await shown(`/v2/${id}?q`), { url: '/?q' });
+    const answer = await send(`/v2/${id}/x`);
+    t.equal(answer.headers['x-runpod-worker-id'], answer.json['worker']);
+    t.equal((await send(`/v2/${id}/download?bytes=20000000`)).text.length, 20_000_000);
+    t.equal(await direct(id), before + 6, 'and each went straight');
+  });
+
+  await whole.test('what a facade carries all the same: stickiness, a key in the query, few at a time, queue operations', async (t) => {
+    const { worker } = await shown(`/v2/${id}/x`);
+    const few = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key).then(({ endpoint }) => endpoint!.templateId);
+    const before = await direct(id);
+    for (const value of [worker, `strict ${worker}`, `strict-resume ${worker}`]) {
+      t.equal((await shown(`/v2/${id}/x`, { headers: { 'x-runpod-worker-id': value } })).worker, worker, value);
+    }
+    const gone = await send(`/v2/${id}/x`, { headers: { 'x-runpod-worker-id': 'strict goneworker0000' } });
+    t.match(gone, { status: 404, json: { reason: 'affinity_worker_gone' } });
+    t.match(await shown(`/v2/${id}/x?api_key=${system.key}&a=b`, { key: '' }), { url: '/x?a=b' });
+    t.match(await send(`/v2/${id}/run`, { method: 'POST' }), { status: 400, json: { code: 'wrong_endpoint_type' } });
+    t.equal((await send(`/v2/${id}/health`)).status, 200);
+    t.equal(await direct(id), before);
+    const endpoint = Endpoint.fromPartial({ name: 'few', templateId: few, type: EndpointType.LB, computeType: 'CPU', workerConcurrency: 99 });
+    const made = await call(system.clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: 1, retryLimit: undefined }, system.key);
+    for (let count = 0; count < 5; count += 1) t.equal((await send(`/v2/${made.endpoint!.id}/x`)).status, 200);
+    t.equal(await direct(made.endpoint!.id), 0);
+  });
+
+  await whole.test('errors are JSON in the words of the facade', async (t) => {
+    t.match(await send(`/v2/${id}/x`, { key: '' }), { status: 401, json: { title: 'Unauthorized', detail: 'no token provided' } });
+    t.match(await send(`/v2/${id}/x`, { key: 'rpa_unknown' }), { status: 401, json: { detail: 'invalid api key' } });
+    t.match(await send('/v2/nosuchendpoint/x'), { status: 404, json: { code: 'endpoint_not_found' } });
+    t.match(await send(`/v2/${id}/slow?ms=60000`), { status: 504, json: { code: 'processing_timeout' } });
+    const tooLarge = { status: 413, json: { code: 'payload_too_large' }, headers: { 'content-type': /json/ } };
+    const body = Buffer.alloc(LB_BODY_BYTES_MAX + 1);
+    t.match(await send(`/v2/${id}/up`, { method: 'POST', headers: { 'content-length': body.length }, body }), tooLarge);
+    t.match(await send(`/v2/${id}/up`, { method: 'POST', headers: { 'transfer-encoding': 'chunked' }, body }).catch(() => tooLarge), tooLarge);
+    t.match(await send(`/v2/${id}/download?bytes=${body.length}`), tooLarge);
+    t.match(await send(`/v2/${id}/x`, { headers: { 'x-large': 'x'.repeat(20_000) } }), { status: 431, json: { code: 'headers_too_large' } });
+  });
+
+  await whole.test('a WebSocket goes straight, and ends after the silence that is set', async (t) => {
+    const before = await direct(id);
+    const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
+    const socket = connect(Number(port), hostname);
+    let text = '';
+    let ended = false;
+    socket.on('data', (piece: Buffer) => { text += piece.toString('latin1'); }).once('close', () => { ended = true; });
+    socket.write(`GET /v2/${id}/chat HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${system.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n`
+      + `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`);
+    await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
+    // A masked text frame of two letters, with the mask 0.
+    socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
+    await waitFor('the echo', () => text.endsWith('\x02hi'));
+    await waitFor('the end', () => ended);
+    t.equal(await direct(id), before + 1);
+  });
+
+  await whole.test('a worker that closes idle connections loses no request', async (t) => {
+    const before = await direct(id);
+    for (let count = 0; count < 60; count += 1) {
+      t.equal((await send(`/v2/${id}/x`, { method: 'POST', body: Buffer.from('x') })).status, 200);
+      // About as long as it keeps an idle connection.
+      await send(`/v2/${id}/slow?ms=${16 + (count % 6)}`);
+    }
+    t.equal(await direct(id), before + 120);
+  });
+
+  for (const [name, command] of [['Node', NODE_WORKER], ['Python', PYTHON_WORKER]] as const) {
+    await whole.test(`no request hides in another: a ${name} worker`, async (t) => {
+      const worker = await create({}, command);
+      const corpus = smugglingCorpus({ post: `/v2/${worker}/post`, get: `/v2/${worker}/get`, auth: `authorization: Bearer ${system.key}\r\n` });
+      for (const [trick, text] of Object.entries(corpus)) {
+        const { status } = await exchange(`http://${edge.addresses['public']}`, { pieces: [text] });
+        t.ok(status === 0 || status >= 400, `${trick}: ${status}`);
+      }
+      const { seen } = await shown(`/v2/${worker}/seen`);
+      t.notOk(seen.join().includes(HIDDEN_PATH), seen.join());
+    });
+  }
+
+  await whole.test('a revoked key is refused within 2 s', async (t) => {
+    const fields = { name: 'passing', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined };
+    const made = await call(system.clients.keys, 'createKey', fields, system.rootKey);
+    const status = async (): Promise<number> => (await send(`/v2/${id}/x`, { key: made.secret })).status;
+    for (let count = 0; count < 5; count += 1) t.equal(await status(), 200);
+    await call(system.clients.keys, 'revokeKey', { id: made.key!.id }, system.key);
+    const since = performance.now();
+    await waitFor('a refusal', async () => await status() === 401);
+    t.ok(performance.now() - since < 2_000, `${performance.now() - since} ms`);
+  });
+
+  await whole.test('a worker that is killed takes only its own requests along', async (t) => {
+    const two = await create({ workersMin: 2, workersMax: 2 });
+    await waitFor('both workers', async () => {
+      const eight = await Promise.all(Array.from({ length: 8 }, () => shown(`/v2/${two}/x`)));
+      return new Set(eight.map(({ worker }) => worker)).size === 2;
+    });
+    const running = Array.from({ length: 20 }, () => send(`/v2/${two}/slow?ms=1500`));
+    await waitFor('all at a worker', async () => await direct(two) >= 29);
+    const died = await send(`/v2/${two}/die`, { method: 'POST', body: Buffer.from('x') });
+    t.match(died, { status: 502, json: { code: 'worker_failed' } }, died.text);
+    const dead = String(died.headers['x-runpod-worker-id']);
+    const answers = await Promise.all(running);
+    for (const { status, headers, text } of answers) t.equal(status, headers['x-runpod-worker-id'] === dead ? 502 : 200, text);
+    t.same(new Set(answers.map(({ status }) => status)), new Set([200, 502]), 'some of each');
+    const alone = await create({ workersMin: 1 });
+    t.equal((await send(`/v2/${alone}/die`, { method: 'POST', body: Buffer.from('x') })).status, 502);
+    // Envoy does not know yet that nobody listens there: an activator holds them until the next worker is ready.
+    const held = await Promise.all(Array.from({ length: 10 }, (_, n) => send(`/v2/${alone}/any?n=${n}`, { method: 'POST', body: Buffer.from('x') })));
+    t.same(held.map(({ status, json }) => [status, json['url']]), held.map((_, n) => [200, `/any?n=${n}`]));
+    t.match((held[0]!.json['headers'] as string[]).join('\n'), `X-Forwarded-Prefix\n/v2/${alone}`);
+    t.notMatch((held[0]!.json['headers'] as string[]).join('\n'), /x-slipway|authorization/i);
+  });
+
+  await whole.test('a worker that is to go finishes what Envoy has sent it', async (t) => {
+    const going = await create({ workersMin: 1, workersMax: 1 });
+    const long = send(`/v2/${going}/slow?ms=6500`);
+    await waitFor('it to be there', async () => await direct(going) >= 2);
+    const endpoint = Endpoint.fromPartial({ id: going, workersMin: 0, workersMax: 0 });
+    await call(system.clients.endpoints, 'updateEndpoint', { endpoint, updateMask: ['workers_min', 'workers_max'] }, system.key);
+    t.equal((await long).status, 200);
+  });
+
+  await whole.test('several Envoys; one that is relieved: no request fails', async (t) => {
+    const other = await startEdge(t, { ...settings, SLIPWAY_EDGE_LISTEN: '127.0.0.1:0' });
+    await waitDirect(id, other);
+    const statuses = new Map<number, number>();
+    let over = false;
+    const load = Promise.all([1, 2, 3].map(async () => {
+      while (!over) {
+        const { status } = await send(`/v2/${id}/x`).catch(() => ({ status: 0 }));
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    }));
+    edge.mayEnd = true;
+    const next = await startEdge(whole, { ...settings, SLIPWAY_EDGE_DATA_DIR: edge.dataDir }, '--take-over');
+    await waitFor('requests by the successor', async () => await direct(id, { ...next, epoch: 1 }) > 100);
+    over = true;
+    await load;
+    t.same([...statuses.keys()], [200], JSON.stringify([...statuses]));
+    edge.epoch = 1;
+  });
+
+  await whole.test('core is away: requests go straight on, unknown keys get 503', async (t) => {
+    const { address } = system.cores[0]!;
+    await system.cores[0]!.stop();
+    const before = await direct(id);
+    const until = performance.now() + 4_000;
+    let count = 0;
+    while (performance.now() < until) {
+      const { status, text } = await send(`/v2/${id}/x`);
+      if (status !== 200) t.equal(status, 200, text);
+      count += 1;
+    }
+    t.ok(count > 20, `${count} requests`);
+    t.equal(await direct(id), before + count, 'all of them straight');
+    t.match(await send(`/v2/${id}/x`, { key: 'rpa_other' }), { status: 503, json: { code: 'unavailable' } });
+    system.cores[0] = await system.startCore(address);
+    await waitFor('core', async () => (await send(`/v2/${id}/x`, { key: 'rpa_other' })).status === 401);
+  });
+
+  await whole.test('no facade answers: 503, and no request slips through', async (t) => {
+    await system.facade.stop();
+    const before = await direct(id);
+    t.match(await send(`/v2/${id}/x`), { status: 503, json: { code: 'unavailable' }, headers: { 'retry-after': '1', 'content-type': /json/ } });
+    t.equal(await direct(id), before);
+  });
+});

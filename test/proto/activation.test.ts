@@ -1,0 +1,20 @@
+/** What an edge says to an activator: only who has the edges' key can say it. */
+import fc from 'fast-check';
+import t from 'tap';
+import { activationText, readActivation } from '../../proto/wire/activation.ts';
+
+const KEY = 'edge-key-of-this-test-0123456789';
+const OF = { endpointId: 'abc123', accountId: 'user_1' };
+
+t.test('it is read by who has the key', async (t) => {
+  t.same(readActivation(KEY, activationText(KEY, OF)), OF);
+});
+
+t.test('another key, another endpoint, anything else: nobody has said it', async (t) => {
+  const text = activationText(KEY, OF);
+  for (const [key, given] of [
+    ['another', text], ['', text], [KEY, text.replace('abc123', 'abc124')], [KEY, text.replace('user_1', 'user_2')], [KEY, ''], [KEY, '..'],
+    [KEY, text.slice(0, -1)], [KEY, `${text}x`],
+  ] as const) t.equal(readActivation(key, given), undefined, given);
+  fc.assert(fc.property(fc.string(), (given) => readActivation(KEY, given) === undefined));
+});
