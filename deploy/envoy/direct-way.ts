@@ -4,7 +4,7 @@
  * from core, whose second choice in each are activators; what these need to know stands in their metadata, and workers never see it.
  */
 import { ACTIVATION_HEADER, ACTIVATION_METADATA } from '../../proto/wire/activation.ts';
-import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
+import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, FULL_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CLUSTERS } from './clusters.ts';
 import { AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS } from './limits.ts';
@@ -23,6 +23,15 @@ const WORKER_HEADER = 'x-runpod-worker-id';
 const QUEUE_OPERATION = '/v2/[^/]+/(run|runsync|purge-queue|health|requests|(status|status-sync|stream|cancel|retry)/[^/]+)/?';
 /** As the host form looks; which domains there are is the facades' to know. */
 const HOST_FORM = '[a-zA-Z0-9]{14}\\..*';
+
+/** A request that is whole when its headers are there: another worker may have it when the first says that it is full. */
+const WITHOUT_BODY: readonly Message[] = [
+  { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD|OPTIONS' } } },
+  ...['content-length', 'transfer-encoding'].map((name) => ({ name, present_match: true, invert_match: true })),
+];
+const FULL: Message = { retry_on: 'connect-failure,refused-stream,retriable-headers', retriable_headers: [{ name: FULL_HEADER, present_match: true }] };
+/** The authorizer says how long the answer may take. */
+const DIRECT_TIMES: Message = { timeout: duration(DIRECT_ANSWER_MS), idle_timeout: duration(REQUEST_SILENCE_MS) };
 
 /** Says of a local reply that its request was on the direct way. */
 export const ON_DIRECT_WAY: Message = { metadata_filter: {
@@ -71,8 +80,8 @@ export function directRoutes(rest: readonly Message[], socketSilenceMs: number):
   const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
   return [
     directRoute([{ name: 'upgrade', present_match: true }], { timeout: '0s', idle_timeout: duration(socketSilenceMs) }),
-    // The authorizer says how long the answer may take.
-    directRoute([], { timeout: duration(DIRECT_ANSWER_MS), idle_timeout: duration(REQUEST_SILENCE_MS) }),
+    directRoute(WITHOUT_BODY, DIRECT_TIMES, FULL),
+    directRoute([], DIRECT_TIMES),
     ...rest.map((route) => withHeader(route, host)),
     ...rest.map((route) => unasked(withPath(route, { safe_regex: { regex: QUEUE_OPERATION } }))),
     ...rest.map((route) => withPath(route, { prefix: '/v2/' })),
@@ -80,13 +89,13 @@ export function directRoutes(rest: readonly Message[], socketSilenceMs: number):
   ];
 }
 
-function directRoute(headers: readonly Message[], times: Message): Message {
+function directRoute(headers: readonly Message[], times: Message, retries: Message = { retry_on: 'connect-failure,refused-stream' }): Message {
   return {
     match: { prefix: '/', headers: [{ name: CLUSTER_HEADER, present_match: true }, ...headers] },
     route: {
       cluster_header: CLUSTER_HEADER, cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...times,
       // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
-      retry_policy: { retry_on: 'connect-failure,refused-stream', num_retries: 1, retry_priority: {
+      retry_policy: { ...retries, num_retries: 1, retry_priority: {
         name: 'activators', typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', { update_frequency: 1 }),
       } },
     },

@@ -7,8 +7,6 @@ export const WORKER_HEADER = 'x-runpod-worker-id';
 const HOP_BY_HOP = new Set([
   'connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'transfer-encoding', 'upgrade', 'expect',
 ]);
-/** By this header, on a 503 or 429, a worker says that it is full and has done nothing. */
-export const FULL_HEADER = 'x-slipway-full';
 /** What the worker must not see or could not trust. */
 const TAKEN = /^(authorization|x-runpod-worker-id|x-slipway-.*|x-forwarded-(for|host|proto|prefix|port))$/;
 /** With a word of Connection a client may take out what it sent for us, but not what says whose the request is and where it ends. */

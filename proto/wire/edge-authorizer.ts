@@ -1,4 +1,4 @@
-/** What an edge asks a facade about each request to a load-balancing endpoint, and what it is answered (facades/activator/authorizer.ts). */
+/** What an edge asks a facade about each request to a load-balancing endpoint, and what it is answered (facades/activator/authorizer.ts); what workers say. */
 
 /** Stands before the request's own path. */
 export const AUTHORIZE_PATH = '/edge/authorize';
@@ -10,6 +10,8 @@ export const CLUSTER_HEADER = 'x-slipway-cluster';
 export const PATH_HEADER = 'x-slipway-path';
 /** Longest time until the answer is whole, in milliseconds. */
 export const TIMEOUT_HEADER = 'x-envoy-upstream-rq-timeout-ms';
+/** By this header, on a 503 or 429, a worker says that it is full and has done nothing. */
+export const FULL_HEADER = 'x-slipway-full';
 
 /** Cluster of an endpoint's workers. */
 export function clusterName(endpointId: string): string {

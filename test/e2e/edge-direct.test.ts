@@ -146,6 +146,13 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     t.match(await send(`/v2/${id}/x`, { headers: { 'x-large': 'x'.repeat(20_000) } }), { status: 431, json: { code: 'headers_too_large' } });
   });
 
+  await whole.test('a worker that says that it is full', async (t) => {
+    const { worker } = await shown(`/v2/${id}/x`);
+    for (let count = 0; count < 6; count += 1) t.equal((await shown(`/v2/${id}/full?but=${worker}`)).worker, worker, 'another takes it');
+    const withBody = await send(`/v2/${id}/full`, { method: 'POST', body: Buffer.from('x') });
+    t.same([withBody.status, withBody.text], [503, 'full'], 'what may have been read goes to nobody else');
+  });
+
   await whole.test('a WebSocket goes straight, and ends after the silence that is set', async (t) => {
     const before = await direct(id);
     const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
