@@ -21,6 +21,11 @@ export function notAllowed(detail: 'no token provided' | 'invalid api key'): LbE
   return new LbError(401, { status: 401, title: 'Unauthorized', detail });
 }
 
+/** What follows the request could be its body, or the first bytes of the other protocol. */
+export function upgradeWithBody(): LbError {
+  return new LbError(400, { error: 'A request that asks for a WebSocket cannot have a body.', code: 'invalid_request' });
+}
+
 /** The worker that a client insists on is not there any more. */
 export function workerGone(): LbError {
   const error = 'The worker that X-Runpod-Worker-Id names is not there any more; send the request without the header to get another one.';

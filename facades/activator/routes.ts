@@ -9,7 +9,7 @@ import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { Activator, Admitted, UpgradeSocket } from './activator.ts';
 import { identify } from './admit.ts';
-import { tooLarge } from './lb-error.ts';
+import { tooLarge, upgradeWithBody } from './lb-error.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
 import { writeRefusal } from './write-refusal.ts';
@@ -63,6 +63,7 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     try {
       const who = await admit(request, reply, target, parts);
       if (!who) return;
+      if (upgrade && hasBody(request.raw)) throw upgradeWithBody();
       reply.hijack();
       await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
     } catch (error) {
@@ -93,4 +94,8 @@ async function admit(request: FastifyRequest, reply: FastifyReply, target: Targe
   await gate.rateLimit?.admit(who.limited, reply);
   if (Number(request.raw.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
   return who;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }

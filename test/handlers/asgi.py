@@ -1,0 +1,29 @@
+"""A load-balancing worker on uvicorn, without a framework: shows what it was asked. UVICORN_HTTP: the parser, h11 or httptools."""
+import json
+import os
+
+import uvicorn
+
+seen = []
+
+
+async def app(scope, receive, send):
+    """Answers every request with what stands in it; `/seen` with all that came before."""
+    if scope["type"] != "http":
+        return
+    path = scope["raw_path"].decode() if scope.get("raw_path") else scope["path"]
+    size = 0
+    more = True
+    while more:
+        message = await receive()
+        size += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    if path != os.environ["HEALTH_CHECK_PATH"]:
+        seen.append(f"{scope['method']} {path}")
+    headers = [text.decode("latin1") for pair in scope["headers"] for text in pair]
+    shown = {"method": scope["method"], "url": path, "headers": headers, "bytes": size, "seen": seen, "worker": os.environ["RUNPOD_POD_ID"]}
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
+    await send({"type": "http.response.body", "body": json.dumps(shown).encode()})
+
+
+uvicorn.run(app, host="127.0.0.1", port=int(os.environ["PORT"]), http=os.environ.get("UVICORN_HTTP", "h11"), lifespan="off", log_level="warning")
