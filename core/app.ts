@@ -26,6 +26,7 @@ import { RotationList } from './edge/rotation-list.ts';
 import { CannotRun } from './endpoints/cannot-run.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { CoreEvents } from './events/core-events.ts';
+import { DutyBoard } from './events/duty-board.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
 import { createControlPlane } from './rpc/ads/ads-handlers.ts';
 import { agentHandlers } from './rpc/agent-handlers.ts';
@@ -86,10 +87,12 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const { clock, random, logger } = seams;
   const events = new CoreEvents();
   const slots = buildSlots();
+  const duties = new DutyBoard();
   const cannotRun = new CannotRun(stores, clock);
-  const engine = buildJobEngine({ stores, openChannel, events, slots: slots.pool, sealer, cannotRun, ...seams, config });
+  const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, ...seams, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
-    ...stores, events, replicaAddress, ...seams, openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
+    ...stores, events, duty: duties.of('scaling'), replicaAddress, ...seams,
+    openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const context: EndpointContext = {
     ...stores, sealer, random, cannotRun, deleteJobs: engine.deleteJobs,
@@ -106,7 +109,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     list: new RotationList({ edge: stores.edge, events, ...seams }),
     book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
   };
-  return { stores, sealer, engine, dispatch, context, access, edge };
+  return { stores, sealer, engine, dispatch, duties, context, access, edge };
 }
 
 /** The gRPC edge. */
@@ -160,14 +163,16 @@ export function buildCore(config: CoreConfig, { logger, clock = systemClock, ran
   const sealer = new Sealer(config.secretKey);
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...seams });
-  const parts = buildParts(storage, sealer, config, seams, () => config.advertise || server.address);
+  const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck: (answers) => health.told(answers) });
+  const parts = buildParts({ ...storage, openChannel }, sealer, config, seams, () => config.advertise || server.address);
   const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, seams);
   const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;
-  // Stopped from the end: first nobody is sent here any more, then nothing is claimed, waits end, agents leave, calls end.
-  const early = [endEarly(table), endEarly(loop)] as const;
+  const resigns: Service = { name: 'duties (end)', start: async () => undefined, stop: async () => parts.duties.resign() };
+  // Stopped from the end: first nobody is sent here any more and other replicas take the duties, then nothing is claimed, waits end, agents leave, calls end.
+  const early = [endEarly(table), endEarly(loop), resigns] as const;
   const services = [
     ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.list, parts.edge.book,
-    table, loop, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], health,
+    table, loop, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], resigns, health,
   ];
   const replica = new Replica(storage, services, seams);
   return {

@@ -18,6 +18,7 @@ import type { AttemptCalls } from './jobs/job-engine.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
 import type { Clock, Random } from './runtime/clock.ts';
+import type { Duty } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
 import { ScaleLoop } from './scaling/scale-loop.ts';
 import type { Stores } from './store/storage.ts';
@@ -30,6 +31,8 @@ export interface DispatchOptions {
   podReports: Stores['podReports'];
   images: Stores['images'];
   events: CoreEvents;
+  /** To look at all endpoints that may need a turn. */
+  duty: Duty;
   openCredentials: OpenCredentials;
   /** Where other replicas reach this one. */
   replicaAddress(): string;
@@ -58,7 +61,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, scales, podReports, images, events, openCredentials, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, scales, podReports, images, events, duty, openCredentials, replicaAddress, clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -67,7 +70,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   slots.onRoom = (endpointId) => loop.wake(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScaleLoop({
-    store: scales, scaler: chosenScaler, events, hasWorker: (endpointId) => pool.hasWorker(endpointId),
+    store: scales, scaler: chosenScaler, events, duty, hasWorker: (endpointId) => pool.hasWorker(endpointId),
     onDesired: (machineIds) => events.emit('desired', machineIds), ...seams,
   });
   const reports = new WorkerReports({

@@ -17,6 +17,7 @@ import { DeleteJobs } from './jobs/delete-jobs.ts';
 import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
 import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
 import type { CoreEvents } from './events/core-events.ts';
+import type { DutyBoard } from './events/duty-board.ts';
 import { ListJobs } from './jobs/list-jobs.ts';
 import { LoseAttempts } from './jobs/lose-attempts.ts';
 import { Notifier } from './events/notifier.ts';
@@ -47,6 +48,8 @@ export interface JobEngineOptions {
   events: CoreEvents;
   slots: SlotSource;
   sealer: Sealer;
+  /** Which background tasks are this replica's. */
+  duties: DutyBoard;
   /** Which endpoints no machine could ever take, and why. */
   cannotRun: CannotRunReader;
   clock: Clock;
@@ -67,7 +70,7 @@ function buildShared(options: JobEngineOptions) {
   const checks = new SlicedWork({ name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, clock });
   const reads = new ReadJob(stores);
   const waits = new WaitJob({ ...options, reads });
-  const webhooks = new WebhookDeliverer({ ...options, allowPrivate: options.config.webhookAllowPrivate });
+  const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate: options.config.webhookAllowPrivate });
   return {
     ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(stores, clock),
     onFinal: waits.settle.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
@@ -78,6 +81,7 @@ type Shared = ReturnType<typeof buildShared>;
 
 /** Nothing runs before the services are started. The notices and the wait poll start first, what changes jobs by itself last. */
 export function buildJobEngine(options: JobEngineOptions): JobEngine {
+  const { duties } = options;
   const shared = buildShared(options);
   const attempts = buildAttemptCalls(shared);
   const deletes = new DeleteJobs(shared);
@@ -90,11 +94,11 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new Notifier(shared),
       shared.waits.service,
       new QueueWatcher(shared),
-      new DeadlineEnforcer(shared),
-      new ExpiryReaper(shared),
-      new DecisionReaper(shared),
-      new DeletionFinisher({ ...shared, deletes }),
-      new LeaseRescuer({ ...shared, attempts }),
+      new DeadlineEnforcer({ ...shared, duty: duties.of('deadlines') }),
+      new ExpiryReaper({ ...shared, duty: duties.of('expiry') }),
+      new DecisionReaper({ ...shared, duty: duties.of('decisions') }),
+      new DeletionFinisher({ ...shared, deletes, duty: duties.of('deletions') }),
+      new LeaseRescuer({ ...shared, attempts, duty: duties.of('rescue') }),
       shared.webhooks,
       new PlainSealer(shared),
     ],

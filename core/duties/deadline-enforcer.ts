@@ -2,6 +2,7 @@
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Job } from '../domain/job.ts';
 import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
@@ -13,14 +14,21 @@ export interface DeadlineEnforcerOptions {
   events: CoreEvents;
   /** Hears of every job that became final. */
   onFinal(job: Job): void;
+  /** Default: it is this replica's. */
+  duty?: Duty;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
-/** Longest pause between two passes in milliseconds, and how far a pass looks ahead for a deadline to wake up for. */
-const PERIOD_MS = 400;
-const AHEAD_MS = 500;
+/**
+ * Longest pause between two passes in milliseconds, and how far a pass looks ahead for a deadline to wake up for. No attempt that begins after a look
+ * can be due before the next one: the shortest execution timeout is longer.
+ */
+const PERIOD_MS = 2_000;
+const AHEAD_MS = 2_500;
+/** Shortest pause before a deadline that has passed is looked at again, in milliseconds. */
+const LOCKED_PAUSE_MS = 20;
 const BATCH_ITEMS_MAX = 500;
 
 export class DeadlineEnforcer extends BaseService {
@@ -32,8 +40,7 @@ export class DeadlineEnforcer extends BaseService {
   constructor(options: DeadlineEnforcerOptions) {
     super();
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
+    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
   }
 
   protected override onStart(): Promise<void> {
@@ -61,10 +68,12 @@ export class DeadlineEnforcer extends BaseService {
   }
 
   async #pass(): Promise<boolean> {
-    if ((await this.runOnce()) === BATCH_ITEMS_MAX) return true;
     const ms = await this.#options.stores.deadlines.nextMs(AHEAD_MS);
     this.#alarm?.cancel();
-    if (ms !== undefined) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
+    if (ms === undefined) return false;
+    // What another replica holds a lock on is looked at again a moment later.
+    if (ms <= 0 && (await this.runOnce()) > 0) return true;
+    this.#alarm = this.#options.clock.after(Math.max(LOCKED_PAUSE_MS, ms + 1), () => this.#loop.wake());
     return false;
   }
 }

@@ -1,5 +1,6 @@
 /** Keeps the log of scaling within its bounds: decisions that are old or too many go. Between two passes an endpoint may have some more. */
 import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
@@ -8,6 +9,8 @@ import type { Stores } from '../store/storage.ts';
 /** What reaping needs. */
 export interface DecisionReaperOptions {
   stores: Pick<Stores, 'scales'>;
+  /** Default: it is this replica's. */
+  duty?: Duty;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -4,6 +4,7 @@
  */
 import type { DeleteJobs } from '../jobs/delete-jobs.ts';
 import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
@@ -13,6 +14,8 @@ import type { Stores } from '../store/storage.ts';
 export interface DeletionFinisherOptions {
   stores: Pick<Stores, 'deletions'>;
   deletes: Pick<DeleteJobs, 'deleteSome'>;
+  /** Default: it is this replica's. */
+  duty?: Duty;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -31,8 +34,7 @@ export class DeletionFinisher extends BaseService {
   constructor(options: DeletionFinisherOptions) {
     super();
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) > 0, clock, random, logger });
+    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) > 0 });
   }
 
   protected override onStart(): Promise<void> {

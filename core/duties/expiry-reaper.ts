@@ -2,6 +2,7 @@
 import { announceDeleted } from '../jobs/delete-jobs.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
@@ -11,6 +12,8 @@ import type { Stores } from '../store/storage.ts';
 export interface ExpiryReaperOptions {
   stores: Pick<Stores, 'deletions'>;
   events: CoreEvents;
+  /** Default: it is this replica's. */
+  duty?: Duty;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -28,8 +31,7 @@ export class ExpiryReaper extends BaseService {
   constructor(options: ExpiryReaperOptions) {
     super();
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) >= BATCH_ITEMS_MAX, clock, random, logger });
+    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
   }
 
   protected override onStart(): Promise<void> {
@@ -38,6 +40,11 @@ export class ExpiryReaper extends BaseService {
 
   protected override onStop(): Promise<void> {
     return this.#loop.stop();
+  }
+
+  /** One look, and nothing else while nothing is due. */
+  async #pass(): Promise<boolean> {
+    return await this.#options.stores.deletions.isDue() && (await this.runOnce()) >= BATCH_ITEMS_MAX;
   }
 
   /** Deletes one batch. Number of deleted jobs and keys. */

@@ -4,6 +4,7 @@
  */
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
@@ -13,6 +14,8 @@ import type { Stores } from '../store/storage.ts';
 export interface LeaseRescuerOptions {
   stores: Pick<Stores, 'attempts'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
+  /** Default: it is this replica's. */
+  duty?: Duty;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -29,8 +32,7 @@ export class LeaseRescuer extends BaseService {
   constructor(options: LeaseRescuerOptions) {
     super();
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) === BATCH_ITEMS_MAX, clock, random, logger });
+    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) === BATCH_ITEMS_MAX });
   }
 
   protected override onStart(): Promise<void> {

@@ -6,6 +6,7 @@ import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identit
 import { mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
@@ -22,6 +23,8 @@ export interface WebhookDelivererOptions {
   sealer: Sealer;
   /** Whose calls may go to private addresses. */
   allowPrivate: PrivateWebhooks;
+  /** Default: it is this replica's. */
+  duty?: Duty;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -39,7 +42,8 @@ const AT_ONCE_PER_ENDPOINT_MAX = 16;
 const BYTES_AT_ONCE_MAX = 64 * 1024 * 1024;
 /** When a call that found no room is looked at again, in milliseconds. */
 const DEFER_MS = 500;
-const PERIOD_MS = 1_000;
+/** How often the owner of this duty looks for calls that nobody here ordered, in milliseconds. */
+const PERIOD_MS = 2_000;
 /** The calls that were taken wait no longer than this for the others to be put off, in milliseconds. */
 const DEFER_PERSIST_MS = 2_000;
 
@@ -53,6 +57,8 @@ export class WebhookDeliverer extends BaseService {
   readonly #ofEndpoint = new Map<string, number>();
   readonly #ofAccount = new Map<string, number>();
   #count = 0;
+  /** Something happened here: calls may be due. */
+  #wanted = true;
   #bytes = 0;
   #alarm: Timer | undefined;
 
@@ -79,6 +85,7 @@ export class WebhookDeliverer extends BaseService {
 
   /** Something may be due. */
   wake(): void {
+    this.#wanted = true;
     this.#loop.wake();
   }
 
@@ -89,17 +96,37 @@ export class WebhookDeliverer extends BaseService {
     return deliveries.length;
   }
 
+  /** Calls that were ordered here are made here; whatever else there is, by the owner of the duty. */
   async #pass(): Promise<void> {
-    if (this.#count < AT_ONCE_MAX) {
-      for (const delivery of await this.#take()) {
-        this.#tasks.own(this.#deliver(delivery).finally(() => this.#loop.wake()), (error) => {
-          this.#options.logger.error({ err: error, jobId: delivery.jobId }, 'the end of a webhook call was not recorded');
-        });
+    const wanted = this.#wanted;
+    if (!wanted && this.#options.duty?.mine === false) return;
+    this.#wanted = false;
+    try {
+      let ms = wanted ? 0 : await this.#nextDueMs();
+      if (ms !== undefined && ms <= 0) {
+        await this.#begin();
+        ms = await this.#nextDueMs();
       }
+      this.#alarm?.cancel();
+      if (ms !== undefined && ms < PERIOD_MS * 2) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.wake());
+    } catch (error) {
+      this.#wanted ||= wanted;
+      throw error;
     }
-    const ms = this.#count < AT_ONCE_MAX ? await this.#options.stores.webhooks.nextDueMs(this.#atLimit()) : undefined;
-    this.#alarm?.cancel();
-    if (ms !== undefined && ms < PERIOD_MS) this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.#loop.wake());
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#count >= AT_ONCE_MAX) return;
+    for (const delivery of await this.#take()) {
+      this.#tasks.own(this.#deliver(delivery).finally(() => this.wake()), (error) => {
+        this.#options.logger.error({ err: error, jobId: delivery.jobId }, 'the end of a webhook call was not recorded');
+      });
+    }
+  }
+
+  /** Undefined: none is due, or there is room for none; then the next that ends makes it look again. */
+  async #nextDueMs(): Promise<number | undefined> {
+    return this.#count < AT_ONCE_MAX ? this.#options.stores.webhooks.nextDueMs(this.#atLimit()) : undefined;
   }
 
   async #take(): Promise<Delivery[]> {
@@ -108,7 +135,7 @@ export class WebhookDeliverer extends BaseService {
     const deferred: Delivery[] = [];
     for (const delivery of due) {
       if (this.#hasRoom(delivery)) {
-        this.#begin(delivery);
+        this.#enter(delivery);
         taken.push(delivery);
       } else deferred.push(delivery);
     }
@@ -130,7 +157,7 @@ export class WebhookDeliverer extends BaseService {
     return (this.#ofEndpoint.get(endpointId) ?? 0) < AT_ONCE_PER_ENDPOINT_MAX && (this.#ofAccount.get(accountId) ?? 0) < AT_ONCE_PER_ACCOUNT_MAX;
   }
 
-  #begin({ endpointId, accountId, bodyBytes }: Delivery): void {
+  #enter({ endpointId, accountId, bodyBytes }: Delivery): void {
     count(this.#ofEndpoint, endpointId, 1);
     count(this.#ofAccount, accountId, 1);
     this.#count += 1;

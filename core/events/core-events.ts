@@ -32,6 +32,9 @@ export class CoreEvents {
     settled: new Set(), chunks: new Set(), queued: new Set(), stop: new Set(), desired: new Set(), rotation: new Set(), keys: new Set(), endpoints: new Set(),
   };
 
+  /** What is being announced came from another replica: it must not go back, and that replica has done what had to be done at once. */
+  relaying = false;
+
   /** Calls `listener` at every event of this name; the result ends that. */
   on<Name extends keyof CoreEventMap>(name: Name, listener: Listener<Name>): () => void {
     this.#listeners[name].add(listener);

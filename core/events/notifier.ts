@@ -10,6 +10,7 @@ import { NOTICE_BYTES_MAX } from '../store/notice-channel.ts';
 import type { NoticeChannel } from '../store/notice-channel.ts';
 import type { Storage } from '../store/storage.ts';
 import type { CoreEventMap, CoreEvents } from './core-events.ts';
+import type { DutyBoard } from './duty-board.ts';
 
 /** Positions of queued jobs, which travel beside their event so that the others look at no more of a queue than they must. */
 export interface QueuedPositions {
@@ -24,6 +25,7 @@ export interface NotifierOptions {
   openChannel: Storage['openChannel'];
   events: CoreEvents;
   cursors: QueuedPositions;
+  duties: DutyBoard;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -63,15 +65,14 @@ export class Notifier extends BaseService {
   readonly #id: string;
   readonly #waiting = new Map<string, Item>();
   #sending = false;
-  /** An event that came from another replica is being announced and must not go back. */
-  #relaying = false;
 
   constructor(options: NotifierOptions) {
     super();
     this.#options = options;
     this.#id = options.random.uuid();
-    const { clock, random, logger } = options;
-    this.#channel = options.openChannel({ onNotice: (payload) => this.#hear(payload), clock, random, logger });
+    const { clock, random, logger, duties } = options;
+    this.#channel = options.openChannel({ onNotice: (payload) => this.#hear(payload), duties, clock, random, logger });
+    duties.onResigned(() => this.#channel.recheck());
     for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#tell(name, items));
   }
 
@@ -87,7 +88,7 @@ export class Notifier extends BaseService {
   }
 
   #tell(name: EventName, items: CoreEventMap[EventName]): void {
-    if (this.#relaying || !this.#channel.peers || this.#tasks.signal.aborted) return;
+    if (this.#options.events.relaying || !this.#channel.peers || this.#tasks.signal.aborted) return;
     for (const item of items) {
       if (this.#waiting.size >= WAITING_MAX) break;
       const json = JSON.stringify(item);
@@ -137,14 +138,14 @@ export class Notifier extends BaseService {
     this.#channel.met();
     const { cursors, events } = this.#options;
     notice.events.queued?.forEach((endpointId, index) => cursors.heard(endpointId, notice.positions?.[index] ?? 0));
-    this.#relaying = true;
+    events.relaying = true;
     try {
       for (const name of EVENT_NAMES) {
         const items = notice.events[name];
         if (items) events.emit(name, items as never);
       }
     } finally {
-      this.#relaying = false;
+      events.relaying = false;
     }
   }
 

@@ -9,6 +9,8 @@ import { BaseService } from '../runtime/service.ts';
 const PERIOD_MS = 1_000;
 /** A database that does not answer within this many milliseconds counts as away. */
 const ANSWER_MS_MAX = 2_000;
+/** Whoever was told that the database answered need not ask it again for this many milliseconds. */
+const TOLD_VALID_MS = 3_000;
 
 /** What it needs. */
 export interface HealthOptions {
@@ -25,11 +27,18 @@ export class Health extends BaseService {
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   readonly #loop: Loop;
   #serving = false;
+  #toldAtMs = -Infinity;
 
   constructor(options: HealthOptions) {
     super();
     this.#options = options;
     this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
+  }
+
+  /** Another part of the replica asked the database just now. */
+  told(answers: boolean): void {
+    this.#toldAtMs = answers ? this.#options.clock.monotonicMs() : -Infinity;
+    if (!answers && this.#serving) this.#loop.wake();
   }
 
   /** Adds the service to a server. */
@@ -52,6 +61,7 @@ export class Health extends BaseService {
   }
 
   #answers(): Promise<boolean> {
+    if (this.#options.clock.monotonicMs() - this.#toldAtMs < TOLD_VALID_MS) return Promise.resolve(true);
     return new Promise((resolve) => {
       const timer = this.#options.clock.after(ANSWER_MS_MAX, () => resolve(false));
       const done = (answered: boolean) => (): void => {

@@ -4,6 +4,14 @@ import type { Clock, Random, Timer } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { BaseService } from './service.ts';
 
+/** A task that several processes could do and one does. */
+export interface Duty {
+  /** It is this process's. */
+  readonly mine: boolean;
+  /** Calls the listener when it becomes this process's; the result ends that. */
+  onTaken(listener: () => void): () => void;
+}
+
 /** What a loop does and how often. */
 export interface LoopOptions {
   /** For the log. */
@@ -12,6 +20,8 @@ export interface LoopOptions {
   periodMs: number;
   /** One pass. Resolves to true when there is more to do right away. A failure is logged and tried again after a growing pause. */
   pass(): Promise<boolean | void>;
+  /** Passes only while this is this process's, and right when it becomes that. Default: it always is. */
+  duty?: Duty;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -28,6 +38,7 @@ export class Loop extends BaseService {
   #failures = 0;
   #timer: Timer | undefined;
   #wakeUp: (() => void) | undefined;
+  #off: () => void = () => undefined;
 
   constructor(options: LoopOptions) {
     super();
@@ -36,10 +47,12 @@ export class Loop extends BaseService {
   }
 
   protected override onStart(): void {
+    this.#off = this.#options.duty?.onTaken(() => this.wake()) ?? this.#off;
     this.#passing = this.#run();
   }
 
   protected override async onStop(): Promise<void> {
+    this.#off();
     this.wake();
     await this.#passing;
   }
@@ -59,6 +72,7 @@ export class Loop extends BaseService {
   }
 
   async #passOnce(): Promise<boolean> {
+    if (this.#options.duty?.mine === false) return false;
     try {
       const more = await this.#options.pass();
       this.#failures = 0;

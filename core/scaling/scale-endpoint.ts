@@ -1,5 +1,7 @@
 /** One endpoint's turn: sample, decide, commit, in one transaction. A decision is a value (core/domain/scale-decision.ts); nothing is written before it. */
-import { decide, isNews, needsFleet } from '../domain/scale-decision.ts';
+import { placeWorker } from '../domain/placement.ts';
+import type { PlacementMachine } from '../domain/placement-filters.ts';
+import { decide, isNews, needsFleet, wishedChanges } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Random } from '../runtime/clock.ts';
@@ -32,4 +34,16 @@ export function isQuiet(sample: DecisionSample, before: DecisionSummary | undefi
   if (needsFleet(sample, scaler)) return false;
   const decision: Decision = decide(sample, scaler);
   return !isNews(decision, before);
+}
+
+/** Whether what was refused at the last turn would be refused again in the same words, and there is nothing else to do. `machines`: all, as they are now. */
+export function isStuck(
+  sample: DecisionSample, before: DecisionSummary | undefined, machines: readonly PlacementMachine[] | undefined, scaler: Scaler,
+): boolean {
+  if (!before || !machines || before.throttled === 0) return false;
+  const { add, wake, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
+  if (add.length !== before.throttled || wake.length + freeze.length + drain.length + retire.length > 0) return false;
+  if (target !== before.target || reason !== before.reason) return false;
+  const placement = placeWorker(machines, sample.settings);
+  return 'refusal' in placement && placement.refusal === before.refusal;
 }

@@ -1,7 +1,7 @@
 /**
  * Decides, for every endpoint that needs it, which workers there should be. Any replica may take a turn at any endpoint; the endpoint's row
- * lock keeps two from deciding at once. Once a second all endpoints are looked at; those that something happened to are looked at right
- * away, so that a first job does not wait for the second to pass.
+ * lock keeps two from deciding at once. Those that something happened to are looked at right away, where it happened, so that a first job waits for
+ * no period. Once a second the owner of this duty looks at all that have workers, demand or throttled ones; those that sleep cost nothing.
  */
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
 import type { Scaler } from '../domain/scaler.ts';
@@ -9,14 +9,16 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
-import { isQuiet, scaleEndpoint } from './scale-endpoint.ts';
+import { isQuiet, isStuck, scaleEndpoint } from './scale-endpoint.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
-/** Shortest pause between two turns at one endpoint that queued jobs cause, in milliseconds. */
+/** Shortest pause between two looks at one endpoint that queued jobs cause, in milliseconds: while it has no worker, and when some start already. */
 const QUEUED_PAUSE_MS = 100;
+const QUEUED_PAUSE_STARTING_MS = 1_000;
 /** Turns at once. */
 const TURNS_MAX = 3;
 /** Endpoints that are looked at with one set of statements. */
@@ -32,6 +34,8 @@ export interface ScaleLoopOptions {
   store: Stores['scales'];
   scaler: Scaler;
   events: CoreEvents;
+  /** To look at all endpoints that may need a turn. */
+  duty: Duty;
   /** Whether this replica holds sessions of workers of this endpoint: then queued jobs are no news. */
   hasWorker(endpointId: string): boolean;
   /** The desired workers of machines changed; other replicas are told too. */
@@ -46,26 +50,28 @@ export class ScaleLoop extends BaseService {
   readonly #options: ScaleLoopOptions;
   readonly #loop: Loop;
   readonly #woken = new Set<string>();
-  /** When an endpoint had its last turn, on the steady clock; only those of the last moments. */
-  readonly #turns = new Map<string, number>();
+  /** When an endpoint may be looked at again because of queued jobs, on the steady clock; only those of the next moments. */
+  readonly #restUntil = new Map<string, number>();
   readonly #delayed = new Map<string, Timer>();
   #sweptAtMs = -Infinity;
   #healthySinceMs: number | undefined;
-  #off: () => void = () => undefined;
+  #offs: (() => void)[] = [];
 
   constructor(options: ScaleLoopOptions) {
     super();
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#guarded(), ...options });
+    const { clock, random, logger } = options;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#guarded(), clock, random, logger });
   }
 
   protected override async onStart(): Promise<void> {
-    this.#off = this.#options.events.on('queued', (endpointIds) => this.#queued(endpointIds));
+    const { events, duty } = this.#options;
+    this.#offs = [events.on('queued', (endpointIds) => this.#queued(endpointIds)), duty.onTaken(() => this.#taken())];
     await this.#loop.start();
   }
 
   protected override async onStop(): Promise<void> {
-    this.#off();
+    for (const off of this.#offs) off();
     for (const timer of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
     await this.#loop.stop();
@@ -78,14 +84,23 @@ export class ScaleLoop extends BaseService {
     this.#loop.wake();
   }
 
-  /** A job that follows a turn too closely gets its own a moment later. */
+  /** Whoever had it may have left something undone. */
+  #taken(): void {
+    this.#sweptAtMs = -Infinity;
+    this.#healthySinceMs = undefined;
+    this.#loop.wake();
+  }
+
+  /** A job that follows a look too closely gets its own a moment later. Those of another replica were looked at there. */
   #queued(endpointIds: readonly string[]): void {
-    const now = this.#options.clock.monotonicMs();
+    const { clock, events, hasWorker } = this.#options;
+    if (events.relaying) return;
+    const now = clock.monotonicMs();
     for (const id of endpointIds) {
-      if (this.#delayed.has(id) || this.#options.hasWorker(id)) continue;
-      const sinceMs = now - (this.#turns.get(id) ?? -Infinity);
-      if (sinceMs >= QUEUED_PAUSE_MS) this.wake([id]);
-      else this.#delayed.set(id, this.#options.clock.after(QUEUED_PAUSE_MS - sinceMs, () => this.#wakeDelayed(id)));
+      if (this.#delayed.has(id) || hasWorker(id)) continue;
+      const restMs = (this.#restUntil.get(id) ?? now) - now;
+      if (restMs <= 0) this.wake([id]);
+      else this.#delayed.set(id, clock.after(restMs, () => this.#wakeDelayed(id)));
     }
   }
 
@@ -104,17 +119,17 @@ export class ScaleLoop extends BaseService {
   }
 
   async #pass(): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, duty } = this.#options;
     const now = clock.monotonicMs();
     this.#healthySinceMs ??= now;
     const ids = new Set(this.#woken);
     this.#woken.clear();
-    const sweep = now - this.#sweptAtMs >= PERIOD_MS * 0.9;
-    if (sweep) {
+    for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
+    if (duty.mine && now - this.#sweptAtMs >= PERIOD_MS * 0.9) {
       this.#sweptAtMs = now;
-      for (const [id, atMs] of this.#turns) if (now - atMs > QUEUED_PAUSE_MS) this.#turns.delete(id);
-      if (now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
-      for (const id of await store.endpointsToLookAt()) ids.add(id);
+      const { endpointIds, lost } = await store.endpointsToLookAt();
+      for (const id of endpointIds) ids.add(id);
+      if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
     }
     const all = [...ids];
     for (let from = 0; from < all.length; from += LOOKED_MAX) await this.#look(all.slice(from, from + LOOKED_MAX));
@@ -122,9 +137,16 @@ export class ScaleLoop extends BaseService {
 
   /** Takes a turn at those of these endpoints whose turn would come to something. */
   async #look(endpointIds: readonly string[]): Promise<void> {
-    const { store, scaler } = this.#options;
+    const { store, scaler, clock } = this.#options;
     const seen = await store.look(endpointIds);
-    const queue = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler)).map(({ endpoint }) => endpoint.id);
+    const now = clock.monotonicMs();
+    for (const { endpoint, sample } of seen) {
+      const starting = sample.demand.workers.some(({ desired }) => desired === 'RUN');
+      this.#restUntil.set(endpoint.id, now + (starting ? QUEUED_PAUSE_STARTING_MS : QUEUED_PAUSE_MS));
+    }
+    const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
+    const machines = wanting.some(({ before }) => before && before.throttled > 0) ? await store.machineView() : undefined;
+    const queue = wanting.filter(({ sample, before }) => !isStuck(sample, before, machines, scaler)).map(({ endpoint }) => endpoint.id);
     const take = async (): Promise<void> => {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) await this.#turn(id);
     };
@@ -138,8 +160,7 @@ export class ScaleLoop extends BaseService {
   }
 
   async #turn(endpointId: string): Promise<void> {
-    const { store, scaler, random, clock, logger, events, onDesired } = this.#options;
-    this.#turns.set(endpointId, clock.monotonicMs());
+    const { store, scaler, random, logger, events, onDesired } = this.#options;
     const result = await scaleEndpoint(store, endpointId, scaler, random);
     if (!result) return;
     const { added, drained, retired, woken, frozen, throttled, reason } = result;

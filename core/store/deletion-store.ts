@@ -32,6 +32,13 @@ export class DeletionStore {
     this.#hot = hot;
   }
 
+  /** Whether a job or a remembered Idempotency-Key has expired. */
+  async isDue(): Promise<boolean> {
+    const [row] = await this.#hot<{ due: boolean }[]>`
+      SELECT EXISTS (SELECT FROM job WHERE expires_at <= now()) OR EXISTS (SELECT FROM idempotency_key WHERE expires_at <= now()) AS due`;
+    return row!.due;
+  }
+
   /** Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. */
   async reapExpired(limit: number): Promise<Deleted[]> {
     return deleted(await remove(this.#hot, this.#hot`

@@ -12,6 +12,14 @@ export interface NoticeChannelOptions {
   url: string;
   /** Hears of every message, those of this replica too. */
   onNotice(payload: string): void;
+  /** Duties that this replica would take; each is held by one replica at a time, as a lock of this connection. Default: none. */
+  duties?: {
+    readonly wanted: readonly string[];
+    /** These are held from now on, and no others. */
+    set(held: readonly string[]): void;
+  };
+  /** Hears after each check whether the database has answered. */
+  onCheck?(answers: boolean): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -22,22 +30,43 @@ export const NOTICE_BYTES_MAX = 7_900;
 
 const CHANNEL = 'slipway';
 const LISTENER_NAME = 'slipway-core-notices';
-/** How often the channel makes sure that it listens, and counts the others, in milliseconds. */
-const CHECK_PERIOD_MS = 2_000;
+/**
+ * How often the channel makes sure that it listens, counts the others and takes duties that nobody holds, in milliseconds: those of a replica that was
+ * killed are taken within 3 s.
+ */
+const CHECK_PERIOD_MS = 2_500;
+/** A connection over which nothing was said for so long is ended by the server, and what it held is free: its replica stands still or is out of reach. */
+const SILENT_MAX = '10s';
+/** First key of the advisory locks of duties. */
+const DUTY_LOCKS = 594_721_301;
+
+interface CheckRow {
+  pid: number;
+  listening: boolean;
+  listeners: number;
+  held: string[];
+}
 
 export class NoticeChannel extends BaseService {
   readonly name = 'notices';
   readonly #connect: () => Sql;
   #sql: Sql | undefined;
   readonly #loop: Loop;
+  readonly #duties: NonNullable<NoticeChannelOptions['duties']>;
+  readonly #onCheck: (answers: boolean) => void;
   #peers = true;
+  /** The server's process of the connection that the locks belong to. */
+  #pid = 0;
+  #held: readonly string[] = [];
 
   constructor(options: NoticeChannelOptions) {
     super();
-    const { url, onNotice, clock, random, logger } = options;
+    const { url, onNotice, duties, onCheck, clock, random, logger } = options;
+    this.#onCheck = onCheck ?? (() => undefined);
+    this.#duties = duties ?? { wanted: [], set: () => undefined };
     // Hints need not be on disk before they are sent.
     const hear = (channel: string, payload: string): void => { if (channel === CHANNEL) onNotice(payload); };
-    this.#connect = () => connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off' }, hear);
+    this.#connect = () => connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off', idle_session_timeout: SILENT_MAX }, hear);
     this.#loop = new Loop({ name: this.name, periodMs: CHECK_PERIOD_MS, pass: () => this.#check(this.#sql!), clock, random, logger });
   }
 
@@ -49,6 +78,11 @@ export class NoticeChannel extends BaseService {
   /** Another replica was heard: it listens. */
   met(): void {
     this.#peers = true;
+  }
+
+  /** Looks at once which duties are wanted. */
+  recheck(): void {
+    this.#loop.wake();
   }
 
   /** Listens when it resolves, if the database is there; else as soon as it is. */
@@ -73,10 +107,36 @@ export class NoticeChannel extends BaseService {
   }
 
   async #check(sql: Sql): Promise<void> {
-    // Listening twice changes nothing; after a lost connection it is what makes us hear again.
-    await sql`LISTEN slipway`;
-    const [row] = await sql<{ count: number }[]>`
-      SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database() AND application_name = ${LISTENER_NAME}`;
-    this.#peers = (row?.count ?? 2) > 1;
+    try {
+      const row = await this.#look(sql);
+      // After a lost connection this is what makes us hear again.
+      if (!row.listening) await sql`LISTEN slipway`;
+      this.#peers = row.listeners > 1;
+      this.#onCheck(true);
+    } catch (error) {
+      this.#keep(0, []);
+      this.#onCheck(false);
+      throw error;
+    }
+  }
+
+  /** One statement for everything; locks that a lost connection held are gone with it. */
+  async #look(sql: Sql): Promise<CheckRow> {
+    const { wanted } = this.#duties;
+    if (wanted.length === 0 && this.#held.length > 0) await sql`SELECT pg_advisory_unlock_all()`;
+    const [row] = await sql<CheckRow[]>`
+      SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_listening_channels() AS c (name) WHERE c.name = ${CHANNEL}) AS listening,
+        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = ${LISTENER_NAME}) AS listeners,
+        ARRAY(SELECT d.name FROM unnest(${textArray(wanted)}::text[]) AS d (name)
+          WHERE CASE WHEN pg_backend_pid() = ${this.#pid}::int AND d.name = ANY(${textArray(this.#held)}::text[]) THEN true
+            ELSE pg_try_advisory_lock(${DUTY_LOCKS}::int, hashtext(d.name)) END) AS held`;
+    this.#keep(row!.pid, row!.held);
+    return row!;
+  }
+
+  #keep(pid: number, held: readonly string[]): void {
+    this.#pid = pid;
+    this.#held = held;
+    this.#duties.set(held);
   }
 }

@@ -1,16 +1,16 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
 import { LOGGED_DAYS, LOGGED_MAX, wishedChanges, fleetSample } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
-import type { PlacementRequest } from '../domain/placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
-import type { Scaler } from '../domain/scaler.ts';
+import type { Scaler, WorkerSample } from '../domain/scaler.ts';
 import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } from '../domain/worker.ts';
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
 import { settledDigest } from './image-store.ts';
-import { asked, placementView } from './placement-view.ts';
+import { asked, placementView, readPlacement } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
 import { logDecision, noteDecision } from './scale-log-rows.ts';
 import { readWorkers, sampleEndpoints } from './scale-samples.ts';
@@ -60,19 +60,32 @@ export class ScaleStore {
   }
 
   /**
-   * Endpoints that may need a change: they want workers, have some, have throttled ones, or have normal jobs or requests waiting. On the hot pool,
-   * which looks each endpoint up in the indexes: another plan would read all queued jobs once a second.
+   * Endpoints that may need a change: they have workers, want some or have throttled ones, or normal jobs or requests wait. Found from what there is:
+   * endpoints that sleep are not even read. `lost`: there are workers of machines whose lease has run out. On the hot pool, which steps from queue to
+   * queue by the index: another plan would read all queued jobs once a second.
    */
-  async endpointsToLookAt(): Promise<string[]> {
+  async endpointsToLookAt(): Promise<{ endpointIds: string[]; lost: boolean }> {
     const rows = await this.#database.hot<{ id: string }[]>`
-      SELECT e.id FROM endpoint e WHERE e.workers_min > 0
-        OR EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL)
-        OR EXISTS (SELECT FROM scale_decision s WHERE s.endpoint_id = e.id AND s.throttled > 0)
-        OR (e.type = 'LB' AND EXISTS (SELECT FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.waiting > 0
-          AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))
-        OR (e.type = 'QB' AND e.workers_max > 0 AND (SELECT j.position FROM job j WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority
-          ORDER BY j.position LIMIT 1) IS NOT NULL)`;
-    return rows.map((row) => row.id);
+      WITH RECURSIVE queue AS (
+        (SELECT endpoint_id AS id FROM job WHERE state = 'IN_QUEUE' ORDER BY endpoint_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT j.endpoint_id FROM job j WHERE j.state = 'IN_QUEUE' AND j.endpoint_id > q.id ORDER BY j.endpoint_id LIMIT 1)
+        FROM queue q WHERE q.id IS NOT NULL
+      )
+      SELECT w.endpoint_id AS id FROM worker w WHERE w.ended_at IS NULL
+      UNION SELECT e.id FROM endpoint e WHERE e.workers_min > 0
+      UNION SELECT s.endpoint_id FROM scale_decision s WHERE s.throttled > 0
+      UNION SELECT d.endpoint_id FROM endpoint_demand d WHERE d.waiting > 0 AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'
+      UNION SELECT q.id FROM queue q JOIN endpoint e ON e.id = ANY(ARRAY[q.id])
+        WHERE q.id IS NOT NULL AND e.workers_max > 0 AND (SELECT j.position FROM job j
+          WHERE j.endpoint_id = q.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority ORDER BY j.position LIMIT 1) IS NOT NULL
+      UNION SELECT '' WHERE EXISTS (SELECT FROM machine m JOIN worker w ON w.machine_id = m.id AND w.ended_at IS NULL WHERE m.lease_expires_at < now())`;
+    return { endpointIds: rows.flatMap(({ id }) => (id === '' ? [] : [id])), lost: rows.some(({ id }) => id === '') };
+  }
+
+  /** All machines as of now, without a lock: nothing may be placed by it. */
+  async machineView(): Promise<PlacementMachine[]> {
+    return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }
 
   /** Why workers of these endpoints find no place, or jobs wait for workers that may not be; others are left out. */
@@ -105,7 +118,7 @@ export class ScaleStore {
     const { sql, hot } = this.#database;
     const found = await sampleEndpoints(sql, hot, endpointIds);
     // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
-    const busy = found.flatMap(({ sample }) => sample.demand.workers.filter(({ held }) => held > 0).map(({ id }) => id));
+    const busy = found.flatMap(({ endpoint, sample }) => sample.demand.workers.filter((worker) => countsAgain(worker, endpoint)).map(({ id }) => id));
     if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
     return found;
   }
@@ -150,6 +163,11 @@ export class ScaleStore {
       UPDATE worker SET desired = 'DRAIN' WHERE id = ${workerId} AND machine_id = ${machineId} AND desired = 'RUN' RETURNING endpoint_id`;
     return row?.endpoint_id;
   }
+}
+
+/** A worker holds something, and is soon to be written down as busy again: sessions tell when a job ends, nobody when a request does. */
+function countsAgain({ held, idleMs }: WorkerSample, { type, idleTimeoutSeconds }: EndpointSample['endpoint']): boolean {
+  return held > 0 && (type === 'LB' || idleMs * 2 >= idleTimeoutSeconds * 1_000);
 }
 
 function turnOf(sql: Sql, found: EndpointSample): ScaleTurn {

@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { buildJobEngine } from '../../core/build-job-engine.ts';
 import { CannotRun } from '../../core/endpoints/cannot-run.ts';
 import { CoreEvents } from '../../core/events/core-events.ts';
+import { DutyBoard } from '../../core/events/duty-board.ts';
 import type { AttemptOutcome, JobEngine, Submission } from '../../core/jobs/job-engine.ts';
 import type { MachineAttempt } from '../../core/domain/job.ts';
 import type { ClaimedJob, Slot, SlotSource } from '../../core/jobs/slots.ts';
@@ -111,7 +112,8 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   const slots = new TestSlots();
   const engine = buildJobEngine({
     stores, cannotRun: new CannotRun(stores, systemClock),
-    openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, slots, sealer, clock: systemClock, random: systemRandom, logger,
+    openChannel: (channel) => new NoticeChannel({ url, ...channel }), events, duties: new DutyBoard(), slots, sealer,
+    clock: systemClock, random: systemRandom, logger,
     config: { webhookAllowPrivate: options.webhookAllowPrivate ?? true },
   });
   if (!options.idle) await startAll(engine.services, logger);

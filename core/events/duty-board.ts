@@ -1,0 +1,54 @@
+/**
+ * Which background tasks are this replica's: each has one owner at a time among the replicas on a database, by an advisory lock of the connection
+ * that hears the notices. Only what a task costs depends on that: every statement of a task is right whoever says it and however often.
+ */
+import type { Duty } from '../runtime/loop.ts';
+
+/** Tasks that one replica does for all. */
+export const DUTIES = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'webhooks', 'scaling'] as const;
+export type DutyName = (typeof DUTIES)[number];
+
+export class DutyBoard {
+  readonly #held = new Set<string>();
+  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #resigned: (() => void)[] = [];
+  #wanted: readonly string[] = DUTIES;
+
+  /** Those that this replica would take: all, until it resigns. */
+  get wanted(): readonly string[] {
+    return this.#wanted;
+  }
+
+  /** One of them, for the loop that does it. */
+  of(name: DutyName): Duty {
+    const held = this.#held;
+    return {
+      get mine() { return held.has(name); },
+      onTaken: (listener) => {
+        const listeners = this.#listeners.get(name) ?? new Set();
+        this.#listeners.set(name, listeners.add(listener));
+        return () => { listeners.delete(listener); };
+      },
+    };
+  }
+
+  /** These are this replica's from now on, and no others. */
+  set(names: readonly string[]): void {
+    const taken = names.filter((name) => !this.#held.has(name));
+    this.#held.clear();
+    for (const name of names) this.#held.add(name);
+    for (const name of taken) for (const listener of this.#listeners.get(name) ?? []) listener();
+  }
+
+  /** Gives all of them up, for a replica that is about to stop: the others take them right away. */
+  resign(): void {
+    this.#wanted = [];
+    this.set([]);
+    for (const listener of this.#resigned) listener();
+  }
+
+  /** Calls the listener when this replica resigns. */
+  onResigned(listener: () => void): void {
+    this.#resigned.push(listener);
+  }
+}
