@@ -1,5 +1,6 @@
 /** Every service of core for single calls: what the facades, the command line and the launcher have in common. */
 import type { Client } from '@grpc/grpc-js';
+import { BaseService } from '../../core/runtime/service.ts';
 import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v1/access_service.ts';
 import { AuditServiceClient } from '../../proto/gen/slipway/v1/audit_service.ts';
 import { CatalogServiceClient } from '../../proto/gen/slipway/v1/catalog_service.ts';
@@ -13,10 +14,11 @@ import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts'
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { ServiceCalls } from './service-calls.ts';
-import type { ReplicaParts } from './service-calls.ts';
+import type { ReplicaParts } from './replica-parts.ts';
 
-/** Each service has channels of its own, which its first call opens. */
-export class CoreServices {
+/** Each service has channels of its own, which its first call opens, so that it works unstarted too: then `close` ends it. */
+export class CoreServices extends BaseService {
+  readonly name: string = 'core services';
   readonly access: ServiceCalls<AccessServiceClient>;
   readonly keys: ServiceCalls<KeyServiceClient>;
   readonly endpoints: ServiceCalls<EndpointServiceClient>;
@@ -33,6 +35,7 @@ export class CoreServices {
   readonly #all: ServiceCalls<Client>[] = [];
 
   constructor(parts: ReplicaParts) {
+    super();
     this.#parts = parts;
     this.access = this.callsOf(AccessServiceClient);
     this.keys = this.callsOf(KeyServiceClient);
@@ -58,5 +61,11 @@ export class CoreServices {
   /** Closes the channels; calls in flight end. */
   close(): void {
     for (const calls of this.#all) calls.close();
+  }
+
+  protected override onStart(): void | Promise<void> {}
+
+  protected override onStop(): void | Promise<void> {
+    this.close();
   }
 }

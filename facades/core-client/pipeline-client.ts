@@ -2,30 +2,20 @@
  * Small, hot calls to core over one stream per core replica. Calls with an unknown outcome are sent again where that is safe: every
  * submission carries a request_id, so that a second one returns the first job.
  */
-import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { backoffMs } from '../../core/runtime/backoff.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { Loop } from '../../core/runtime/loop.ts';
-import { startAll, stopAll } from '../../core/runtime/service.ts';
-import type { Service } from '../../core/runtime/service.ts';
-import type { JobServiceClient, PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
+import { BaseService, startAll, stopAll } from '../../core/runtime/service.ts';
+import type { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError, reasonFromName } from '../../proto/wire/reason.ts';
 import { PipelineLink } from './pipeline-link.ts';
 import type { LinkOwner } from './pipeline-link.ts';
 import { PipelineTicket, unreachable } from './pipeline-ticket.ts';
 import type { CallMessage, ReplyMessage } from './pipeline-ticket.ts';
-
-/** One replica. */
-export interface PipelineTarget {
-  address: string;
-  client: JobServiceClient;
-}
+import type { ReplicaParts } from './replica-parts.ts';
 
 /** Parts handed to the client. */
-export interface PipelineClientOptions {
-  targets: readonly PipelineTarget[];
-  clock: Clock;
-  random: Random;
+export interface PipelineClientOptions extends ReplicaParts {
   logger: Logger;
 }
 
@@ -46,7 +36,7 @@ const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 const SWEEP_PERIOD_MS = 100;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
-export class PipelineClient implements Service, LinkOwner {
+export class PipelineClient extends BaseService implements LinkOwner {
   readonly name = 'pipeline client';
   readonly #options: PipelineClientOptions;
   readonly #links: PipelineLink[];
@@ -55,29 +45,19 @@ export class PipelineClient implements Service, LinkOwner {
   #unsentBytes = 0;
   #turn = 0;
   #closing = false;
-  #stopped = false;
 
   constructor(options: PipelineClientOptions) {
+    super();
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#links = options.targets.map((target) => new PipelineLink({ ...target, owner: this, clock, random, logger }));
+    const { addresses, tls, clock, random, logger } = options;
+    this.#links = addresses.map((address) => new PipelineLink({ address, tls, owner: this, clock, random, logger }));
     this.#sweep = new Loop({ name: 'pipeline sweep', periodMs: SWEEP_PERIOD_MS, pass: async () => this.#pass(), clock, random, logger });
   }
 
-  async start(): Promise<void> {
-    await startAll([...this.#links, this.#sweep], this.#options.logger);
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await stopAll([...this.#links, this.#sweep], this.#options.logger);
-    for (const ticket of this.#takeUnsent()) ticket.reject(unreachable());
-  }
-
-  /** Makes a call. `waitMs`: how long core may hold it. `repeatable`: see PipelineTicket. */
+  /** Makes a call; unless it runs, the call fails with UNAVAILABLE. `waitMs`: how long core may hold it. `repeatable`: see PipelineTicket. */
   open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
     const ticket = new PipelineTicket({ apiKey, message, waitMs, repeatable, nowMs: this.#options.clock.monotonicMs() });
-    if (this.#stopped || (this.#closing && ticket.waits)) ticket.reject(unreachable());
+    if (!this.running || (this.#closing && ticket.waits)) ticket.reject(unreachable());
     else if (this.#calls() >= CALLS_MAX || this.#unsentBytes > UNSENT_BYTES_MAX) {
       ticket.reject(new CoreError('RATE_LIMITED', 'Too many calls are in flight; try again shortly.'));
     } else this.#place(ticket);
@@ -113,12 +93,22 @@ export class PipelineClient implements Service, LinkOwner {
     ticket.reject(new CoreError(reason, reply.value.message));
   }
 
+  protected override onStart(): Promise<void> {
+    this.#closing = false;
+    return startAll([...this.#links, this.#sweep], this.#options.logger, this.ending);
+  }
+
+  protected override async onStop(): Promise<void> {
+    await stopAll([...this.#links, this.#sweep], this.#options.logger);
+    for (const ticket of this.#takeUnsent()) ticket.reject(unreachable());
+  }
+
   /** Tries again after a short pause, or gives up. */
   #again(ticket: PipelineTicket): void {
     const nowMs = this.#options.clock.monotonicMs();
     ticket.troubleSinceMs ??= nowMs;
     const hopeless = !ticket.repeatable || ticket.abandoned || nowMs - ticket.troubleSinceMs > RETRY_BUDGET_MS;
-    if (this.#stopped || hopeless) return ticket.reject(unreachable());
+    if (!this.running || hopeless) return ticket.reject(unreachable());
     ticket.notBeforeMs = nowMs + backoffMs(ticket.sends, RETRY_PAUSE, this.#options.random);
     this.#keep(ticket);
   }

@@ -7,13 +7,14 @@ import { backoffMs } from '../../core/runtime/backoff.ts';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { Service } from '../../core/runtime/service.ts';
-import type {
-  JobServiceClient, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse,
-} from '../../proto/gen/slipway/v1/job_service.ts';
+import { BaseService } from '../../core/runtime/service.ts';
+import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
+import { openClient } from '../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
 
 type Stream = ClientDuplexStream<PipelineRequest, PipelineResponse>;
@@ -31,7 +32,7 @@ export interface LinkOwner {
 /** Parts handed to a link. */
 export interface LinkOptions {
   address: string;
-  client: JobServiceClient;
+  tls: TlsFiles | undefined;
   owner: LinkOwner;
   clock: Clock;
   random: Random;
@@ -45,18 +46,18 @@ const OUTBOX_BYTES_MAX = 64 * 1024 * 1024;
 /** Pause between tries. */
 const RECONNECT = { firstMs: 50, maxMs: 1_000 };
 
-export class PipelineLink implements Service {
+export class PipelineLink extends BaseService {
   readonly name: string;
   readonly #options: LinkOptions;
   readonly #inFlight = new Map<number, PipelineTicket>();
-  readonly #stopping = new AbortController();
   readonly #outbox = new BatchQueue<PipelineCall>({ bytes: OUTBOX_BYTES_MAX });
   #stream: Stream | undefined;
   #sending: BatchingStream<PipelineRequest> | undefined;
   #lastCallId = 0;
-  #running: Promise<void> | undefined;
+  #running: Promise<void> = Promise.resolve();
 
   constructor(options: LinkOptions) {
+    super();
     this.name = `pipeline to ${options.address}`;
     this.#options = options;
   }
@@ -69,17 +70,6 @@ export class PipelineLink implements Service {
   /** Calls without an answer. */
   get load(): number {
     return this.#inFlight.size;
-  }
-
-  async start(): Promise<void> {
-    this.#running ??= this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.#stream?.end();
-    this.#stream?.cancel();
-    await this.#running;
   }
 
   /** Puts a call on the stream. Only while `isReady`. */
@@ -111,42 +101,55 @@ export class PipelineLink implements Service {
     return this.#inFlight.values();
   }
 
+  protected override onStart(): void {
+    const { address, tls } = this.#options;
+    const client = openClient(JobServiceClient, address, { tls });
+    this.#running = this.#run(client).finally(() => client.close());
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#stream?.end();
+    this.#stream?.cancel();
+    await this.#running;
+  }
+
   #post(call: PipelineCall, bytes: number): void {
     this.#outbox.add(call, bytes);
     this.#sending?.wake();
   }
 
-  async #run(): Promise<void> {
+  async #run(client: JobServiceClient): Promise<void> {
     const { clock, random } = this.#options;
     let failures = 0;
-    while (!this.#stopping.signal.aborted) {
+    while (!this.ending.aborted) {
       const startedMs = clock.monotonicMs();
-      if (await this.#ready()) await this.#serve();
+      // Between the two a stop may have come, which found no stream to end.
+      if (await this.#ready(client) && !this.ending.aborted) await this.#serve(client);
       failures = clock.monotonicMs() - startedMs > 5_000 ? 1 : failures + 1;
-      if (!this.#stopping.signal.aborted) await delay(clock, backoffMs(failures, RECONNECT, random), this.#stopping.signal);
+      if (!this.ending.aborted) await delay(clock, backoffMs(failures, RECONNECT, random), this.ending);
     }
-    this.#options.client.close();
   }
 
-  #ready(): Promise<boolean> {
-    const deadline = this.#options.clock.nowMs() + READY_TRY_MS;
-    return new Promise((resolve) => {
-      this.#options.client.waitForReady(deadline, (error) => resolve(error === undefined && !this.#stopping.signal.aborted));
-      this.#stopping.signal.addEventListener('abort', () => resolve(false), { once: true });
-    });
+  #ready(client: JobServiceClient): Promise<boolean> {
+    const { ending } = this;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const giveUp = (): void => resolve(false);
+    ending.addEventListener('abort', giveUp, { once: true });
+    client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined));
+    return promise.finally(() => ending.removeEventListener('abort', giveUp));
   }
 
   /** Uses one stream until it ends. */
-  #serve(): Promise<void> {
+  #serve(client: JobServiceClient): Promise<void> {
     return new Promise((resolve) => {
-      const { owner, client, clock, logger } = this.#options;
+      const { owner, clock, logger } = this.#options;
       const stream = client.pipeline();
       let cause = 'ended by core';
       let ended = false;
       const end = (): void => {
         if (ended) return;
         ended = true;
-        if (!this.#stopping.signal.aborted) logger.warn({ cause, link: this.name }, 'pipeline lost, will connect again');
+        if (!this.ending.aborted) logger.warn({ cause, link: this.name }, 'pipeline lost, will connect again');
         owner.linkDown(this, this.#drop());
         resolve();
       };

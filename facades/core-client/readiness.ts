@@ -2,7 +2,7 @@
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { openClient } from '../../proto/wire/channel.ts';
-import type { ReplicaParts } from './service-calls.ts';
+import type { ReplicaParts } from './replica-parts.ts';
 
 const METHOD = '/grpc.health.v1.Health/Check';
 /** A HealthCheckResponse with status SERVING: field 1, value 1. */

@@ -8,7 +8,7 @@ import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequest, WatchRotationResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
-import type { ReplicaParts } from './service-calls.ts';
+import type { ReplicaParts } from './replica-parts.ts';
 
 /** Who is told. */
 export interface RotationListener {
@@ -80,7 +80,8 @@ export class RotationLink extends BaseService {
     for (let turn = 0; !this.ending.aborted; turn += 1) {
       const client = this.#clients[turn % this.#clients.length]!;
       const startedMs = clock.monotonicMs();
-      if (await this.#ready(client)) await this.#serve(client);
+      // Between the two a stop may have come, which found no stream to end.
+      if (await this.#ready(client) && !this.ending.aborted) await this.#serve(client);
       failures = clock.monotonicMs() - startedMs > 5_000 ? 1 : failures + 1;
       if (!this.ending.aborted) await delay(clock, backoffMs(failures, RECONNECT, random), this.ending);
     }
@@ -91,7 +92,7 @@ export class RotationLink extends BaseService {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const giveUp = (): void => resolve(false);
     ending.addEventListener('abort', giveUp, { once: true });
-    client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined && !ending.aborted));
+    client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined));
     return promise.finally(() => ending.removeEventListener('abort', giveUp));
   }
 

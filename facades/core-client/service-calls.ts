@@ -3,13 +3,12 @@
  * replica where there is one, until the retry budget is spent; the others are sent only once.
  */
 import type { CallOptions as GrpcOptions, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
-import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { retry } from '../../core/runtime/retry.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
-import type { TlsFiles } from '../../proto/wire/tls.ts';
 import { RETRY_BUDGET_MS } from './pipeline-client.ts';
+import type { ReplicaParts } from './replica-parts.ts';
 
 /** A generated unary method in its longest form. */
 export type UnaryMethod<Request, Response> = (
@@ -28,16 +27,6 @@ export interface CallOptions {
   failFast?: boolean;
   /** Gives the call up, which then fails as UNAVAILABLE. */
   signal?: AbortSignal;
-}
-
-/** Where the replicas are, and what the calls work with. */
-export interface ReplicaParts {
-  /** Of every replica, at least one: host:port or grpcs://host:port. */
-  addresses: readonly string[];
-  /** For replicas by TLS (proto/wire/tls.ts). */
-  tls?: TlsFiles | undefined;
-  clock: Clock;
-  random: Random;
 }
 
 const TRY_MS = 8_000;

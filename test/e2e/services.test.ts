@@ -45,7 +45,7 @@ t.test('services start and stop in any order', async (t) => {
   const ports = [await quietPort(), await quietPort()];
   const system = await startSystem(t, { agents: 0, coreEnv: { SLIPWAY_CORE_LISTEN: `127.0.0.1:${ports[0]}` } });
   const agent = await system.startAgent(undefined, { SLIPWAY_BRIDGE_PORT: String(ports[1]) });
-  const services = [...system.cores[0]!.services, ...system.facade.services.filter(({ name }) => name !== 'core client'), ...agent.services];
+  const services = [...system.cores[0]!.services, ...system.facade.services, ...agent.services];
   const id = await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 });
   const jobs = endpointJobs(system, id);
   const completes = async (): Promise<unknown> => jobs.reached(await jobs.run({ mode: 'odd', kind: 'date' }), 'COMPLETED', CALL_MS_MAX);

@@ -3,13 +3,13 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { StoppedError } from '../../../core/runtime/service.ts';
 import { PipelinedJobs } from '../../../facades/core-client/pipelined-jobs.ts';
 import { PipelineClient } from '../../../facades/core-client/pipeline-client.ts';
 import { ServiceCalls } from '../../../facades/core-client/service-calls.ts';
 import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
-import { openClient } from '../../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../../proto/wire/limits.ts';
 import type { CoreError } from '../../../proto/wire/reason.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -25,9 +25,9 @@ const submission = (requestId: string): SubmitJobRequest =>
 async function setup(t: Test, answer: Answer, cores = 1) {
   const servers = await Promise.all(Array.from({ length: cores }, () => new PipelineCore(t, answer).start()));
   const logger = createLogger('test', 'silent');
-  const parts = { clock: systemClock, random: systemRandom, logger };
-  const pipeline = new PipelineClient({ targets: servers.map(({ address }) => ({ address, client: openClient(JobServiceClient, address) })), ...parts });
-  const unary = new ServiceCalls(JobServiceClient, { addresses: servers.map(({ address }) => address), clock: systemClock, random: systemRandom });
+  const replicas = { addresses: servers.map(({ address }) => address), clock: systemClock, random: systemRandom };
+  const pipeline = new PipelineClient({ ...replicas, logger });
+  const unary = new ServiceCalls(JobServiceClient, replicas);
   await pipeline.start();
   t.teardown(async () => {
     await pipeline.stop();
@@ -171,4 +171,15 @@ t.test('stopping leaves nobody waiting', async (t) => {
   await pipeline.stop();
   await refused;
   await t.rejects(jobs.get('key', READ), { message: /not reachable/ }, 'calls after the end too');
+});
+
+t.test('stopped it refuses calls, and started again it answers them, also when the stop came while it started', async (t) => {
+  const { jobs, pipeline } = await setup(t, () => got);
+  t.match(await jobs.get('a', READ), { id: 'j' });
+  await Promise.all([pipeline.stop(), pipeline.stop()]);
+  await t.rejects(jobs.get('a', READ), { message: /not reachable/ });
+  const overtaken = pipeline.start();
+  await Promise.all([t.rejects(overtaken, StoppedError), pipeline.stop()]);
+  await pipeline.start();
+  t.match(await jobs.get('b', READ), { id: 'j' });
 });
