@@ -33,13 +33,17 @@ import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
 import { StandbyRoom } from './units/workers/standby-room.ts';
 import { dropAllIn } from './users/given-folder.ts';
+import { Takeover } from './takeover.ts';
 
 /** A built agent. */
 export interface Agent {
   /** Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's. DataFolderError, WorkerUserError. */
   start(): Promise<{ address: string; machineId: string }>;
-  /** Ends the workers, hands their results over as far as core can be reached, and stops. */
-  stop(): Promise<void>;
+  /**
+   * Ends the workers, hands their results over as far as core can be reached, and stops. With `keepContainers` units in containers go on: the
+   * next agent takes them up, or the reaper ends them with the lease.
+   */
+  stop(options?: { keepContainers: boolean }): Promise<void>;
   /** Its parts that run by themselves, in the order in which they start. */
   readonly services: readonly Service[];
 }
@@ -66,12 +70,17 @@ export function buildAgent(config: AgentConfig, { logger, clock = systemClock, r
       await agent.start();
       return agent.place;
     },
-    stop: () => agent.stop(),
+    stop: ({ keepContainers } = { keepContainers: false }) => {
+      agent.keepContainers = keepContainers;
+      return agent.stop();
+    },
   };
 }
 
 class AgentProcess extends SingleRunService {
   readonly name = 'agent';
+  /** When it stops. */
+  keepContainers = false;
   readonly #config: AgentConfig;
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -84,6 +93,7 @@ class AgentProcess extends SingleRunService {
   readonly #bridge: Bridge;
   readonly #inbound: Inbound;
   readonly #lease: Lease;
+  readonly #takeover: Takeover;
   readonly #stopping = new AbortController();
   /** In the order in which they start. */
   readonly services: readonly Service[];
@@ -101,7 +111,8 @@ class AgentProcess extends SingleRunService {
     this.#settler = new ImageSettler({ clock, random });
     this.#containers = new ContainerHost({
       config, logger, clock, random,
-      openBridge: (address) => this.#bridge.listenAt(address),
+      openBridge: (address) => this.#bridge.listenAt(address, this.#takeover.formerPort(address)),
+      keepsAny: () => this.#parts.runLog.keepsAny,
       onChanged: () => this.#parts.outbox.addContainers(),
     });
     this.#units = buildUnitBase({
@@ -120,6 +131,7 @@ class AgentProcess extends SingleRunService {
       // Core may give every attempt away now, so none may go on here.
       onExpired: () => this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.'),
     });
+    this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, logger });
     this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
   }
@@ -141,12 +153,13 @@ class AgentProcess extends SingleRunService {
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
     await archive.open();
     const recovered = await this.#parts.outcomes.recover();
+    await this.#takeover.open();
     // Containers have to find the bridge, and workers the engine.
     await this.#bridge.start();
-    this.#containers.know(this.#machine);
+    this.#containers.know({ ...this.#machine, instance: this.#instance.instance, left: this.#takeover.left });
     await this.#containers.start();
-    // Nothing of an earlier run lives any more.
-    for (const executor of [executors.process, executors.container]) await executor?.sweep(new Set());
+    await executors.process?.sweep(new Set());
+    await this.#takeover.begin();
     await startAll(this.services, this.#logger, this.ending);
     this.#logger.info({ machineId: id, gpus: this.#machine.gpus.length, recovered, bridge: this.#bridge.url }, 'agent started');
   }
@@ -154,13 +167,16 @@ class AgentProcess extends SingleRunService {
   protected override async onStop(): Promise<void> {
     this.#inbound.close();
     this.#stopping.abort();
-    await Promise.all([this.#parts.pool.stopAll(), this.#pods.stop()]);
+    if (this.keepContainers) await this.#containers.pause();
+    await Promise.all([this.#parts.pool.stopAll(this), this.#pods.stop(this)]);
     await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
+    if (this.keepContainers) await this.#bridge.drain();
     await stopAll(this.services, this.#logger);
     await this.#containers.stop();
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
     await this.#parts.spool.close();
+    await this.#parts.runLog.close();
     this.#unlock();
     this.#logger.info('agent stopped');
   }
@@ -173,10 +189,13 @@ class AgentProcess extends SingleRunService {
 
   #buildPods(): PodKeeper {
     const { launcher, archive, handover, podsFolder } = this.#units;
-    const { outbox } = this.#parts;
+    const { outbox, runLog } = this.#parts;
     return new PodKeeper({
       launcher, archive, handover, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
-      onChanged: (podId) => outbox.addPod(podId),
+      onChanged: (podId) => {
+        runLog.pod(podId, this.#pods.get(podId)?.keepsake);
+        outbox.addPod(podId);
+      },
       clock: this.#clock, random: this.#random, logger: this.#logger,
     });
   }
@@ -193,6 +212,7 @@ class AgentProcess extends SingleRunService {
         this.#pods.pass();
         stopper.pass();
         watch.pass();
+        this.#takeover.beat();
       },
       clock: this.#clock,
       random: this.#random,

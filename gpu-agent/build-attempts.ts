@@ -13,6 +13,7 @@ import { Evidence } from './attempts/evidence.ts';
 import { HandOver } from './attempts/hand-over.ts';
 import { Holdings } from './attempts/holding.ts';
 import { Intake } from './attempts/intake.ts';
+import { Keeper } from './attempts/keeper.ts';
 import { OutcomeReporter } from './attempts/outcome-reporter.ts';
 import { WorkerReporter } from './attempts/worker-reporter.ts';
 import { WorkerRoom } from './attempts/worker-room.ts';
@@ -23,6 +24,7 @@ import { LargePayloads } from './session/large-payloads.ts';
 import { Outbox } from './session/outbox.ts';
 import type { Disk } from './spool/journal.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
+import { RunLog } from './spool/run-log.ts';
 import { FreePorts } from './units/http/free-ports.ts';
 import { HealthWatch } from './units/http/health-watch.ts';
 import { WorkerPool } from './units/workers/worker-pool.ts';
@@ -41,6 +43,8 @@ export interface AttemptParts {
   chunks: ChunkLog;
   outcomes: OutcomeReporter;
   spool: OutcomeSpool;
+  runLog: RunLog;
+  keeper: Keeper;
   outbox: Outbox;
   large: LargePayloads;
   /** Reports workers. */
@@ -67,16 +71,18 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
   const holdings = new Holdings();
   const room = new WorkerRoom({ holdings, polls });
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
-  const chunks = new ChunkLog({ send: (chunk) => outbox.addChunk(chunk) });
+  const runLog = new RunLog({ folder: config.dataDir, logger });
+  const keeper = new Keeper(runLog);
+  const chunks = new ChunkLog({ send: (chunk) => outbox.addChunk(chunk), stored: (key, number) => keeper.stored(key, number) });
   const outcomes = new OutcomeReporter({ spool, chunks, toCore: outbox, large, logger });
-  const reporter = new WorkerReporter({ toCore: outbox, room, owes: (workerId) => outcomes.owes(workerId) });
+  const reporter = new WorkerReporter({ toCore: outbox, room, owes: (workerId) => outcomes.owes(workerId), keeper });
   const questions = {
     isBusy: (workerId: string) => holdings.isBusy(workerId),
     hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
   };
   const pool = new WorkerPool({ ...units, ports: new FreePorts(random), questions, clock, random, logger, graceMs: config.workerGraceMs });
-  const table = new AttemptTable({ holdings, outcomes, chunks, logger });
-  const handOver = new HandOver({ table, holdings, polls, room, clock });
+  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, logger });
+  const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
   const evidence = new Evidence({ table, holdings, clock });
   const stopper = new AttemptStopper({
@@ -84,7 +90,9 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
   });
   const watch = new AttemptWatch({ table, pool, polls, clock });
   const health = new HealthWatch({ pool, advertiseHost: config.advertiseHost, silenceMs: config.httpSilenceMs, clock });
-  const parts = { health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, outbox, large, reporter };
+  const parts = {
+    health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog, keeper, outbox, large, reporter,
+  };
   listen(parts);
   return parts;
 }
@@ -98,6 +106,13 @@ function listen({ pool, polls, holdings, table, reporter, outcomes, handOver, he
     },
     leaving: (worker) => table.returnWaiting(worker.id, `The worker ${worker.id} takes no more jobs.`),
     stopping: (worker) => polls.empty(worker.id),
+    staying: (worker) => {
+      holdings.of(worker.id).close();
+      // Before the outcomes: core must not give it the same jobs again.
+      reporter.capacityChanged(worker);
+      table.returnWaiting(worker.id, 'The agent was stopped.');
+      polls.empty(worker.id);
+    },
     ended: (worker, cause) => {
       health.ended(worker);
       polls.empty(worker.id);

@@ -1,5 +1,6 @@
 /** The container side of an agent: finds the engine, makes its executor, says what is there, and keeps the images within their room. */
 import { join } from 'node:path';
+import { delay } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
 import type { Logger } from '../core/runtime/logger.ts';
@@ -19,6 +20,7 @@ import { UnitNetworks, interfacePrefix } from './executors/container/unit-networ
 import { ImageKeeper, isNamed } from './images/image-keeper.ts';
 import { ImageStore } from './images/image-store.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
+import { startReaper } from './start-reaper.ts';
 
 /** What it is made of. */
 export interface ContainerHostOptions {
@@ -28,12 +30,26 @@ export interface ContainerHostOptions {
   logger: Logger;
   /** Listens for containers at an address of this host, too; answers the port. */
   openBridge(address: string): Promise<number>;
+  /** Something runs that outlives this agent. */
+  keepsAny(): boolean;
   /** What it has changed. */
   onChanged(): void;
 }
 
+/** What only the agent's start brings to light. */
+export interface HostMachine {
+  id: string;
+  /** This run of the agent. */
+  instance: string;
+  gpus: readonly MachineGpu[];
+  /** Units of the run before that nobody may remove yet; and how long to wait for their engine at the start, in milliseconds. */
+  left: { units: ReadonlySet<string>; waitMs: number };
+}
+
 /** How often engine and images are looked at, in milliseconds. */
 const LOOK_MS = 10_000;
+/** The same while units of the run before wait for their engine. */
+const WAITING_LOOK_MS = 250;
 /** Images that are told. */
 const IMAGES_MAX = 1_000;
 const MIB = 1024 ** 2;
@@ -45,7 +61,10 @@ export class ContainerHost extends BaseService {
   readonly #keeper: ImageKeeper;
   readonly #engines: EngineFinder;
   readonly #looking: Loop;
-  #machine: { id: string; gpus: readonly MachineGpu[] } = { id: '', gpus: [] };
+  #machine: HostMachine = { id: '', instance: '', gpus: [], left: { units: new Set(), waitMs: 0 } };
+  #isSwept = false;
+  #firewall: HostFirewall | undefined;
+  #callOffReaper: (() => void) | undefined;
   #executor: ContainerExecutor | undefined;
   #bridgeUrl = '';
   #wanted: readonly DesiredImage[] = [];
@@ -70,14 +89,29 @@ export class ContainerHost extends BaseService {
     return this.#bridgeUrl;
   }
 
+  /** What a worker sends while no agent listens waits for the next one. */
+  get isPatient(): boolean {
+    return runsAsRoot() && (this.#firewall?.isPatient ?? false);
+  }
+
+  /** The agent stops, and workers go on: nobody connects to it any more. Never rejects. */
+  async pause(): Promise<void> {
+    await this.#firewall?.pause().catch((error: unknown) => this.#options.logger.warn({ err: error }, 'workers may lose what they send now'));
+  }
+
   /** What is there now. */
   get has(): MachineContainers {
     return this.#has;
   }
 
   /** To be called before `start`. */
-  know(machine: { id: string; gpus: readonly MachineGpu[] }): void {
+  know(machine: HostMachine): void {
     this.#machine = machine;
+  }
+
+  /** All that the run before left is in good hands. */
+  keepNothing(): void {
+    this.#machine = { ...this.#machine, left: { units: new Set(), waitMs: 0 } };
   }
 
   /** Images that may be needed here: none of them makes way, and those that are missing are pulled where the operator wants that. */
@@ -88,12 +122,19 @@ export class ContainerHost extends BaseService {
 
   protected override async onStart(): Promise<void> {
     await this.#keeper.open();
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + this.#machine.left.waitMs;
     await this.#look();
+    while (!this.#executor && clock.monotonicMs() < untilMs && !this.ending.aborted) {
+      await delay(clock, WAITING_LOOK_MS, this.ending);
+      await this.#look();
+    }
     await this.#looking.start();
   }
 
   protected override async onStop(): Promise<void> {
     await this.#looking.stop();
+    if (!this.#options.keepsAny()) this.#callOffReaper?.();
   }
 
   async #look(): Promise<void> {
@@ -109,6 +150,8 @@ export class ContainerHost extends BaseService {
       };
       if (this.#options.config.prefetch) await this.#prefetch(store);
     } catch (error) {
+      // Whatever it lost or kept meanwhile.
+      this.#isSwept = false;
       this.#has = { engine: undefined, noEngineReason: (error as Error).message.slice(0, 1_024), images: [] };
     }
     if (JSON.stringify(this.#has) === before) return;
@@ -122,14 +165,20 @@ export class ContainerHost extends BaseService {
     const { config, clock, random, logger, openBridge } = this.#options;
     const { id } = this.#machine;
     if (!this.#executor && !runsAsRoot()) logger.warn('the agent is not root: workers in containers can reach programs of this host');
+    this.#firewall ??= new HostFirewall(interfacePrefix(id), hostPrograms);
     this.#executor ??= new ContainerExecutor({
       engines: this.#engines,
       networks: new UnitNetworks({
-        machineId: id, firewall: new HostFirewall(interfacePrefix(id), hostPrograms), programs: hostPrograms, asRoot: runsAsRoot(), openBridge,
+        machineId: id, firewall: this.#firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge,
       }),
       machineId: id, cdiKind: config.cdiKind, onImage: (image) => this.#keeper.used(image), clock, random, logger,
     });
+    const { instance, left } = this.#machine;
+    this.#callOffReaper ??= startReaper({ dataDir: config.dataDir, socket: engine.facts.socket, machineId: id, instance });
     try {
+      // What nobody knows any more goes first: an address may hang on it.
+      if (!this.#isSwept) await this.#executor.sweep(left.units);
+      this.#isSwept = true;
       this.#bridgeUrl = await this.#executor.bridgeUrl();
     } catch (error) {
       // Without it no worker could ever ask for work.

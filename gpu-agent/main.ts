@@ -12,11 +12,16 @@ const logger = createLogger('agent', config.logLevel);
 const agent = buildAgent(config, { logger });
 let stopping = false;
 
-async function stop(): Promise<void> {
+/** Told to stop for a restart, or nobody is left to say for what: containers go on, for the next agent or until the lease is over. */
+const stopForNow = (): Promise<void> => stop(true);
+/** Ctrl-C: nothing shall be left. */
+const stopForGood = (): Promise<void> => stop(false);
+
+async function stop(keepContainers: boolean): Promise<void> {
   if (stopping) return;
   stopping = true;
   try {
-    await agent.stop();
+    await agent.stop({ keepContainers });
   } catch (error) {
     // A full disk for instance. Outcomes that are not on it are lost, and their jobs run again.
     logger.error(`the agent did not stop in order: ${(error as Error).message}`);
@@ -25,10 +30,10 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-process.on('SIGTERM', stop);
-process.on('SIGINT', stop);
+process.on('SIGTERM', stopForNow);
+process.on('SIGINT', stopForGood);
 // The launcher died: nobody is left to stop this process.
-process.on('disconnect', stop);
+process.on('disconnect', stopForNow);
 
 try {
   const { address } = await agent.start();

@@ -15,6 +15,8 @@ export interface Clock {
   nowMs(): number;
   /** Milliseconds that only ever grow. For spans within this process. */
   monotonicMs(): number;
+  /** As `monotonicMs`, but the same in all processes of this machine, until it starts anew: for what a process leaves to the next. */
+  machineMs(): number;
   /** Calls `fn` once, `ms` from now. */
   after(ms: number, fn: () => void): Timer;
   /** Calls `fn` once, after what else is ready in this turn of the loop: what arrived together is then handled together. */
@@ -37,6 +39,7 @@ export interface Random {
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
+  machineMs: () => Number(process.hrtime.bigint()) / 1e6,
   after(ms, fn) {
     const timer = setTimeout(fn, ms);
     return { cancel: () => clearTimeout(timer) };

@@ -201,7 +201,7 @@ export class Launcher {
       root, host: this.#httpHost, port: options.port, logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({ ...env, SLIPWAY_CORE_ADDRESS: coreAddress }),
     });
-    const agent = nodeProcess({
+    const plan = nodeProcess({
       name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({
         ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir, SLIPWAY_WORKER_USER: workerUser,
@@ -210,6 +210,8 @@ export class Launcher {
         ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
       }),
     });
+    // Ctrl-C leaves no container behind.
+    const agent = { ...plan, stopSignal: 'SIGINT' as const };
     const [ready] = await this.#run(options.agent ? [facade, agent] : [facade]);
     const url = ready?.url ?? `http://127.0.0.1:${options.port}`;
     progress.step(`the HTTP facade is up on ${url}${options.agent ? ', the agent has started' : ''}`);

@@ -6,6 +6,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Attempt } from './attempt.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import type { Holdings } from './holding.ts';
+import type { Keeper } from './keeper.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 
 /** What belongs to an outcome besides its kind. */
@@ -19,13 +20,15 @@ export class AttemptTable {
   readonly #holdings: Holdings;
   readonly #outcomes: OutcomeReporter;
   readonly #chunks: ChunkLog;
+  readonly #keeper: Pick<Keeper, 'ended'>;
   readonly #logger: Logger;
   readonly #listeners: ((workerId: string) => void)[] = [];
 
-  constructor(options: { holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; logger: Logger }) {
+  constructor(options: { holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; keeper: Pick<Keeper, 'ended'>; logger: Logger }) {
     this.#holdings = options.holdings;
     this.#outcomes = options.outcomes;
     this.#chunks = options.chunks;
+    this.#keeper = options.keeper;
     this.#logger = options.logger;
   }
 
@@ -72,6 +75,7 @@ export class AttemptTable {
       this.#logger.info({ jobId, workerId, attempt: attempt.ref.attempt, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
     }
     const safe = this.#outcomes.report({ ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '' });
+    if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));
     for (const listener of this.#listeners) listener(workerId);
     return safe;
   }

@@ -2,6 +2,7 @@
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
+import type { KeptAttempt } from '../spool/run-log.ts';
 
 /**
  * fetching: its input is on the way; waiting: for the worker's next take; handed: answered to a take; ended: an outcome exists.
@@ -44,6 +45,14 @@ export class Attempt {
   yielded = 0;
   /** Why a yielded value is not among its chunks. Such an attempt only succeeds when its outcome brings all values along. */
   leftOut: string | undefined;
+  /** A successor of this agent would find it: it was given to a worker that outlives the agent. */
+  isKept = false;
+  /** Why yielded values may be missing that this agent never saw: then it must run again, unless its outcome brings all of them along. */
+  missed: string | undefined;
+  /** A value is on its way: it may be lost with the agent. Of workers that outlive the agent. */
+  begun = false;
+  /** The last value, while its worker may not know that it was taken; `before`: number of the chunk before it. Of workers that outlive the agent. */
+  lastValue: { mark: string; before: number } | undefined;
 
   constructor(options: { ref: AttemptRef; input: Buffer | undefined; s3Config: S3Config | undefined; nowMs: number }) {
     this.ref = options.ref;
@@ -52,6 +61,20 @@ export class Attempt {
     this.waitingSinceMs = options.nowMs;
     this.input = options.input;
     this.phase = options.input ? 'waiting' : 'fetching';
+  }
+
+  /** One that a worker was given by an earlier run of the agent. */
+  static takeUp({ ref, chunkNumber, yielded, leftOut, missed, lastValue }: KeptAttempt, nowMs: number): Attempt {
+    const attempt = new Attempt({ ref, input: undefined, s3Config: undefined, nowMs });
+    // All of an answer that was given up with its connection is either there or not: the worker's next words tell.
+    return Object.assign(attempt, {
+      phase: 'handed' as const, handedAtMs: nowMs, namedAtMs: nowMs, flushed: true, isKept: true, chunkNumber, yielded, leftOut, missed, lastValue,
+    });
+  }
+
+  /** Names an attempt within this agent. */
+  static keyOf(ref: AttemptRef): string {
+    return attemptKey(ref);
   }
 
   /** The worker named the job: it has it. */

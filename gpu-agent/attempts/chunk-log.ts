@@ -11,12 +11,15 @@ const BYTES_MAX = 64 * 1024 * 1024;
 export class ChunkLog {
   readonly #byAttempt = new Map<string, AttemptChunk[]>();
   readonly #send: (chunk: AttemptChunk) => void;
+  readonly #stored: (key: string, number: number) => void;
   readonly #bytesMax: number;
   readonly #waiting: (() => void)[] = [];
   #bytes = 0;
 
-  constructor(options: { send: (chunk: AttemptChunk) => void; bytesMax?: number }) {
+  /** `stored` is told up to which number core has stored the chunks of an attempt. */
+  constructor(options: { send: (chunk: AttemptChunk) => void; stored?: (key: string, number: number) => void; bytesMax?: number }) {
     this.#send = options.send;
+    this.#stored = options.stored ?? (() => undefined);
     this.#bytesMax = options.bytesMax ?? BYTES_MAX;
   }
 
@@ -45,7 +48,9 @@ export class ChunkLog {
   acknowledge(ack: ChunkAck): void {
     const key = attemptKey(ack.ref!);
     const chunks = this.#byAttempt.get(key);
-    if (chunks) this.#keep(key, chunks, chunks.filter((chunk) => chunk.number > ack.number));
+    if (!chunks) return;
+    this.#keep(key, chunks, chunks.filter((chunk) => chunk.number > ack.number));
+    this.#stored(key, ack.number);
   }
 
   /** The attempt does not matter any more. */

@@ -5,6 +5,7 @@ import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt } from './attempt.ts';
 import type { Holding, Holdings } from './holding.ts';
+import type { Keeper } from './keeper.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 import type { WorkerRoom } from './worker-room.ts';
 
@@ -17,6 +18,7 @@ export interface HandOverParts {
   holdings: Holdings;
   polls: WorkerPolls;
   room: WorkerRoom;
+  keeper: Pick<Keeper, 'handed'>;
   clock: Clock;
 }
 
@@ -53,7 +55,14 @@ export class HandOver {
   }
 
   async #answer(worker: Worker, take: OpenTake, attempts: Attempt[]): Promise<void> {
-    const jobs = attempts.map((attempt) => ({ id: attempt.ref.jobId, input: attempt.input!, s3Config: attempt.s3Config }));
+    const kept = this.#parts.keeper.handed(worker, attempts);
+    if (kept) {
+      take.reserve();
+      await kept;
+    }
+    const jobs = attempts.flatMap(({ ref, input, s3Config }) => (input ? [{ id: ref.jobId, input, s3Config }] : []));
+    // All of them ended while that was written.
+    if (jobs.length === 0) return take.empty();
     const delivered = await take.answer(jobs);
     for (const attempt of attempts) {
       attempt.input = undefined;

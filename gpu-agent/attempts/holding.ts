@@ -10,6 +10,7 @@ export class Holding {
   readonly #stopping = new Set<Attempt>();
   /** Jobs to stop that no stop poll has carried yet. Each is about the worker's current attempt of the job, or its last. */
   readonly #jobsToStop = new Set<string>();
+  #closed = false;
   /** Waiting attempts are being gathered for one take. */
   gathering = false;
 
@@ -39,13 +40,24 @@ export class Holding {
     return false;
   }
 
-  /** It gets nothing new until an attempt that should stop has ended. */
+  /** It gets nothing new: never again from this agent, or until an attempt that should stop has ended. */
   get isBlocked(): boolean {
+    if (this.#closed) return true;
     for (const attempt of this.#stopping) {
       if (attempt.phase === 'ended') this.#stopping.delete(attempt);
       else if (attempt.stop?.blocks) return true;
     }
     return false;
+  }
+
+  /** It gets nothing new from this agent, which stops. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** It was given the attempt by an earlier run of the agent. */
+  takeUp(attempt: Attempt): void {
+    this.#held.set(attempt.ref.jobId, attempt);
   }
 
   /** The attempt waits for the worker's next take. */

@@ -17,6 +17,8 @@ export interface OpenTake {
   readonly requested: number;
   /** Answers it with at most so many jobs. Resolves to true once the operating system has all of the answer, to false when the worker left before. */
   answer(jobs: readonly JobParts[]): Promise<boolean>;
+  /** It is about to be answered: nobody else shall. */
+  reserve(): void;
   /** Answers that there is nothing. */
   empty(): void;
 }

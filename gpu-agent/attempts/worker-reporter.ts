@@ -5,6 +5,7 @@
 import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { HttpHealth, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Worker } from '../units/workers/worker.ts';
+import type { Keeper } from './keeper.ts';
 import type { ToCore } from './to-core.ts';
 import type { WorkerRoom } from './worker-room.ts';
 
@@ -13,20 +14,25 @@ export class WorkerReporter {
   readonly #room: WorkerRoom;
   /** Outcomes of the worker's attempts wait for their acknowledgement. */
   readonly #owes: (workerId: string) => boolean;
+  readonly #keeper: Pick<Keeper, 'worker'>;
   /** By worker, as core last heard it. */
   readonly #capacities = new Map<string, number>();
   /** Workers of whose end a report was made. */
   readonly #ended = new Set<string>();
 
-  constructor(options: { toCore: Pick<ToCore, 'addWorker'>; room: WorkerRoom; owes: (workerId: string) => boolean }) {
+  constructor(options: {
+    toCore: Pick<ToCore, 'addWorker'>; room: WorkerRoom; owes: (workerId: string) => boolean; keeper: Pick<Keeper, 'worker'>;
+  }) {
     this.#toCore = options.toCore;
     this.#room = options.room;
     this.#owes = options.owes;
+    this.#keeper = options.keeper;
   }
 
   /** Its state, version or request to be replaced changed. */
   changed(worker: Worker): void {
     this.#capacities.delete(worker.id);
+    this.#keeper.worker(worker);
     this.#toCore.addWorker(worker.id);
   }
 

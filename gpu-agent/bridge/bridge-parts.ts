@@ -9,6 +9,7 @@ import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Evidence } from '../attempts/evidence.ts';
 import type { HandOver } from '../attempts/hand-over.ts';
 import type { Holdings } from '../attempts/holding.ts';
+import type { Keeper } from '../attempts/keeper.ts';
 import type { ToCore } from '../attempts/to-core.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { WorkerReporter } from '../attempts/worker-reporter.ts';
@@ -23,6 +24,7 @@ export interface BridgeParts {
   evidence: Evidence;
   stopper: AttemptStopper;
   chunks: ChunkLog;
+  keeper: Keeper;
   toCore: Pick<ToCore, 'addProgress'>;
   reporter: WorkerReporter;
   /** Room for the bodies that workers send, by worker. */

@@ -7,7 +7,7 @@ import { interpretResult } from './interpret-result.ts';
 import type { Result, ResultBody } from './interpret-result.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { elementCount } from './split-chunk.ts';
-import { answerNobody, workerOfCall } from './worker-call.ts';
+import { answerNobody, queryText, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
 
 /** Adds the route. */
@@ -17,12 +17,15 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
     if (worker === 'refused') return answerNobody(parts, reply, worker);
     const attempt = worker === 'gone' ? undefined : parts.holdings.get(worker.id)?.of((request.params as CallParams).job!);
     // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
-    if (worker !== 'gone' && attempt) await accept(parts, worker, attempt, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
+    if (worker !== 'gone' && attempt) {
+      const isStream = queryText(request, 'isStream') === 'true';
+      await accept(parts, worker, attempt, { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream });
+    }
     return reply.code(200).send();
   });
 }
 
-async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
+async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, { body, isStream }: { body: ResultBody; isStream: boolean }): Promise<void> {
   attempt.named(parts.clock.monotonicMs());
   const result = await parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
   if (attempt.phase === 'ended') return;
@@ -33,16 +36,24 @@ async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, body
   } else {
     // Before the attempt ends, so that no other job can take its place.
     if (result.refresh) worker.recycle();
-    const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, result.output);
-    await finish(parts, attempt, gap ? { ...result, kind: 'failed', error: attempt.leftOut! } : result);
+    const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, { output: result.output, isStream });
+    if (!gap) await finish(parts, attempt, result);
+    else if (attempt.leftOut !== undefined) await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
+    // Another attempt streams all of it.
+    else await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
   }
 }
 
 /** A value is neither among the chunks nor, where the worker aggregates, in the list of all that its generator yielded. */
-async function hasGap(parts: BridgeParts, worker: Worker, attempt: Attempt, output: Buffer | undefined): Promise<boolean> {
-  if (attempt.leftOut === undefined) return false;
+async function hasGap(
+  parts: BridgeParts, worker: Worker, attempt: Attempt, { output, isStream }: { output: Buffer | undefined; isStream: boolean },
+): Promise<boolean> {
+  const mayMiss = attempt.missed !== undefined && (isStream || attempt.yielded > 0);
+  if (attempt.leftOut === undefined && !mayMiss) return false;
   if (output === undefined) return true;
-  return await parts.work.run(worker.endpointId, output.length, elementCount(output, attempt.yielded)) < attempt.yielded;
+  // A worker that does not aggregate brings an empty list.
+  const least = Math.max(1, attempt.yielded);
+  return await parts.work.run(worker.endpointId, output.length, elementCount(output, least)) < least;
 }
 
 function finish(parts: BridgeParts, attempt: Attempt, result: Result & { kind: 'completed' | 'failed' }): Promise<void> {

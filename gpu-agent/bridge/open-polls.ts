@@ -45,7 +45,7 @@ export class OpenPolls implements WorkerPolls {
   }
 
   takes(workerId: string): OpenTake[] {
-    return [...this.#byWorker.get(workerId)?.takes ?? []];
+    return [...this.#byWorker.get(workerId)?.takes ?? []].filter((take) => !take.isReserved);
   }
 
   stopPoll(workerId: string): OpenStopPoll | undefined {
@@ -54,7 +54,7 @@ export class OpenPolls implements WorkerPolls {
 
   requested(workerId: string): number {
     let requested = 0;
-    for (const take of this.#byWorker.get(workerId)?.takes ?? []) requested += take.requested;
+    for (const take of this.#byWorker.get(workerId)?.takes ?? []) requested += take.isReserved ? 0 : take.requested;
     return requested;
   }
 
@@ -89,6 +89,7 @@ class HeldTake implements OpenTake {
   readonly requested: number;
   readonly #poll: Held;
   readonly #batch: boolean;
+  isReserved = false;
 
   constructor(poll: Held, { requested, batch }: Demand) {
     this.requested = requested;
@@ -98,6 +99,10 @@ class HeldTake implements OpenTake {
 
   answer(jobs: readonly JobParts[]): Promise<boolean> {
     return this.#poll.answer(this.#batch ? composeJobs(jobs) : composeJob(jobs[0]!));
+  }
+
+  reserve(): void {
+    this.isReserved = true;
   }
 
   empty(): void {

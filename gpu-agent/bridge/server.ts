@@ -3,9 +3,10 @@
  * containers, at the one where they find the host.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { delay } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { registerDone } from './done-route.ts';
@@ -21,6 +22,10 @@ import { workerOfCall } from './worker-call.ts';
  * connection the server closed in the same moment.
  */
 const KEEP_ALIVE_MS = 3_600_000;
+/** A worker may be about to send something on a connection that it made before. In milliseconds, all three. */
+const QUIET_MS = 50;
+const DRAIN_LOOK_MS = 10;
+const DRAIN_MS_MAX = 1_000;
 const PREFIX = '/v2/:endpoint/:token';
 
 export class Bridge extends BaseService {
@@ -28,6 +33,7 @@ export class Bridge extends BaseService {
   readonly #options: { parts: BridgeParts; port: number };
   #app: FastifyInstance | undefined;
   #url: string | undefined;
+  readonly #arriving: Arriving = { posts: 0, fresh: new Set() };
   /** Those that listen for containers. */
   readonly #more: FastifyInstance[] = [];
 
@@ -44,27 +50,42 @@ export class Bridge extends BaseService {
 
   protected override async onStart(): Promise<void> {
     // Loopback only: whoever can reach the bridge can return results.
-    const app = buildApp(this.#options.parts);
+    const app = buildApp(this.#options.parts, this.#arriving);
     this.#app = app;
     await app.listen({ host: '127.0.0.1', port: this.#options.port });
     this.#url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   }
 
-  /** Listens at another address of this host, too: at the same port where that is free. Answers which. */
-  async listenAt(host: string): Promise<number> {
-    try {
-      return await this.#listen(host, Number(new URL(this.url).port));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-      return this.#listen(host, 0);
+  /**
+   * Listens at another address of this host, too: at the port where workers of an earlier run look for it, else at the same port as here, else at
+   * any that is free. Answers which.
+   */
+  async listenAt(host: string, formerPort = 0): Promise<number> {
+    for (const port of [formerPort, Number(new URL(this.url).port)].filter((known) => known !== 0)) {
+      try {
+        return await this.#listen(host, port);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      }
     }
+    return this.#listen(host, 0);
   }
 
   async #listen(host: string, port: number): Promise<number> {
-    const app = buildApp(this.#options.parts);
+    const app = buildApp(this.#options.parts, this.#arriving);
     await app.listen({ host, port });
     this.#more.push(app);
     return (app.server.address() as AddressInfo).port;
+  }
+
+  /** Its workers go on without this agent: resolves when all that they have begun to send was taken, after a second at most. */
+  async drain(): Promise<void> {
+    const { clock } = this.#options.parts;
+    const untilMs = clock.monotonicMs() + DRAIN_MS_MAX;
+    for (let quietMs = 0; quietMs < QUIET_MS && clock.monotonicMs() < untilMs; quietMs += DRAIN_LOOK_MS) {
+      await delay(clock, DRAIN_LOOK_MS);
+      if (this.#arriving.posts + this.#arriving.fresh.size > 0) quietMs = 0;
+    }
   }
 
   protected override async onStop(): Promise<void> {
@@ -72,7 +93,15 @@ export class Bridge extends BaseService {
   }
 }
 
-function buildApp(parts: BridgeParts): FastifyInstance {
+/** What workers are about to send. */
+interface Arriving {
+  /** Results and values that are being taken. */
+  posts: number;
+  /** Connections on which no request has come yet: whoever makes one has something to say. */
+  fresh: Set<Socket>;
+}
+
+function buildApp(parts: BridgeParts, arriving: Arriving): FastifyInstance {
   const app = Fastify({
     logger: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -80,6 +109,10 @@ function buildApp(parts: BridgeParts): FastifyInstance {
     requestTimeout: 0,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
+  });
+  app.server.on('connection', (socket: Socket) => {
+    arriving.fresh.add(socket);
+    socket.once('close', () => arriving.fresh.delete(socket));
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
@@ -90,8 +123,12 @@ function buildApp(parts: BridgeParts): FastifyInstance {
   const replies = new WeakMap<IncomingMessage, ServerResponse>();
   app.addHook('onRequest', async (request, reply) => {
     replies.set(request.raw, reply.raw);
+    arriving.fresh.delete(request.raw.socket);
     // Only its presence matters: a type that Fastify cannot read must not cost a result.
-    if (request.method === 'POST') request.raw.headers['content-type'] = 'application/octet-stream';
+    if (request.method !== 'POST') return;
+    request.raw.headers['content-type'] = 'application/octet-stream';
+    arriving.posts += 1;
+    reply.raw.once('close', () => { arriving.posts -= 1; });
   });
   app.setErrorHandler(async (error, request, reply) => {
     // 5xx makes the SDK try again; a 4xx would lose a result (docs/worker-protocol.md#results).

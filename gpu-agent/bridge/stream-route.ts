@@ -1,5 +1,5 @@
 /** job-stream: one yielded value. The generator waits for the answer, so it comes from memory (docs/worker-protocol.md#streaming). */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { CHUNK_BYTES_MAX } from '../../proto/wire/limits.ts';
@@ -17,12 +17,24 @@ const METRICS_BYTES_MAX = CHUNK_BYTES_MAX / 2;
 
 /** Adds the route. */
 export function registerStream(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
-  app.post(`${prefix}/job-stream/:worker/:job`, async (request, reply) => {
+  const begun = async (request: FastifyRequest): Promise<void> => {
+    const { worker: workerId, job } = request.params as CallParams;
+    const worker = parts.pool.get(workerId);
+    const attempt = worker?.outlives ? parts.holdings.get(workerId)?.of(job!) : undefined;
+    if (attempt) parts.keeper.begun(attempt);
+  };
+  app.post(`${prefix}/job-stream/:worker/:job`, { onRequest: begun }, async (request, reply) => {
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
     const attempt = worker === 'gone' ? undefined : parts.holdings.get(worker.id)?.of((request.params as CallParams).job!);
     if (worker !== 'gone' && attempt && !attempt.stop) {
       await append(parts, worker, attempt, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
+      if (worker.outlives) {
+        await parts.keeper.taken(attempt);
+        // Its next value begins a connection of its own: one on a connection that is just closed, with its agent, would be lost.
+        reply.header('connection', 'close');
+        reply.raw.once('finish', () => parts.keeper.answered(attempt));
+      }
     }
     return reply.code(200).send();
   });
@@ -30,7 +42,8 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
 
 async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
   attempt.named(parts.clock.monotonicMs());
-  attempt.yielded += 1;
+  const again = worker.outlives && 'bytes' in body && parts.keeper.value(worker, attempt, body.bytes);
+  if (!again) attempt.yielded += 1;
   const bytes = 'bytes' in body ? body.bytes.length : 0;
   const { pieces = [], metrics, failure, leftOut } = await parts.work.run(worker.endpointId, bytes, cutUp(body));
   if (attempt.phase === 'ended') return;
@@ -43,15 +56,19 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
   }
   if (leftOut !== undefined) parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: leftOut }, 'streamed value left out');
   attempt.leftOut ??= leftOut;
-  await addAll(parts, attempt, pieces, metrics);
+  await addAll(parts, attempt, { pieces, metrics, keeps: worker.outlives });
 }
 
-async function addAll(parts: BridgeParts, attempt: Attempt, pieces: readonly Buffer[], metrics: Buffer | undefined): Promise<void> {
+async function addAll(
+  parts: BridgeParts, attempt: Attempt, { pieces, metrics, keeps }: { pieces: readonly Buffer[]; metrics: Buffer | undefined; keeps: boolean },
+): Promise<void> {
   for (const [index, output] of pieces.entries()) {
     await parts.chunks.room();
     if (attempt.phase === 'ended') return;
     attempt.chunkNumber += 1;
-    parts.chunks.add({ ref: attempt.ref, number: attempt.chunkNumber, output, metrics: index === pieces.length - 1 ? metrics : undefined });
+    const chunk = { ref: attempt.ref, number: attempt.chunkNumber, output, metrics: index === pieces.length - 1 ? metrics : undefined };
+    if (keeps) parts.keeper.chunk(chunk);
+    parts.chunks.add(chunk);
   }
 }
 

@@ -24,6 +24,22 @@ export class Lease {
     return this.#heldFromMs === undefined ? undefined : this.#heldFromMs + this.#leaseMs;
   }
 
+  /** Since when it is held, by the steady clock. Undefined: there is none. */
+  get heldFromMs(): number | undefined {
+    return this.#heldFromMs;
+  }
+
+  get lengthMs(): number {
+    return this.#leaseMs;
+  }
+
+  /** The run of the agent before this one has held it since then: a successor goes on with it. */
+  resume(heldFromMs: number, lengthMs: number): void {
+    this.#leaseMs = lengthMs;
+    this.#heldFromMs = heldFromMs;
+    this.#arm();
+  }
+
   /** A new session begins: its numbers start again. The lease of the one before goes on. */
   beginSession(): void {
     this.#sentAtMs.clear();

@@ -43,8 +43,8 @@ export class Unit {
   #looking = false;
   readonly #end: () => void;
 
-  /** Nothing happens before the first `look`. */
-  constructor(id: string, desired: Desired, kind: UnitKind, parts: UnitParts) {
+  /** Nothing happens before the first `look`. `former`: it should run from before. */
+  constructor(id: string, desired: Desired, kind: UnitKind, parts: UnitParts, former?: Pick<Observed, 'asked' | 'made'>) {
     this.id = id;
     this.#desired = desired;
     this.#kind = kind;
@@ -57,7 +57,7 @@ export class Unit {
     this.over = over.promise;
     this.#end = over.resolve;
     this.#is = {
-      phase: 'unknown', sinceMs: parts.clock.monotonicMs(), made: undefined, asked: false, condemned: undefined, abandoned: false,
+      phase: 'unknown', sinceMs: parts.clock.monotonicMs(), made: former?.made, asked: former?.asked ?? false, condemned: undefined, abandoned: false,
       stopAskedAtMs: undefined, killed: false, retryAtMs: undefined, settledDisk: undefined,
     };
   }

@@ -13,6 +13,10 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
+  machineMs(): number {
+    return this.#nowMs;
+  }
+
   after(ms: number, fn: () => void): Timer {
     const timer = { atMs: this.#nowMs + ms, fn };
     this.#timers.push(timer);

@@ -23,6 +23,8 @@ export interface ProcessOptions {
   cores?: number;
   /** Agents. Default 1. Each knows all cores. */
   agents?: number;
+  /** More variables for the agents. Default: no containers. */
+  agentEnv?: Record<string, string>;
   /** Where cores reach the database whose own address is given, for instance through a proxy. Default: there. */
   databaseUrl?(url: string): Promise<string>;
 }
@@ -90,7 +92,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     const agentKey = await newKey(KeyScope.AGENT);
     const { child } = await run(`agent-${i + 1}`, 'gpu-agent/main.ts', () => ({
       SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_AGENT_KEY: agentKey, SLIPWAY_AGENT_DATA_DIR: dataDir, SLIPWAY_AGENT_NAME: `machine-${i + 1}`,
-      SLIPWAY_CPU_SLOTS: '4', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+      SLIPWAY_CPU_SLOTS: '4', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none', ...options.agentEnv,
     }));
     agents.push(child);
   }

@@ -4,14 +4,14 @@ import type { Clock, Random } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { retry } from '../../../core/runtime/retry.ts';
 import { ImagePuller } from '../../images/image-puller.ts';
-import { ImageStore, statusOf } from '../../images/image-store.ts';
+import { ImageStore } from '../../images/image-store.ts';
 import type { StoredImage } from '../../images/image-store.ts';
 import { PrepareError } from '../executor.ts';
 import type { Executor, ImageRequest, Launch, RunningUnit } from '../executor.ts';
 import { MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
 import type { Ulimit } from './container-plan.ts';
 import { ContainerUnit } from './container-unit.ts';
-import { createContainer } from './engine-calls.ts';
+import { createContainer, removeContainer } from './engine-calls.ts';
 import type { EngineFinder } from './engine-finder.ts';
 import type { Engine } from './engine.ts';
 import type { UnitNetworks } from './unit-networks.ts';
@@ -81,18 +81,37 @@ export class ContainerExecutor implements Executor {
     // Its bridge has to answer again, too.
     await networks.bridgeUrl(engine);
     const found = (await this.#containers(engine)).find((container) => container.Labels[UNIT_LABEL] === unitId);
-    if (!found || !['running', 'paused'].includes(found.State)) return undefined;
+    if (!found) return undefined;
+    if (!['running', 'paused'].includes(found.State)) {
+      void this.#remove(unitId);
+      return undefined;
+    }
     const unit = new ContainerUnit({ unitId, onOutput, clock, logger });
     this.#keep(unitId, unit);
-    await unit.adopt(engine.docker.getContainer(found.Id));
-    return unit;
+    try {
+      await unit.adopt(engine.docker.getContainer(found.Id));
+      // It may have been frozen in the last moment of its agent. One that shall stand still is frozen again.
+      await unit.thaw();
+      return unit;
+    } catch (error) {
+      // Nobody would know of it.
+      void this.#remove(unitId);
+      throw error;
+    }
   }
 
   async sweep(keep: ReadonlySet<string>): Promise<void> {
     const engine = await this.#options.engines.find();
-    const left = (await this.#containers(engine)).filter(({ Labels }) => !keep.has(Labels[UNIT_LABEL] ?? ''));
-    await Promise.all(left.map(({ Id }) => remove(engine.docker.getContainer(Id))));
-    await this.#options.networks.sweep(engine, keep);
+    const known = new Set([...keep, ...this.#units.keys()]);
+    const left = (await this.#containers(engine)).filter(({ Labels }) => !known.has(Labels[UNIT_LABEL] ?? ''));
+    await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
+    await this.#options.networks.sweep(engine, known);
+  }
+
+  /** Units of this machine that run or stand still, of whatever run of the agent. */
+  async running(): Promise<ReadonlySet<string>> {
+    const found = await this.#containers(await this.#options.engines.find());
+    return new Set(found.filter(({ State }) => State === 'running' || State === 'paused').map(({ Labels }) => Labels[UNIT_LABEL] ?? ''));
   }
 
   async close(): Promise<void> {
@@ -132,7 +151,7 @@ export class ContainerExecutor implements Executor {
     const { engines, networks } = this.#options;
     const engine = await engines.find();
     const own = await this.#containers(engine, unitId);
-    await Promise.all(own.map(({ Id }) => remove(engine.docker.getContainer(Id))));
+    await Promise.all(own.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
     await networks.drop(engine, unitId);
   }
 
@@ -166,16 +185,5 @@ export class ContainerExecutor implements Executor {
   #containers({ docker }: Engine, unitId?: string): Promise<Docker.ContainerInfo[]> {
     const label = [`${MACHINE_LABEL}=${this.#options.machineId}`, ...(unitId === undefined ? [] : [`${UNIT_LABEL}=${unitId}`])];
     return docker.listContainers({ all: true, filters: { label } });
-  }
-}
-
-/** Ends it when it runs. */
-async function remove(container: Docker.Container): Promise<void> {
-  try {
-    // Else an engine asks politely first, and waits.
-    await container.kill({ signal: 'SIGKILL' }).catch(() => undefined);
-    await container.remove({ force: true, v: true });
-  } catch (error) {
-    if (statusOf(error) !== 404) throw error;
   }
 }

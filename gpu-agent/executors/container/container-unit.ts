@@ -9,6 +9,7 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { statusOf } from '../../images/image-store.ts';
 import type { RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import { engineWords } from './engine-calls.ts';
+import { withoutOverlap } from './join-output.ts';
 import { MemoryWatch } from './memory-watch.ts';
 
 /** What a unit's container works with. */
@@ -271,14 +272,6 @@ async function readLog(container: Docker.Container): Promise<Buffer> {
   container.modem.demuxStream(stream, sink, sink);
   await finished(stream);
   return Buffer.concat(parts);
-}
-
-/** What came by the stream while the log was read may be in the log already. */
-function withoutOverlap(log: Buffer, early: Buffer): Buffer {
-  for (let length = Math.min(log.length, early.length); length > 0; length -= 1) {
-    if (log.subarray(-length).equals(early.subarray(0, length))) return early.subarray(length);
-  }
-  return early;
 }
 
 /** An engine has one number for both: above 128 it means the signal that ended the first process. */

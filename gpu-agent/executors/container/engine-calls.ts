@@ -1,5 +1,6 @@
 /** The calls to an engine that differ between Docker and Podman, or that the library has no name for. */
 import type Docker from 'dockerode';
+import { statusOf } from '../../images/image-store.ts';
 import { containerName, dockerBody, podmanBody } from './container-plan.ts';
 import type { ContainerPlan } from './container-plan.ts';
 import type { Engine } from './engine.ts';
@@ -15,6 +16,17 @@ export async function createContainer({ docker, facts }: Engine, plan: Container
     return docker.getContainer(Id);
   }
   return docker.createContainer({ ...dockerBody(plan), name: containerName(plan.machineId, plan.launch.unitId) });
+}
+
+/** Ends it when it runs, and removes it. */
+export async function removeContainer(container: Docker.Container): Promise<void> {
+  try {
+    // Else an engine asks politely first, and waits.
+    await container.kill({ signal: 'SIGKILL' }).catch(() => undefined);
+    await container.remove({ force: true, v: true });
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error;
+  }
 }
 
 /** One call of Podman's own interface. */

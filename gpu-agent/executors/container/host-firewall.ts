@@ -21,6 +21,7 @@ export class HostFirewall {
   readonly #programs: HostPrograms;
   #place: BridgePlace | undefined;
   #applied = '';
+  #isPatient = true;
 
   constructor(prefix: string, programs: HostPrograms) {
     this.#prefix = prefix;
@@ -37,15 +38,35 @@ export class HostFirewall {
   /** Follows the host's way out. Before `open` it does nothing. */
   async refresh(): Promise<void> {
     if (!this.#place) return;
-    const rules = firewallRules(this.#prefix, this.#place, await waysOut());
+    const place = this.#place;
+    const ways = await waysOut();
+    const rules = firewallRules(this.#prefix, place, ways);
     if (rules.ipv4 === this.#applied) return;
-    await this.#programs.run('iptables-restore', ['--noflush'], rules.ipv4);
+    await this.#apply(place, ways);
     await this.#hook('iptables');
     if (await access('/proc/net/if_inet6').then(() => true, () => false)) {
       await this.#programs.run('ip6tables-restore', ['--noflush'], rules.ipv6);
       await this.#hook('ip6tables');
     }
     this.#applied = rules.ipv4;
+  }
+
+  /**
+   * Who connects to the bridge while nothing listens there waits, instead of being refused: SDKs give up at once what could not be sent. Not
+   * on a kernel without the socket match.
+   */
+  get isPatient(): boolean {
+    return this.#isPatient;
+  }
+
+  /** From here on nobody connects to the bridge any more: the agent stops, and those who try wait for the next one. */
+  async pause(): Promise<void> {
+    if (!this.#place || !this.#isPatient) return;
+    const { address, port } = this.#place;
+    const rule = ['-i', `${this.#prefix}+`, '-d', `${address}/32`, '-p', 'tcp', '--dport', String(port), '--syn', '-j', 'DROP'];
+    const insert = (): Promise<string> => this.#programs.run('iptables', ['-w', '-t', 'mangle', '-I', chainOf(this.#prefix, 'in'), '1', ...rule]);
+    // Another program that changes rules in the same moment makes it fail.
+    await insert().catch(insert);
   }
 
   /** Removes the rules. Never rejects. */
@@ -58,6 +79,14 @@ export class HostFirewall {
       }
     }
     this.#place = undefined;
+  }
+
+  async #apply(place: BridgePlace, ways: readonly string[]): Promise<void> {
+    const restore = (isPatient: boolean): Promise<string> => (
+      this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, place, ways, isPatient).ipv4)
+    );
+    if (this.#isPatient) this.#isPatient = await restore(true).then(() => true, () => false);
+    if (!this.#isPatient) await restore(false);
   }
 
   /** Leads to our chains, once. */
@@ -76,7 +105,9 @@ export class HostFirewall {
 }
 
 /** What iptables-restore and ip6tables-restore are given. Pure. */
-export function firewallRules(prefix: string, { address, port }: BridgePlace, waysOut: readonly string[]): { ipv4: string; ipv6: string } {
+export function firewallRules(
+  prefix: string, { address, port }: BridgePlace, waysOut: readonly string[], isPatient = true,
+): { ipv4: string; ipv6: string } {
   const from = `-i ${prefix}+`;
   const to = `-o ${prefix}+`;
   const input = `-A ${chainOf(prefix, 'in')}`;
@@ -84,7 +115,10 @@ export function firewallRules(prefix: string, { address, port }: BridgePlace, wa
   const bridge = `-d ${address}/32 -p tcp --dport ${port}`;
   const ipv4 = [
     '*mangle', `:${chainOf(prefix, 'in')} - [0:0]`, `:${chainOf(prefix, 'forward')} - [0:0]`,
-    `${input} ${from} ${ANSWERS}`, `${input} ${from} ${bridge} -j RETURN`, `${input} ${from} -j DROP`,
+    `${input} ${from} ${ANSWERS}`,
+    // While nothing listens there no answer says so, and the kernel of the worker tries again.
+    ...isPatient ? [`${input} ${from} ${bridge} --syn -m socket -j RETURN`, `${input} ${from} ${bridge} --syn -j DROP`] : [],
+    `${input} ${from} ${bridge} -j RETURN`, `${input} ${from} -j DROP`,
     // Nobody else's packets have to do with that address, but for the host's own.
     `${input} -d ${address}/32 ! -i lo -j DROP`,
     `${forward} ${from} ${ANSWERS}`, `${forward} ${from} -d ${LINK_LOCAL} -j DROP`,

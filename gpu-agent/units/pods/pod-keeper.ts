@@ -1,12 +1,13 @@
 /**
  * Makes the pods of this machine what core wants them to be. Level-triggered: every list of desired pods is compared with what is here,
  * whatever came before. Pods that are not listed go with their files, also those of earlier runs of the agent; nothing goes before core has
- * sent a list. The processes of pods die with the agent, and the next agent starts them again when core lists them.
+ * sent a list. Pods that are processes end with the agent, and the next one starts them again when core lists them; those in containers go on.
  */
+import { WorkerSpec } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredPod, PodReport } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { isPlain } from './pod-files.ts';
 import { Pod } from './pod.ts';
-import type { PodParts } from './pod.ts';
+import type { Keepsake, PodParts } from './pod.ts';
 
 export class PodKeeper {
   readonly #parts: PodParts;
@@ -27,6 +28,12 @@ export class PodKeeper {
     return [...this.#pods.values()].map((pod) => pod.report());
   }
 
+  /** Takes up one that runs from before. What core wants of it is still to come. */
+  takeUp(podId: string, { run, disk, image, gpuUuids }: Keepsake): void {
+    const spec = WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids] });
+    this.#begin({ podId, running: true, run, disk, spec }, true);
+  }
+
   /** Starts, stops and removes what differs from a list of all pods that this machine should have. */
   apply(desired: readonly DesiredPod[]): void {
     if (this.#closed) return;
@@ -45,16 +52,16 @@ export class PodKeeper {
     for (const pod of this.#pods.values()) pod.look();
   }
 
-  /** Ends all processes and waits for their end; files stay. */
-  async stop(): Promise<void> {
+  /** Ends all, but for those in containers if these shall stay, and waits for their end; files stay. */
+  async stop({ keepContainers }: { keepContainers: boolean }): Promise<void> {
     this.#closed = true;
-    const all = [...this.#pods.values()];
-    for (const pod of all) pod.halt();
-    await Promise.all([...all.map((pod) => pod.over), this.#sweeping]);
+    const ending = [...this.#pods.values()].filter((pod) => !keepContainers || !pod.keepsake);
+    for (const pod of ending) pod.halt();
+    await Promise.all([...ending.map((pod) => pod.over), this.#sweeping]);
   }
 
-  #begin(request: DesiredPod): void {
-    const pod = new Pod(request, this.#parts);
+  #begin(request: DesiredPod, former = false): void {
+    const pod = new Pod(request, this.#parts, former);
     this.#pods.set(pod.id, pod);
     pod.begin();
     void pod.over.then(() => {

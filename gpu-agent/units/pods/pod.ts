@@ -27,6 +27,14 @@ export interface PodParts extends UnitParts {
   onChanged(podId: string): void;
 }
 
+/** What is kept of a pod that outlives its agent. */
+export interface Keepsake {
+  run: number;
+  disk: number;
+  image: string;
+  gpuUuids: readonly string[];
+}
+
 export class Pod implements UnitKind {
   readonly id: string;
   readonly policy: Policy;
@@ -35,22 +43,33 @@ export class Pod implements UnitKind {
   /** What core said of it last. */
   #request: DesiredPod;
   #report: PodReport;
+  #isTold: boolean;
   /** How the run that is wanted ended last. */
   #failed: PodReport | undefined;
 
-  /** Nothing happens before `begin`. */
-  constructor(request: DesiredPod, parts: PodParts) {
+  /** Nothing happens before `begin`. `former`: it runs from before, and core's word of how to start it is still to come. */
+  constructor(request: DesiredPod, parts: PodParts, former = false) {
     this.id = request.podId;
     this.#parts = parts;
     this.#request = request;
     this.policy = { restarts: true, graceMs: parts.graceMs, initTimeoutMs: undefined };
     this.#report = { podId: this.id, run: request.run, state: PodState.STARTING, reason: '', exitCode: undefined };
-    this.#unit = new Unit(this.id, desiredOf(request), this, parts);
+    const made = former ? { run: request.run, disk: request.disk } : undefined;
+    this.#unit = new Unit(this.id, desiredOf(request), this, parts, { asked: false, made });
+    this.#isTold = !former;
   }
 
   /** What core is told. */
   report(): PodReport {
     return this.#report;
+  }
+
+  /** How its successor finds it, if it runs in a container, which goes on when the agent ends. */
+  get keepsake(): Keepsake | undefined {
+    const { spec } = this.#request;
+    const { phase, made } = this.#unit.observed;
+    if (!spec?.imageName || !made || !isLive(phase) || this.#unit.isEnding) return undefined;
+    return { ...made, image: spec.imageName, gpuUuids: spec.gpuUuids };
   }
 
   get log(): LogRing {
@@ -74,6 +93,7 @@ export class Pod implements UnitKind {
     const { want, run, disk } = this.#unit.desired;
     if (want !== desired.want || run !== desired.run || disk !== desired.disk) this.#failed = undefined;
     if (request) this.#request = request;
+    this.#isTold = true;
     this.#unit.want(desired);
   }
 
@@ -104,6 +124,7 @@ export class Pod implements UnitKind {
   async launch({ run, disk }: Desired): Promise<Ready> {
     const { spec } = this.#request;
     if (!spec) throw new PrepareError('REFUSED', 'Core did not say how to start the pod.');
+    if (!this.#isTold) throw new Error('core has not said yet how to start it');
     const { launcher, files } = this.#parts;
     return launcher.pod({
       podId: this.id, run, spec, openDisk: (user) => files.open(this.id, disk, user), onOutput: (bytes) => this.log.write(bytes),

@@ -13,6 +13,8 @@ export interface SdkTraits {
    * fill half of its slots.
    */
   startsLate: boolean;
+  /** Sends a streamed value again whose answer did not arrive. */
+  sendsAgain: boolean;
   /** How long it may hold a job without any word about it before the job counts as lost, in milliseconds. */
   silenceMsMax: number;
 }
@@ -52,17 +54,18 @@ export class ReportedSdk {
 export function sdkTraits(version: string): SdkTraits {
   if (version.startsWith(OWN_SDK_PREFIX)) {
     // Its pings share a thread with the handler; that its process lives is proof enough.
-    return { stopChannel: true, tellsFreeSlots: true, listsJobs: true, startsLate: false, silenceMsMax: Number.POSITIVE_INFINITY };
+    return { stopChannel: true, tellsFreeSlots: true, listsJobs: true, startsLate: false, sendsAgain: true, silenceMsMax: Number.POSITIVE_INFINITY };
   }
   const parsed = parseVersion(version);
   if (!parsed) {
-    return { stopChannel: false, tellsFreeSlots: false, listsJobs: false, startsLate: false, silenceMsMax: SILENCE_MS_MAX };
+    return { stopChannel: false, tellsFreeSlots: false, listsJobs: false, startsLate: false, sendsAgain: false, silenceMsMax: SILENCE_MS_MAX };
   }
   const pingsFromThread = !isAtLeast(parsed, [1, 7, 11]);
   return {
     stopChannel: isAtLeast(parsed, [1, 10, 0]),
     tellsFreeSlots: isAtLeast(parsed, [1, 7, 6]),
     listsJobs: pingsFromThread || isAtLeast(parsed, [1, 10, 1]),
+    sendsAgain: false,
     startsLate: isAtLeast(parsed, [1, 7, 1]) && !isAtLeast(parsed, [1, 9, 1]),
     silenceMsMax: pingsFromThread ? SILENCE_THREAD_MS_MAX : SILENCE_MS_MAX,
   };

@@ -2,11 +2,14 @@
  * Makes the workers of this machine what core wants them to be. Level-triggered: every list of desired workers is compared with what
  * runs, whatever came before. A worker's id names one process for its whole life; an ended worker is never started again.
  */
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { Worker } from './worker.ts';
-import type { WorkerListener, WorkerParts } from './worker.ts';
+import type { WorkerParts } from './worker.ts';
+import type { WorkerListener } from './worker-listener.ts';
 import type { EndStatus } from './worker-want.ts';
+import type { FormerWorker } from './former-worker.ts';
 
 /** Ended workers whose report is remembered, at most. */
 const ENDED_MAX = 200;
@@ -14,7 +17,9 @@ const ENDED_MAX = 200;
 const TOKEN_BYTES = 18;
 
 /** What the layers above are told of workers. */
-export interface PoolListener extends WorkerListener {
+export interface PoolListener extends WorkerListener<Worker> {
+  /** The agent stops and the worker goes on: it gets no more work from this agent. */
+  staying(worker: Worker): void;
   /** Nobody will ask for it any more. */
   forgotten(workerId: string): void;
 }
@@ -38,7 +43,7 @@ export class WorkerPool {
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
-    const listener: WorkerListener = {
+    const listener: WorkerListener<Worker> = {
       changed: (worker) => this.#tell((listener) => listener.changed(worker)),
       leaving: (worker) => this.#tell((listener) => listener.leaving(worker)),
       stopping: (worker) => this.#tell((listener) => listener.stopping(worker)),
@@ -59,6 +64,22 @@ export class WorkerPool {
   /** All workers, those that ended and that core has not dropped yet included. */
   all(): Worker[] {
     return [...this.#workers.values()];
+  }
+
+  /** Takes in one that should run from before. It can be spoken to; nothing else happens before `begin`. */
+  takeUp(workerId: string, former: FormerWorker): void {
+    const { endpointId, token, spec, frozen } = former;
+    const desired = frozen ? DesiredState.FREEZE : DesiredState.RUN;
+    this.#workers.set(workerId, new Worker({ workerId, endpointId, desired, spec, idle: false }, token, this.#workerParts, former));
+  }
+
+  /** Begins the lives of those that were taken in; `disowned` says why none of them can go on. Resolves once it is known which of them run. */
+  async begin(disowned: string | undefined): Promise<void> {
+    for (const worker of this.all()) {
+      if (disowned === undefined) worker.begin();
+      else worker.disown(disowned);
+    }
+    await Promise.all(this.all().map((worker) => worker.looked));
   }
 
   /** Starts and stops what differs from a list of all workers that this machine should have. */
@@ -106,11 +127,13 @@ export class WorkerPool {
     for (const worker of this.#workers.values()) worker.look();
   }
 
-  /** Ends all workers and waits for their end, at most for the usual grace. */
-  async stopAll(): Promise<void> {
-    const all = this.all();
-    for (const worker of all) worker.halt({ state: WorkerState.STOPPED, reason: 'The agent was stopped.' });
-    await Promise.all(all.map((worker) => worker.over));
+  /** Ends all workers, but for those in containers if these shall stay, and waits for their end, at most for the usual grace. */
+  async stopAll({ keepContainers }: { keepContainers: boolean }): Promise<void> {
+    const stays = (worker: Worker): boolean => keepContainers && worker.outlives && worker.isRunning;
+    for (const worker of this.all().filter(stays)) this.#tell((listener) => listener.staying(worker));
+    const ending = this.all().filter((worker) => !stays(worker));
+    for (const worker of ending) worker.halt({ state: WorkerState.STOPPED, reason: 'The agent was stopped.' });
+    await Promise.all(ending.map((worker) => worker.over));
   }
 
   #forgetOldest(): void {

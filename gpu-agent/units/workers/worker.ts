@@ -4,7 +4,6 @@ import type { DesiredWorker, WorkerSpec } from '../../../proto/gen/slipway/v1/ag
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { enumName } from '../../../proto/wire/enum-name.ts';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
-import { REASON_LOG_BYTES, describeExit, endReason, withLog } from '../../launch/end-reason.ts';
 import { initTimeoutSeconds } from '../../launch/launcher.ts';
 import type { Launcher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
@@ -12,29 +11,21 @@ import type { LogRing } from '../../launch/log-ring.ts';
 import type { EndCause, Policy } from '../step.ts';
 import type { FreePorts } from '../http/free-ports.ts';
 import { HttpServing } from '../http/http-serving.ts';
+import { isLive } from '../step.ts';
 import { Unit } from '../unit.ts';
 import type { UnitKind, UnitParts } from '../unit-kind.ts';
+import { WorkerEnd } from './worker-end.ts';
 import { wantOf } from './worker-want.ts';
 import type { EndStatus } from './worker-want.ts';
+import type { FormerWorker } from './former-worker.ts';
 import { ReportedSdk } from './sdk-traits.ts';
-
-/** Who is told of a worker. */
-export interface WorkerListener {
-  /** Its state changed, or core must be told something about it. */
-  changed(worker: Worker): void;
-  /** It gets no more work, or none as long as it stands still: what waits for it goes back to core. */
-  leaving(worker: Worker): void;
-  /** It was asked to end: what it waits for will not come. */
-  stopping(worker: Worker): void;
-  /** Nothing of it runs any more; `cause` says how it ended, for the attempts it held. */
-  ended(worker: Worker, cause: string): void;
-}
+import type { WorkerListener } from './worker-listener.ts';
 
 /** What a worker works with. */
 export interface WorkerParts extends UnitParts {
   launcher: Launcher;
   archive: LogArchive;
-  listener: WorkerListener;
+  listener: WorkerListener<Worker>;
   /** The worker was given attempts that have not ended. */
   isBusy(workerId: string): boolean;
   /** How long it may take to end after SIGTERM, in milliseconds. */
@@ -57,13 +48,14 @@ export class Worker implements UnitKind {
   readonly #parts: WorkerParts;
   #state: WorkerState = WorkerState.INITIALIZING;
   #refresh = false;
-  #verdict: EndStatus | undefined;
-  #exit: UnitExit | undefined;
-  #endReason = '';
+  readonly #end = new WorkerEnd();
   #shownProgress = '';
+  /** Why it cannot be started: a former one runs already, or its end came while nobody looked. */
+  #notAgain: string | undefined;
+  readonly #looked = Promise.withResolvers<void>();
 
-  /** Nothing happens before `begin`. */
-  constructor(request: DesiredWorker, token: string, parts: WorkerParts) {
+  /** Nothing happens before `begin`. `former`: it runs from before. */
+  constructor(request: DesiredWorker, token: string, parts: WorkerParts, former?: FormerWorker) {
     this.id = request.workerId;
     this.endpointId = request.endpointId;
     this.spec = request.spec!;
@@ -73,7 +65,10 @@ export class Worker implements UnitKind {
     // How long one may take that serves HTTP is for its health to say.
     const initTimeoutMs = this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000;
     this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs };
-    this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts);
+    this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts, former && { asked: former.asked, made: undefined });
+    this.#notAgain = former && 'The worker ended while its agent was away.';
+    this.#refresh = former?.refresh ?? false;
+    this.sdk.learn(former?.sdk ?? '');
   }
 
   get state(): WorkerState {
@@ -96,16 +91,31 @@ export class Worker implements UnitKind {
 
   /** Why it ended, or how its preparation gets on. */
   get reason(): string {
-    return this.hasEnded ? this.#endReason : this.#unit.progress;
+    return this.hasEnded ? this.#end.reason : this.#unit.progress;
   }
 
   get exitCode(): number | undefined {
-    return this.#exit?.code;
+    return this.#end.exitCode;
   }
 
   /** Where its ports can be reached from this host. Undefined: it does not run. */
   get address(): string | undefined {
     return this.#unit.address;
+  }
+
+  /** Its container goes on when the agent ends. */
+  get outlives(): boolean {
+    return this.spec.imageName !== '';
+  }
+
+  /** It runs, and nobody has told it to end. */
+  get isRunning(): boolean {
+    return isLive(this.#unit.observed.phase) && !this.isStopping;
+  }
+
+  /** Resolves once it is known whether a former one still runs. */
+  get looked(): Promise<void> {
+    return this.#looked.promise;
   }
 
   /** Nothing of it runs any more. */
@@ -153,14 +163,21 @@ export class Worker implements UnitKind {
 
   /** The agent stops. */
   halt(verdict: EndStatus): void {
-    if (!this.isStopping) this.#verdict ??= verdict;
+    if (!this.isStopping) this.#end.say(verdict);
     this.#unit.want({ want: 'halt', run: 0, disk: 0 });
+  }
+
+  /** A former one that cannot go on, because of this; nothing of it runs any more. Instead of `begin`. */
+  disown(reason: string): void {
+    this.#notAgain = reason;
+    this.#end.say({ state: WorkerState.STOPPED, reason });
+    this.begin();
   }
 
   /** It ends because the agent says so, in order or at once. The first verdict counts. */
   condemn(how: 'stop' | 'kill', verdict: EndStatus): void {
     if (this.hasEnded || (how === 'stop' && this.isStopping)) return;
-    this.#verdict ??= verdict;
+    this.#end.say(verdict);
     this.#unit.condemn(how);
   }
 
@@ -204,10 +221,12 @@ export class Worker implements UnitKind {
   }
 
   executor(): Executor | undefined {
+    if (this.#end.isSaid && this.#notAgain !== undefined) return undefined;
     return this.#parts.launcher.executorOf(this.spec);
   }
 
   async launch(): Promise<Ready> {
+    this.#end.refuse(this.#notAgain);
     const { id: workerId, endpointId, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
     return this.#parts.launcher.worker({
@@ -217,27 +236,30 @@ export class Worker implements UnitKind {
 
   started(): void {
     const { id: workerId, endpointId, spec } = this;
-    this.#parts.logger.info({ workerId, endpointId, version: spec.version }, 'worker started');
+    this.#parts.logger.info({ workerId, endpointId, version: spec.version }, this.#notAgain === undefined ? 'worker started' : 'worker taken up');
+    if (this.outlives) this.#parts.listener.changed(this);
   }
 
   changed(): void {
     const { listener, logger } = this.#parts;
+    const { phase } = this.#unit.observed;
+    if (phase !== 'unknown' && phase !== 'adopting' && phase !== 'absent') this.#looked.resolve();
     const from = this.#state;
     const to = this.#stateNow();
     if (from === to) return this.#showProgress();
     this.#state = to;
     logger.debug({ workerId: this.id, from: enumName(WorkerState, from), to: enumName(WorkerState, to) }, 'worker changed its state');
     // First the causes of its attempts, then its own end: core reads them in this order.
-    if (this.hasEnded) listener.ended(this, this.#causeOfLosses());
+    if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);
     if (to === WorkerState.DRAINING || to === WorkerState.FROZEN) listener.leaving(this);
   }
 
   ending(why: EndCause): void {
-    if (this.#exit) return;
-    if (why === 'unwanted') this.#verdict ??= { state: WorkerState.STOPPED, reason: '' };
-    if (why !== 'late') return;
-    this.#verdict ??= { state: WorkerState.UNHEALTHY, reason: `The worker did not ask for work within ${initTimeoutSeconds(this.spec)} s.` };
+    if (this.#end.hasExited) return;
+    if (why === 'unwanted') this.#end.say({ state: WorkerState.STOPPED, reason: '' });
+    const reason = `The worker did not ask for work within ${initTimeoutSeconds(this.spec)} s.`;
+    if (why === 'late') this.#end.say({ state: WorkerState.UNHEALTHY, reason });
   }
 
   stopping(): void {
@@ -245,17 +267,12 @@ export class Worker implements UnitKind {
   }
 
   exited(exit: UnitExit): void {
-    if (this.#refresh && exit.code === 0) this.#verdict ??= { state: WorkerState.STOPPED, reason: '' };
-    this.#exit = exit;
-    const tail = this.log.tail(REASON_LOG_BYTES);
-    const verdict = this.#verdict;
-    if (!verdict) this.#endReason = endReason(exit, this.asked, tail);
-    else this.#endReason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
+    if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
+    this.#end.exited(exit, this);
     const { id: workerId, endpointId } = this;
-    this.#parts.logger.info({ workerId, endpointId, exit, state: enumName(WorkerState, verdict?.state ?? WorkerState.UNHEALTHY) }, 'worker ended');
+    this.#parts.logger.info({ workerId, endpointId, exit, state: enumName(WorkerState, this.#end.state) }, 'worker ended');
   }
 
-  /** It has no files to settle. */
   async settleFiles(): Promise<void> {}
 
   async remove(): Promise<void> {
@@ -267,7 +284,7 @@ export class Worker implements UnitKind {
 
   #stateNow(): WorkerState {
     const { phase, asked } = this.#unit.observed;
-    if (phase === 'exited' || phase === 'removing' || phase === 'gone') return this.#verdict?.state ?? WorkerState.UNHEALTHY;
+    if (phase === 'exited' || phase === 'removing' || phase === 'gone') return this.#end.state;
     const { want } = this.#unit.desired;
     if (this.isStopping || this.#refresh || want === 'drain' || want === 'gone' || want === 'halt') return WorkerState.DRAINING;
     if (phase === 'freezing' || phase === 'frozen') return WorkerState.FROZEN;
@@ -279,10 +296,5 @@ export class Worker implements UnitKind {
     if (progress === this.#shownProgress) return;
     this.#shownProgress = progress;
     this.#parts.listener.changed(this);
-  }
-
-  #causeOfLosses(): string {
-    if (this.#verdict?.reason) return this.#verdict.reason;
-    return `The worker ${this.id} ${this.#exit ? describeExit(this.#exit) : 'was not wanted any more'} while it held the job.`;
   }
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 
 function setup(sizeMax = 10) {
   let nowMs = 0;
-  const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, after: () => ({ cancel: () => undefined }), soon: setImmediate };
+  const clock: Clock = { nowMs: () => nowMs, machineMs: () => 0, monotonicMs: () => nowMs, after: () => ({ cancel: () => undefined }), soon: setImmediate };
   const asked: { key: string; answer(value: string | undefined): void; fail(): void }[] = [];
   const cache = new LookupCache<string>({
     load: (key) => new Promise((resolve, reject) => { asked.push({ key, answer: resolve, fail: () => reject(new Error('down')) }); }),

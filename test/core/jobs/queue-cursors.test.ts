@@ -5,7 +5,9 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 
 /** A clock that stands until it is moved. */
 function still(): Clock & { nowAtMs: number } {
-  return { nowAtMs: 10_000, soon: setImmediate, nowMs: () => 0, monotonicMs() { return this.nowAtMs; }, after: () => ({ cancel: () => undefined }) };
+  return {
+    nowAtMs: 10_000, soon: setImmediate, machineMs: () => 0, nowMs: () => 0, monotonicMs() { return this.nowAtMs; }, after: () => ({ cancel: () => undefined }),
+  };
 }
 
 const claims = (...positions: number[]) => positions.map((position) => ({ position, lowPriority: false }));

@@ -37,7 +37,10 @@ export async function wired(t: Test) {
     logger, clock, random: systemRandom, units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover() },
   });
   await parts.spool.open();
-  t.teardown(() => parts.spool.close());
+  t.teardown(async () => {
+    await parts.spool.close();
+    await parts.runLog.close();
+  });
 
   /** Core wants these workers and no others: ids with their endpoints. The new ones ask for work at once. */
   const desire = async (workers: Record<string, string>): Promise<void> => {

@@ -1,0 +1,60 @@
+/** Takes up workers and attempts that the run of the agent before this one kept (keeper.ts). */
+import type { Clock } from '../../core/runtime/clock.ts';
+import { WorkerSpec } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { KeptAttempt, KeptWorker, LastRun, RunLog } from '../spool/run-log.ts';
+import type { SdkTraits } from '../units/workers/sdk-traits.ts';
+import type { WorkerPool } from '../units/workers/worker-pool.ts';
+import type { AttemptTable } from './attempt-table.ts';
+import { Attempt } from './attempt.ts';
+import type { ChunkLog } from './chunk-log.ts';
+import type { Holdings } from './holding.ts';
+import type { OutcomeReporter } from './outcome-reporter.ts';
+
+/** Whom it concerns. */
+export interface TakeUpParts {
+  runLog: RunLog;
+  pool: WorkerPool;
+  table: AttemptTable;
+  holdings: Holdings;
+  outcomes: OutcomeReporter;
+  chunks: ChunkLog;
+  clock: Clock;
+}
+
+/** That run was within its lease. To be called before a worker can reach the bridge. */
+export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes, chunks, clock }: TakeUpParts): void {
+  for (const [workerId, kept] of last.workers) pool.takeUp(workerId, { ...kept, spec: specOf(kept) });
+  const nowMs = clock.monotonicMs();
+  for (const kept of last.attempts) {
+    const attempt = Attempt.takeUp(kept, nowMs);
+    const worker = pool.get(kept.ref.workerId);
+    // An outcome came to the disk, and the agent ended before it had forgotten the attempt.
+    if (outcomes.has(attempt.key) || !worker) {
+      runLog.forgetAttempt(attempt.key);
+      continue;
+    }
+    attempt.missed ??= missedBy(kept, last, worker.sdk.traits);
+    const own = last.chunks.get(attempt.key) ?? [];
+    attempt.chunkNumber = Math.max(attempt.chunkNumber, ...own.map(({ number }) => number));
+    table.add(attempt);
+    holdings.of(worker.id).takeUp(attempt);
+    for (const chunk of own) chunks.add(chunk);
+  }
+}
+
+/** That run was not within its lease: its attempts are others' by now. */
+export function dropAll(last: LastRun, runLog: RunLog): void {
+  for (const workerId of last.workers.keys()) runLog.worker(workerId, undefined);
+  for (const { ref } of last.attempts) runLog.forgetAttempt(Attempt.keyOf(ref));
+  for (const key of last.chunks.keys()) runLog.forgetAttempt(key);
+}
+
+function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer }: KeptWorker): WorkerSpec {
+  return WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids], concurrency, version, initTimeoutSeconds, ...(httpServer && { httpServer }) });
+}
+
+function missedBy({ begun }: KeptAttempt, { run }: LastRun, { sendsAgain }: SdkTraits): string | undefined {
+  if (sendsAgain) return undefined;
+  if (!run?.isPatient) return 'The agent was away, and what the worker streamed meanwhile may be missing.';
+  return begun ? 'A streamed value was on its way when the agent ended, and may be missing.' : undefined;
+}

@@ -1,0 +1,199 @@
+/**
+ * What this run of the agent tells its successor: which workers and pods run in containers, which attempts they hold, and the chunks of these that
+ * core has not stored. Containers outlive their agent; the next one goes on with them as if nothing had been. No environment and no secret is in it
+ * but the token by which a worker is known to the bridge.
+ */
+import { join } from 'node:path';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { AttemptChunk, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { attemptKey } from './attempt-key.ts';
+import { KeyedLog, readKeyedLog } from './keyed-log.ts';
+
+/** This run as a whole. Times are `Clock.machineMs`. */
+export interface KeptRun {
+  /** Where containers find the bridge. */
+  bridge: string;
+  /** What a worker sends while no agent listens waits. Otherwise it is lost. */
+  isPatient: boolean;
+  /** When it was last alive. */
+  aliveMs: number;
+  /** When the last answered heartbeat was sent. Absent: there was no lease. */
+  leaseFromMs?: number;
+  leaseMs: number;
+}
+
+/** A worker whose container runs. */
+export interface KeptWorker {
+  endpointId: string;
+  token: string;
+  image: string;
+  gpuUuids: readonly string[];
+  concurrency: number;
+  version: number;
+  initTimeoutSeconds: number;
+  httpServer?: { port: number; healthPort: number; healthPath: string };
+  /** Version of its SDK; empty until it told. */
+  sdk: string;
+  asked: boolean;
+  frozen: boolean;
+  /** It wants to be replaced. */
+  refresh: boolean;
+}
+
+/** A pod whose container runs. */
+export interface KeptPod {
+  run: number;
+  disk: number;
+  image: string;
+  gpuUuids: readonly string[];
+}
+
+/** An attempt that a kept worker was given. */
+export interface KeptAttempt {
+  ref: AttemptRef;
+  chunkNumber: number;
+  yielded: number;
+  leftOut?: string;
+  missed?: string;
+  /** A value was on its way. */
+  begun?: boolean;
+  /** The last value, while its worker may not have seen the answer; it then sends it again. */
+  lastValue?: { mark: string; before: number };
+}
+
+/** All that a run left. */
+export interface LastRun {
+  run: KeptRun | undefined;
+  workers: ReadonlyMap<string, KeptWorker>;
+  pods: ReadonlyMap<string, KeptPod>;
+  attempts: readonly KeptAttempt[];
+  /** By attempt, in order. */
+  chunks: ReadonlyMap<string, AttemptChunk[]>;
+}
+
+interface KeptChunk {
+  ref: AttemptRef;
+  number: number;
+  /** Its bytes as Latin-1, so that each comes back as it was. */
+  output: string;
+  metrics?: string;
+}
+
+type Kind = 'run' | 'worker' | 'pod' | 'attempt' | 'chunk';
+
+const NAME = 'run.log';
+
+export class RunLog {
+  readonly #log: KeyedLog<unknown>;
+  /** Numbers of the chunks that are kept, by attempt. */
+  readonly #chunks = new Map<string, number[]>();
+  readonly #kept = new Set<string>();
+
+  /** `folder`: the agent's data folder. */
+  constructor(options: { folder: string; logger: Logger }) {
+    this.#log = new KeyedLog({ path: join(options.folder, NAME), logger: options.logger });
+  }
+
+  /** Answers what the run before left, which stays until it is taken back. */
+  async open(): Promise<LastRun> {
+    const last = sorted(await this.#log.open());
+    for (const id of [...last.workers.keys(), ...last.pods.keys()]) this.#kept.add(id);
+    for (const [key, chunks] of last.chunks) this.#chunks.set(key, chunks.map(({ number }) => number));
+    return last;
+  }
+
+  /** Something runs that outlives this agent. */
+  get keepsAny(): boolean {
+    return this.#kept.size > 0;
+  }
+
+  run(run: KeptRun): void {
+    this.#log.set('run', run);
+  }
+
+  /** Undefined: nothing of it runs any more. */
+  worker(workerId: string, worker: KeptWorker | undefined): void {
+    this.#unit('worker', workerId, worker);
+  }
+
+  /** Undefined: nothing of it runs any more. */
+  pod(podId: string, pod: KeptPod | undefined): void {
+    this.#unit('pod', podId, pod);
+  }
+
+  /** How it stands now. */
+  attempt(attempt: KeptAttempt): void {
+    this.#log.set(nameOf('attempt', attemptKey(attempt.ref)), attempt);
+  }
+
+  /** It has ended, and its outcome is safe. */
+  forgetAttempt(key: string): void {
+    this.#log.delete(nameOf('attempt', key));
+    this.stored(key, Infinity);
+  }
+
+  chunk({ ref, number, output, metrics }: AttemptChunk): void {
+    const key = attemptKey(ref!);
+    const numbers = this.#chunks.get(key);
+    if (numbers) numbers.push(number);
+    else this.#chunks.set(key, [number]);
+    const kept: KeptChunk = { ref: ref!, number, output: latin1(output), ...(metrics && { metrics: latin1(metrics) }) };
+    this.#log.set(nameOf('chunk', key, number), kept);
+  }
+
+  /** Core has stored the attempt's chunks up to this number. */
+  stored(key: string, upTo: number): void {
+    const numbers = this.#chunks.get(key);
+    if (!numbers) return;
+    for (const number of numbers) if (number <= upTo) this.#log.delete(nameOf('chunk', key, number));
+    const left = numbers.filter((number) => number > upTo);
+    if (left.length > 0) this.#chunks.set(key, left);
+    else this.#chunks.delete(key);
+  }
+
+  /** Resolves when all that was said so far would be found by a successor, or could not be written. Never rejects. */
+  written(): Promise<void> {
+    return this.#log.written();
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+
+  #unit(kind: Kind, id: string, value: KeptWorker | KeptPod | undefined): void {
+    const name = nameOf(kind, id);
+    if (value) {
+      this.#kept.add(id);
+      this.#log.set(name, value);
+    } else if (this.#kept.delete(id)) this.#log.delete(name);
+  }
+}
+
+/** What the agent of this data folder left, or has so far. */
+export async function readRunLog(folder: string): Promise<LastRun> {
+  return sorted(await readKeyedLog(join(folder, NAME)));
+}
+
+function sorted(left: ReadonlyMap<string, unknown>): LastRun {
+  const of = <Value>(kind: Kind): [string, Value][] => [...left].filter(([name]) => name.startsWith(`${kind}/`))
+    .map(([name, value]) => [name.slice(kind.length + 1), value as Value]);
+  const chunks = new Map<string, AttemptChunk[]>();
+  for (const [, { ref, number, output, metrics }] of of<KeptChunk>('chunk')) {
+    const key = attemptKey(ref);
+    const chunk = { ref, number, output: Buffer.from(output, 'latin1'), metrics: metrics === undefined ? undefined : Buffer.from(metrics, 'latin1') };
+    chunks.set(key, [...chunks.get(key) ?? [], chunk]);
+  }
+  for (const list of chunks.values()) list.sort((a, b) => a.number - b.number);
+  return {
+    run: left.get('run') as KeptRun | undefined, workers: new Map(of<KeptWorker>('worker')), pods: new Map(of<KeptPod>('pod')),
+    attempts: of<KeptAttempt>('attempt').map(([, attempt]) => attempt), chunks,
+  };
+}
+
+function nameOf(kind: Kind, ...parts: (string | number)[]): string {
+  return [kind, ...parts].join('/');
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+}

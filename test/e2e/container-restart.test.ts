@@ -1,0 +1,118 @@
+/** Containers and their attempts outlive their agent, on a real Podman: killed, stopped for a restart, away for too long, gone for good. */
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { BASE_IMAGE, makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
+import { startProcesses } from '../helpers/processes.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(240_000);
+
+t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
+  const podman = await startPodman();
+  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/ticks.py'), 'localhost/ticks:1');
+  const slipway = await startProcesses(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const [agent] = slipway.agents;
+  t.teardown(async () => {
+    // As Ctrl-C: nothing may stay with the test's Podman.
+    process.kill(agent!.pid, 'SIGINT');
+  });
+  const id = await slipway.createEndpoint({ command: [], imageName: 'localhost/ticks:1', workersMax: 1 });
+  const jobs = endpointJobs(slipway, id);
+
+  const names = async (): Promise<string[]> => (await podman.cli('ps', '--format={{.Names}}')).split('\n').filter((name) => name !== '');
+  const containers = async (): Promise<string[]> => (await podman.cli('ps', '--no-trunc', '--format={{.ID}}')).split('\n').filter((name) => name !== '');
+  const attemptOf = async (jobId: string): Promise<number> => {
+    const [row] = await slipway.sql<{ attempt: number }[]>`SELECT attempt FROM job WHERE id = ${jobId}`;
+    return row!.attempt;
+  };
+  /** Ticks that core has stored of the job. */
+  const ticksOf = async (jobId: string): Promise<number> => {
+    const [row] = await slipway.sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job_chunk WHERE job_id = ${jobId}`;
+    return row!.n;
+  };
+  const ticking = async (count: number, pause = 0.1): Promise<string> => {
+    const jobId = await jobs.run({ count, pause });
+    await waitFor('it to tick', async () => await ticksOf(jobId) >= 5, 30_000);
+    return jobId;
+  };
+  const checkTicks = async (t: Test, jobId: string, count: number, mayMiss = 0): Promise<void> => {
+    const all = Array.from({ length: count }, (_, tick) => ({ tick }));
+    const { outputs } = await jobs.drain(jobId);
+    const { output } = await jobs.look(jobId);
+    t.same(output, all, 'its output is complete');
+    // Of a killed agent the value that was on its way in that moment is known to nobody: the SDK does not send it again.
+    const missing = all.filter(({ tick }) => !outputs.some((output) => (output as { tick: number }).tick === tick));
+    t.ok(missing.length <= mayMiss, `${missing.length} of its stream are missing`);
+    t.same(outputs, all.filter((value) => !missing.includes(value)), 'nothing came twice, all in order');
+  };
+
+  await t.test('kill -9: the same container, the same attempt; what nobody knows is removed', async (t) => {
+    const jobId = await ticking(80);
+    const before = await containers();
+    const [row] = await slipway.sql<{ id: string }[]>`SELECT id FROM machine`;
+    const labels = [`--label=slipway.machine=${row!.id}`, '--label=slipway.unit=stranger000000'];
+    await podman.cli('run', '--detach', '--name=stranger', ...labels, BASE_IMAGE, '/bin/sleep', '1000');
+    await agent!.kill();
+    await agent!.start();
+    t.notOk((await names()).includes('stranger'));
+    t.same(await containers(), before);
+    await checkTicks(t, jobId, 80, 1);
+    t.equal(await attemptOf(jobId), 1);
+    t.same(await containers(), before);
+  });
+
+  await t.test('SIGTERM, as for an upgrade: the same', async (t) => {
+    const jobId = await ticking(60);
+    const before = await containers();
+    await agent!.stop();
+    t.same(await containers(), before, 'it runs without its agent');
+    await agent!.start();
+    await checkTicks(t, jobId, 60);
+    t.equal(await attemptOf(jobId), 1);
+    t.same(await containers(), before);
+  });
+
+  await t.test('another program has taken its address: the job runs again, in a worker that finds the agent', async (t) => {
+    const jobId = await ticking(40);
+    const before = await containers();
+    const environment = await podman.cli('inspect', before[0]!, '--format={{json .Config.Env}}');
+    const [, host, port] = /http:\/\/([0-9.]+):(\d+)\//.exec(environment)!;
+    await agent!.kill();
+    const thief = createServer();
+    await new Promise<void>((resolve, reject) => { thief.once('error', reject).listen({ host, port: Number(port) }, resolve); });
+    t.teardown(() => thief.close());
+    await agent!.start();
+    t.notOk((await containers()).includes(before[0]!), 'the former one has ended');
+    await checkTicks(t, jobId, 40);
+    t.equal(await attemptOf(jobId), 2);
+  });
+
+  await t.test('its agent does not come back within the lease: it ends before core gives the job away', async (t) => {
+    const jobId = await ticking(60, 0.5);
+    const [former] = await containers();
+    await agent!.kill();
+    await waitFor('its end', async () => !(await containers()).includes(former!), 30_000);
+    const [row] = await slipway.sql<{ left: number }[]>`SELECT extract(epoch FROM lease_expires_at - clock_timestamp())::float8 AS left FROM machine`;
+    t.comment(`the lease still lasted ${row!.left} s`);
+    t.equal(await attemptOf(jobId), 1);
+    t.ok(row!.left > 0, 'the lease was not over');
+    await agent!.start();
+    await waitFor('attempt 2', async () => await attemptOf(jobId) === 2, 30_000);
+    await jobs.cancel(jobId);
+  });
+
+  await t.test('Ctrl-C leaves none', async (t) => {
+    const jobId = await ticking(60);
+    agent!.onEndedByItself = () => undefined;
+    process.kill(agent!.pid, 'SIGINT');
+    await waitFor('all to end', async () => (await containers()).length === 0, 30_000);
+    await agent!.stop();
+    await agent!.start();
+    await checkTicks(t, jobId, 60);
+    t.equal(await attemptOf(jobId), 2);
+  });
+});
