@@ -1,7 +1,7 @@
 /** AuditService: decode, call the use case, encode. */
 import type { AuditServiceServer } from '../../proto/gen/slipway/v1/audit_service.ts';
 import type { Access } from '../access/access.ts';
-import { listAuditEvents } from '../audit/list-audit-events.ts';
+import { listAuditEvents } from '../reports/list-audit-events.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 import { namedAccount } from './own-account.ts';

@@ -3,8 +3,8 @@ import type { RegistryAuth as RegistryAuthMessage, RegistryAuthServiceServer } f
 import type { Access } from '../access/access.ts';
 import { registryAuthNotFound } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
-import type { RegistryContext } from '../registries/registry-auths.ts';
-import { createRegistryAuth, deleteRegistryAuth, getRegistryAuth, updateRegistryAuth } from '../registries/registry-auths.ts';
+import type { RegistryContext } from '../resources/registry-auths.ts';
+import { createRegistryAuth, deleteRegistryAuth, getRegistryAuth, updateRegistryAuth } from '../resources/registry-auths.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';

@@ -2,8 +2,8 @@
 import type { UsageServiceServer } from '../../proto/gen/slipway/v1/usage_service.ts';
 import type { Access } from '../access/access.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { UsageContext } from '../usage/usage-and-prices.ts';
-import { listUsage, setPrices } from '../usage/usage-and-prices.ts';
+import type { UsageContext } from '../reports/usage-and-prices.ts';
+import { listUsage, setPrices } from '../reports/usage-and-prices.ts';
 import { namedAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 import { usageToMessage, usageRequestFromMessage } from './usage-messages.ts';

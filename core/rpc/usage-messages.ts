@@ -3,7 +3,7 @@ import { UsageBucket, UsageGrouping, UsageKind } from '../../proto/gen/slipway/v
 import type { ListUsageRequest, UsageRecord as UsageMessage } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { checkText, checkTexts, invalid } from '../domain/fields.ts';
 import type { UsageQuery, UsageRecord } from '../domain/usage.ts';
-import type { UsageRequest } from '../usage/usage-and-prices.ts';
+import type { UsageRequest } from '../reports/usage-and-prices.ts';
 
 const KINDS: Record<UsageKind, UsageQuery['kind'] | undefined> = {
   [UsageKind.UNSPECIFIED]: undefined, [UsageKind.WORKER]: 'WORKER', [UsageKind.POD]: 'POD', [UsageKind.NETWORK_VOLUME]: 'VOLUME',

@@ -2,8 +2,8 @@
 import type { VolumeServiceServer } from '../../proto/gen/slipway/v1/volume_service.ts';
 import type { Access } from '../access/access.ts';
 import { invalid } from '../domain/fields.ts';
-import type { VolumeContext } from '../volumes/volumes.ts';
-import { createVolume, deleteVolume, getVolume, updateVolume } from '../volumes/volumes.ts';
+import type { VolumeContext } from '../resources/volumes.ts';
+import { createVolume, deleteVolume, getVolume, updateVolume } from '../resources/volumes.ts';
 import { ownAccount } from './own-account.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import type { ListParts } from './paging.ts';

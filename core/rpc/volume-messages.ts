@@ -3,7 +3,7 @@ import type { NetworkVolume as VolumeMessage } from '../../proto/gen/slipway/v1/
 import { invalid, snake } from '../domain/fields.ts';
 import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
-import type { VolumeChange } from '../volumes/volumes.ts';
+import type { VolumeChange } from '../resources/volumes.ts';
 import { changeFromMask } from './update-mask.ts';
 import type { FieldReaders } from './update-mask.ts';
 
