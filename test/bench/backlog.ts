@@ -25,7 +25,7 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
     bench.say(`drain of ${DRAIN_JOBS} queued jobs, ${kind}, round ${round}`);
     const stack = await startStack(bench);
     try {
-      ({ rate: rates[round - 1], cpu } = await drainOnce(stack, kind));
+      ({ rate: rates[round - 1], cpu } = await drainOnce(stack, kind, DRAIN_JOBS));
     } finally {
       await stack.stop();
     }
@@ -35,32 +35,33 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
   return [{ name, path: kind, value: median(rates), unit: '/s', ...target, ofInserts: true, cpu }];
 }
 
-async function drainOnce(stack: Stack, kind: MachineKind): Promise<{ rate: number; cpu: Record<string, number> }> {
+/** One drain of so many jobs. Throws when not every job is completed with its output. */
+export async function drainOnce(stack: Stack, kind: MachineKind, jobs: number): Promise<{ rate: number; cpu: Record<string, number> }> {
   const endpointId = await stack.createEndpoint(SHAPES[kind].workers, workerCommand());
-  await fillQueue(stack, endpointId, DRAIN_JOBS);
+  await fillQueue(stack, endpointId, jobs);
   const processes: Record<string, number> = { core: stack.processes.core, postgres: stack.processes.postgres };
   const before = cpuOf(processes);
   const machine = await startMachine(stack, kind, endpointId);
   try {
-    await waitFor(`${DRAIN_JOBS} completed jobs`, async () => {
+    await waitFor(`${jobs} completed jobs`, async () => {
       const [row] = await stack.sql<{ completed: string }[]>`SELECT completed FROM endpoint_counter WHERE endpoint_id = ${endpointId}`;
-      return Number(row?.completed ?? 0) >= DRAIN_JOBS;
+      return Number(row?.completed ?? 0) >= jobs;
     }, DRAIN_MS_MAX);
     // The machine's start is part of it.
-    const cpu = cpuPer({ ...before, machine: 0 }, { ...processes, machine: machine.pid }, DRAIN_JOBS);
-    return { rate: DRAIN_JOBS / await drainSeconds(stack, endpointId), cpu };
+    const cpu = cpuPer({ ...before, machine: 0 }, { ...processes, machine: machine.pid }, jobs);
+    return { rate: jobs / await drainSeconds(stack, endpointId, jobs), cpu };
   } finally {
     await machine.stop();
   }
 }
 
 /** Also proves that every job is completed with its output. */
-async function drainSeconds(stack: Stack, endpointId: string): Promise<number> {
+async function drainSeconds(stack: Stack, endpointId: string, jobs: number): Promise<number> {
   const [row] = await stack.sql<{ seconds: number; jobs: number }[]>`
     SELECT extract(epoch FROM max(j.finished_at) - min(j.started_at))::float8 AS seconds, count(*)::int AS jobs
     FROM job j JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
     WHERE j.endpoint_id = ${endpointId} AND j.state = 'COMPLETED' AND o.output IS NOT NULL AND j.retries = 0`;
-  if (row!.jobs !== DRAIN_JOBS) throw new Error(`${row!.jobs} of ${DRAIN_JOBS} jobs have an output`);
+  if (row!.jobs !== jobs) throw new Error(`${row!.jobs} of ${jobs} jobs have an output`);
   return row!.seconds;
 }
 

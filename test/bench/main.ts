@@ -7,6 +7,7 @@ import { startDatabase } from './database.ts';
 import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
 import { busyText, machineText, reached, table } from './figure.ts';
+import { race } from './peers/race.ts';
 import { HELP, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
@@ -38,7 +39,9 @@ async function main(options: Options): Promise<void> {
     stops.push(() => database.stop());
     const load = await Child.start('test/bench/load-generator.ts');
     stops.push(() => load.stop());
-    const { figures, ceilings } = await measureAll({ options, database, load, say });
+    const bench = { options, database, load, say };
+    if (options.peers) return await race(bench);
+    const { figures, ceilings } = await measureAll(bench);
     if (options.json) console.log(JSON.stringify({ machine: machineText(), busy, ceilings, figures }, null, 2));
     else console.log(`\n${machineText()}${busy && `\n${busy}`}\n\n${table(figures, ceilings)}`);
     if (!figures.every(reached)) say('a figure misses its target (marked NO)');

@@ -11,6 +11,10 @@ export interface Options {
   seconds: number;
   rounds: number;
   json: boolean;
+  /** Race other job queues instead. */
+  peers: boolean;
+  /** Jobs of a drain in the race. */
+  drainJobs: number;
   /** Folder for CPU profiles of core, facade and agent. Undefined: none are taken. */
   profile: string | undefined;
 }
@@ -23,6 +27,8 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --seconds <n>      length of one measured round, 1 to 60 (default 4); queue sizes do not depend on it
   --rounds <n>       measured rounds; figures are medians (default 3)
   --json             print one JSON object instead of tables
+  --peers            race BullMQ, pg-boss and graphile-worker instead, in turn (rounds: 5); they are installed below .slipway-test
+  --drain-jobs <n>   jobs of a drain in that race, 1,000 to 1,000,000 (default 100,000)
   --profile <folder> write V8 CPU profiles of core, facade and agent there (slows them down a little)
   --help             this text
 `;
@@ -32,8 +38,8 @@ export function readOptions(argv: string[]): Options | 'help' {
   const { values } = parseArgs({
     args: argv,
     options: {
-      only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' },
-      json: { type: 'boolean' }, help: { type: 'boolean' },
+      only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
+      json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' },
     },
   });
   if (values.help) return 'help';
@@ -43,8 +49,9 @@ export function readOptions(argv: string[]): Options | 'help' {
     return part;
   });
   return {
-    only, json: values.json ?? false, profile: values.profile,
-    seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, 3, 20),
+    only, json: values.json ?? false, profile: values.profile, peers: values.peers ?? false,
+    seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, values.peers ? 5 : 3, 20),
+    drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], 100_000, 1_000_000)),
   };
 }
 

@@ -1,0 +1,62 @@
+/** graphile-worker: jobs in PostgreSQL, as it comes, or with its local queue and completions in batches. It keeps no outputs. */
+import { randomUUID } from 'node:crypto';
+import postgres from 'postgres';
+import { loadPeer } from './install.ts';
+import { hearNotices, noticeSender } from './notices.ts';
+import { CONCURRENCY, OUTPUT } from './peer.ts';
+import type { Peer, PeerPlace, PeerQueue } from './peer.ts';
+
+interface Utils {
+  migrate(): Promise<void>;
+  addJob(task: string, payload: object): Promise<{ id: string }>;
+}
+interface Graphile {
+  Logger: new (makeLog: () => () => void) => object;
+  makeWorkerUtils(options: { connectionString: string }): Promise<Utils>;
+  run(options: object): Promise<{ events: { on(event: 'job:complete', listener: (event: { job: { payload: { key?: string } } }) => void): void } }>;
+}
+
+const LOCAL_QUEUE = 500;
+/** Connections of a worker. More of them, of four workers, are more than one server has. */
+const POOL = 20;
+
+/** `batched`: its options for many short jobs. */
+export function graphile(batched: boolean): Peer {
+  const preset = { worker: { localQueue: { size: LOCAL_QUEUE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } };
+  return {
+    async openQueue({ store, queue }: PeerPlace): Promise<PeerQueue> {
+      const utils = await loadPeer<Graphile>('graphile-worker').makeWorkerUtils({ connectionString: store });
+      await utils.migrate();
+      const notices = await hearNotices(store);
+      const sql = postgres(store, { max: 1 });
+      let filled = 0;
+      return {
+        submit: async (input) => (await utils.addJob(queue, input)).id,
+        submitAndWait: async (input) => {
+          const key = randomUUID();
+          const done = notices.finished(key);
+          await utils.addJob(queue, { ...input, key });
+          await done;
+          return OUTPUT;
+        },
+        fill: async (count) => {
+          filled += count;
+          await sql`SELECT count(graphile_worker.add_job(${queue}::text, json_build_object('number', n))) FROM generate_series(1, ${count}::int) n`;
+        },
+        // What is done is deleted.
+        done: async () => filled - Number((await sql`SELECT count(*) AS n FROM graphile_worker._private_jobs`)[0]!['n']),
+      };
+    },
+    async startWorker({ store, queue }: PeerPlace, onJob: () => void): Promise<void> {
+      const finished = noticeSender(store);
+      const library = loadPeer<Graphile>('graphile-worker');
+      // A line for each job would be what is measured.
+      const logger = new library.Logger(() => () => undefined);
+      const { events } = await library.run({
+        connectionString: store, concurrency: CONCURRENCY, maxPoolSize: POOL, crontab: '', noHandleSignals: true, logger, ...(batched && { preset }),
+        taskList: { [queue]: async () => { onJob(); } },
+      });
+      events.on('job:complete', ({ job }) => { if (job.payload.key !== undefined) finished([job.payload.key]); });
+    },
+  };
+}

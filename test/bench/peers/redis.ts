@@ -1,0 +1,34 @@
+/** A Redis of a run's own: in a temporary folder, reached by a socket there, with the durability that is wanted. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+/** always: each write is on disk before its answer, as a commit is. everysec: what the last second wrote may be lost. */
+export type Fsync = 'always' | 'everysec';
+
+/** Its program; undefined: it is not installed. */
+export function findRedis(): string | undefined {
+  return (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'redis-server')).find((file) => existsSync(file));
+}
+
+/** Starts one. */
+export async function startRedis(program: string, fsync: Fsync): Promise<{ socket: string; pid: number; stop(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-redis-'));
+  const socket = join(folder, 'redis.sock');
+  const options = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--appendonly', 'yes', '--appendfsync', fsync, '--save', ''];
+  const child = spawn(program, options, { stdio: 'ignore' });
+  const gone = once(child, 'exit');
+  await waitFor('Redis', () => existsSync(socket));
+  return {
+    socket, pid: child.pid!,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await gone;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
