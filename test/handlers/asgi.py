@@ -21,9 +21,10 @@ async def app(scope, receive, send):
     if path != os.environ["HEALTH_CHECK_PATH"]:
         seen.append(f"{scope['method']} {path}")
     headers = [text.decode("latin1") for pair in scope["headers"] for text in pair]
-    shown = {"method": scope["method"], "url": path, "headers": headers, "bytes": size, "seen": seen, "worker": os.environ["RUNPOD_POD_ID"]}
+    worker = {"worker": os.environ["RUNPOD_POD_ID"], "port": os.environ["PORT"], "seen": seen}
+    shown = {"method": scope["method"], "url": path, "headers": headers, "bytes": size, **worker}
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
     await send({"type": "http.response.body", "body": json.dumps(shown).encode()})
 
 
-uvicorn.run(app, host="127.0.0.1", port=int(os.environ["PORT"]), http=os.environ.get("UVICORN_HTTP", "h11"), lifespan="off", log_level="warning")
+uvicorn.run(app, host=os.environ.get("HOST", "127.0.0.1"), port=int(os.environ["PORT"]), http=os.environ.get("UVICORN_HTTP", "h11"), lifespan="off", log_level="warning")

@@ -9,12 +9,22 @@ import type { System } from './system.ts';
 export const LB_WORKER = [process.execPath, join(import.meta.dirname, 'lb-worker.mjs')];
 let names = 0;
 
-/** Creates one with a template of its own; answers its id. `key`: whose it is, else the system's. */
+/** What it is made of. */
+export interface LbEndpointOptions {
+  /** Default: the worker that answers anything. */
+  command?: string[];
+  /** Whose it is. Default: the system's. */
+  key?: string;
+  /** More of the template. */
+  more?: Partial<Template>;
+}
+
+/** Creates one with a template of its own; answers its id. */
 export async function lbEndpoint(
-  { clients, key: own }: Pick<System, 'clients' | 'key'>, fields: Partial<Endpoint> = {}, { command = LB_WORKER, key = own } = {},
+  { clients, key: own }: Pick<System, 'clients' | 'key'>, fields: Partial<Endpoint> = {}, { command = LB_WORKER, key = own, more = {} }: LbEndpointOptions = {},
 ): Promise<string> {
   names += 1;
-  const template = Template.fromPartial({ name: `lb-${names}`, startCommand: command, serverless: true });
+  const template = Template.fromPartial({ name: `lb-${names}`, startCommand: command, serverless: true, ...more });
   const { id: templateId } = (await call(clients.templates, 'createTemplate', { template }, key)).template!;
   const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU', ...fields });
   const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
@@ -36,6 +46,8 @@ export interface ShownRequest {
   flowed: number;
   /** Method and path of all that this worker was asked, but for its health. */
   seen: string[];
+  /** What PORT says (asgi.py). */
+  port: string;
 }
 
 /** Requests to the endpoints at one address in the name of one key. */

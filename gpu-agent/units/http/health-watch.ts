@@ -82,9 +82,9 @@ export class HealthWatch {
   /** Never rejects. */
   async #ask(watched: Watched): Promise<void> {
     const { worker, http } = watched;
-    // Its ports are not known before it is started, and nobody asks one that is going.
+    // Its ports are not known before it is started, a container's address a moment later (empty until then), and nobody asks one that is going.
     const { address } = worker;
-    if (address === undefined || worker.isStopping) return;
+    if (address === undefined || address === '' || worker.isStopping) return;
     if (http.address === '') this.#started(watched, address);
     const status = await askHealth({ host: address, port: http.healthPort, path: http.healthPath });
     if (worker.hasEnded || worker.isStopping) return;

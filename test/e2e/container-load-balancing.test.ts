@@ -1,0 +1,54 @@
+/** Load-balancing workers in containers, on a real Podman: a uvicorn server in an image, reached at its own address on the port that its template says. */
+import { join } from 'node:path';
+import t from 'tap';
+import { call } from '../helpers/grpc-clients.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(240_000);
+const IMAGE = 'localhost/lb-worker:1';
+
+t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
+  const podman = await startPodman();
+  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/asgi.py'), IMAGE);
+  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const { at, shown } = lbClient(system);
+  const image = { imageName: IMAGE, containerDiskInGb: 0 };
+
+  await t.test('several on one machine, all on the port of their template', async (t) => {
+    const more = { ...image, ports: ['22/tcp', '8123/http'], env: { HOST: '0.0.0.0', HEALTH_CHECK_PATH: '/healthz' } };
+    const endpointId = await lbEndpoint(system, { workersMin: 2, workersMax: 2 }, { command: [], more });
+    await waitFor('both', async () => (await (await at(endpointId, '/health')).json() as { workers: { ready: number } }).workers.ready === 2, 90_000);
+    const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId }, system.key);
+    for (const { id } of workers) {
+      const headers = { 'x-runpod-worker-id': `strict ${id}` };
+      t.match(await shown(at(endpointId, '/chat?x=1', { method: 'POST', body: 'hello', headers })), { worker: id, port: '8123', bytes: 5, method: 'POST' });
+      const [name] = (await podman.cli('ps', '--format={{.Names}}')).split('\n').filter((line) => line.includes(id));
+      const address = (await podman.cli('inspect', '--format={{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}', name!)).trim();
+      t.match(await (await fetch(`http://${address}:8123/x`)).json(), { worker: id }, 'its address is its own');
+    }
+  });
+
+  await t.test('what its environment says of the port goes first; a worker that ends is replaced', async (t) => {
+    const more = { ...image, ports: ['8123/http'], env: { HOST: '0.0.0.0', PORT: '9001' } };
+    const endpointId = await lbEndpoint(system, { workersMin: 1, workersMax: 1 }, { command: [], more });
+    const { worker, port } = await shown(at(endpointId, '/x'));
+    t.equal(port, '9001');
+    const [name] = (await podman.cli('ps', '--format={{.Names}}')).split('\n').filter((line) => line.includes(worker));
+    await podman.cli('kill', name!);
+    const next = await shown(at(endpointId, '/x'));
+    t.not(next.worker, worker, 'the request waited for its successor');
+  });
+
+  await t.test('one that listens to itself only is never ready', async (t) => {
+    const endpointId = await lbEndpoint(system, { workersMin: 1, workersMax: 1 }, { command: [], more: { ...image, ports: ['8123/http'] } });
+    const state = await waitFor('it to run', async () => {
+      const { workers } = await (await at(endpointId, '/health')).json() as { workers: Record<string, number> };
+      return workers['running'] === 1 && workers;
+    }, 60_000);
+    t.equal(state['ready'], 0);
+  });
+});
