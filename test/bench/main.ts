@@ -3,6 +3,7 @@ import { measureDrain, measureMemory } from './backlog.ts';
 import type { Bench } from './bench.ts';
 import { measureCeilings } from './ceilings.ts';
 import { Child } from './child.ts';
+import { measureContainers } from './containers.ts';
 import { startDatabase } from './database.ts';
 import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
@@ -26,6 +27,7 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('drain')) figures.push(...await measureDrain(bench, 'session'), ...await measureDrain(bench, 'agent'));
   if (wants('memory')) figures.push(...await measureMemory(bench));
   if (wants('graphql')) figures.push(...await measureGraphql(bench));
+  if (wants('containers')) figures.push(...await measureContainers(bench));
   return { figures, ceilings };
 }
 

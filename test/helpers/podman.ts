@@ -1,7 +1,7 @@
 /** A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however that ends. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { copyFileSync, existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,10 +13,7 @@ import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
 
-/** One line where containers cannot be tested, else false. As an option of a test it skips it. */
-export const podmanSkip: string | false = process.getuid?.() !== 0 ? 'containers are tested as root'
-  : existsSync('/usr/bin/podman') && existsSync('/usr/sbin/iptables') && existsSync('/usr/sbin/runc') ? false
-    : 'needs podman runc conmon netavark iptables iproute2';
+export { podmanSkip } from './podman-skip.ts';
 
 /** A small image with a shell and Python, made of this host's. */
 export const BASE_IMAGE = 'localhost/slipway-base:1';
@@ -39,6 +36,8 @@ export interface TestPodman {
   /** Path of its socket. */
   socket: string;
   folder: string;
+  /** Environment of its command line. */
+  env: Readonly<Record<string, string>>;
   /** Its command line; stdout. */
   cli(...args: string[]): Promise<string>;
   /** Ends its service at once; containers live on. */
@@ -68,7 +67,7 @@ async function start(): Promise<TestPodman> {
   const cli = async (...args: string[]): Promise<string> => (await run('podman', args, { env })).stdout;
   let service: ReturnType<typeof spawn> | undefined;
   const self: TestPodman = {
-    socket: path('podman.sock'), folder, cli,
+    socket: path('podman.sock'), folder, env, cli,
     startService: async () => {
       service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], { env, stdio: 'ignore' });
       writeFileSync(path('service.pid'), `${service.pid}\n`);
