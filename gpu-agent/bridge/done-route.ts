@@ -1,4 +1,7 @@
-/** job-done: a result, or a progress value. A known job is never answered 4xx: the SDK would lose its result (docs/worker-protocol.md#results). */
+/**
+ * job-done: a result, or a progress value; job-done-batch: several of them. A known job is never answered 4xx: the SDK would lose its result
+ * (docs/worker-protocol.md#results).
+ */
 import type { FastifyInstance } from 'fastify';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Attempt } from '../attempts/attempt.ts';
@@ -7,11 +10,13 @@ import { interpretResult } from './interpret-result.ts';
 import type { Result, ResultBody } from './interpret-result.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { elementCount } from './split-chunk.ts';
+import { readResultBatch } from './result-batch.ts';
 import { answerNobody, queryText, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
 
-/** Adds the route. */
+/** Adds both routes. */
 export function registerDone(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
+  registerBatch(app, prefix, parts);
   app.post(`${prefix}/job-done/:worker/:job`, async (request, reply) => {
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
@@ -21,6 +26,23 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
       const isStream = queryText(request, 'isStream') === 'true';
       await accept(parts, worker, attempt, { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream });
     }
+    return reply.code(200).send();
+  });
+}
+
+/** Answered once all of them are safe; sending all again after a failure changes nothing. */
+function registerBatch(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
+  app.post(`${prefix}/job-done-batch/:worker`, async (request, reply) => {
+    const worker = workerOfCall(parts, request);
+    if (typeof worker === 'string') return answerNobody(parts, reply, worker);
+    const body = (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody;
+    const results = 'bytes' in body ? readResultBatch(body.bytes) : undefined;
+    if (!results) return reply.code(400).send();
+    const holding = parts.holdings.get(worker.id);
+    await Promise.all(results.map(async ({ jobId, isStream, body: bytes }) => {
+      const attempt = holding?.of(jobId);
+      if (attempt) await accept(parts, worker, attempt, { body: { bytes }, isStream });
+    }));
     return reply.code(200).send();
   });
 }

@@ -2,6 +2,7 @@
 import { Agent, request } from 'undici';
 import type { WorkerConfig } from './config.ts';
 import { SDK_VERSION } from './job.ts';
+import { ResultSender } from './result-sender.ts';
 
 /** Tries to post a result. Posting it twice changes nothing. */
 const POSTS_MAX = 5;
@@ -15,9 +16,14 @@ export class BridgeClient {
   readonly #polls = new Agent({ connections: 4, headersTimeout: POLL_TIMEOUT_MS, bodyTimeout: POLL_TIMEOUT_MS });
   readonly #posts = new Agent({ connections: 16, headersTimeout: 0, bodyTimeout: 0 });
   readonly #headers: Record<string, string>;
+  readonly #results: ResultSender;
 
   constructor(config: WorkerConfig) {
     this.#config = config;
+    this.#results = new ResultSender({
+      single: (jobId, body, isStream) => this.#single(jobId, body, isStream),
+      batch: async (body) => (await this.#post(config.doneUrl.replace('/job-done/', '/job-done-batch/').replace('/$ID', ''), body)) < 400,
+    });
     this.#headers = { authorization: config.key, 'user-agent': `Slipway-Worker/${SDK_VERSION}` };
   }
 
@@ -40,14 +46,23 @@ export class BridgeClient {
     await this.#get(`${this.#config.pingUrl}${held}&runpod_version=slipway-${SDK_VERSION}`);
   }
 
-  /** Posts a result or a progress value. */
+  /** Posts a result: resolves when it is safe. Results that come at the same time go together. */
   done(jobId: string, body: string, isStream: boolean): Promise<void> {
-    return this.#post(`${this.#config.doneUrl.replaceAll('$ID', jobId)}&isStream=${isStream}`, body);
+    return this.#results.send(jobId, body, isStream);
+  }
+
+  /** Posts a progress value. */
+  async progress(jobId: string, body: string): Promise<void> {
+    await this.#single(jobId, body, false);
   }
 
   /** Posts a yielded value. */
-  chunk(jobId: string, body: string): Promise<void> {
-    return this.#post(`${this.#config.streamUrl.replaceAll('$ID', jobId)}&isStream=false`, body);
+  async chunk(jobId: string, body: string): Promise<void> {
+    await this.#post(`${this.#config.streamUrl.replaceAll('$ID', jobId)}&isStream=false`, body);
+  }
+
+  async #single(jobId: string, body: string, isStream: boolean): Promise<void> {
+    await this.#post(`${this.#config.doneUrl.replaceAll('$ID', jobId)}&isStream=${isStream}`, body);
   }
 
   async #get(url: string): Promise<unknown> {
@@ -58,12 +73,13 @@ export class BridgeClient {
     return undefined;
   }
 
-  async #post(url: string, body: string): Promise<void> {
+  /** Answers the status, which is below 500. */
+  async #post(url: string, body: string): Promise<number> {
     for (let tries = 1; ; tries += 1) {
       try {
         const response = await request(url, { method: 'POST', dispatcher: this.#posts, headers: this.#headers, body });
         await response.body.dump();
-        if (response.statusCode < 500) return;
+        if (response.statusCode < 500) return response.statusCode;
         throw new Error(`the agent answered ${response.statusCode}`);
       } catch (error) {
         if (tries === POSTS_MAX) throw error;

@@ -28,7 +28,7 @@ export async function start<Input = unknown>(options: StartOptions<Input>): Prom
 /** Shows a progress value on a running job. The last one before the result counts. Never rejects. */
 export async function progress(job: Pick<Job, 'id'>, value: unknown): Promise<void> {
   client ??= new BridgeClient(readWorkerConfig());
-  await client.done(job.id, JSON.stringify({ status: 'IN_PROGRESS', output: value ?? null }), false)
+  await client.progress(job.id, JSON.stringify({ status: 'IN_PROGRESS', output: value ?? null }))
     .catch((error: unknown) => console.error('progress was not sent:', error));
 }
 

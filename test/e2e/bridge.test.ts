@@ -40,6 +40,7 @@ t.test('bridge', async (t) => {
     part('two takes at once', twoTakes),
     part('over-take at concurrency 1', overTake, '1.7.4'),
     part('batch takes', batches),
+    part('several results in one request', resultBatch),
     part('stop channel', stopChannel),
     part('a result of a former worker', formerWorker),
     part('refresh', refresh),
@@ -229,6 +230,23 @@ async function batches(t: Test, { jobs, worker }: Setting): Promise<void> {
   t.same(taken, ids);
   for (const id of ids.slice(3)) t.equal(await worker.done(id, { output: id }), 200);
   for (const id of ids) t.match(await jobs.settled(id), { status: 'COMPLETED', output: id });
+}
+
+async function resultBatch(t: Test, { jobs, worker }: Setting): Promise<void> {
+  const ids = await Promise.all([1, 2, 3].map((number) => jobs.run({ number })));
+  await waitFor('all three', async () => {
+    await worker.take({ batch: 3, inProgress: true });
+    return (await jobs.health()).jobs.inProgress === 3;
+  });
+  const result = (id: string, body: string): string => `${id} 0 ${Buffer.byteLength(body)}\n${body}\n`;
+  const [ok, failed, odd] = [result(ids[0]!, '{"output":"é"}'), result(ids[1]!, '{"error":"no"}'), result(ids[2]!, '{"output":NaN}')];
+  t.equal(await worker.doneBatch(ok.slice(0, -1)), 400, 'what is cut off is refused');
+  t.equal((await jobs.look(ids[0]!)).status, 'IN_PROGRESS', 'and changes nothing');
+  t.equal(await worker.doneBatch(ok + result('nobody', '{}') + failed + odd), 200);
+  t.match(await jobs.settled(ids[0]!), { status: 'COMPLETED', output: 'é' });
+  t.match(await jobs.settled(ids[1]!), { status: 'FAILED', error: 'no' });
+  t.match(await jobs.settled(ids[2]!), { status: 'FAILED', error: /not valid JSON/ });
+  t.equal(await worker.doneBatch(ok), 200, 'a second time is dropped');
 }
 
 async function stopChannel(t: Test, { jobs, worker }: Setting): Promise<void> {

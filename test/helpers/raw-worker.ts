@@ -86,6 +86,12 @@ export class RawWorker {
     return this.#post('RUNPOD_WEBHOOK_POST_OUTPUT', jobId, body, contentType, isStream);
   }
 
+  /** Posts a body of several results. Answers the HTTP status. */
+  async doneBatch(body: string): Promise<number> {
+    const url = this.#env.RUNPOD_WEBHOOK_POST_OUTPUT!.replace('/job-done/', '/job-done-batch/').replace('/$ID', '').replace('$RUNPOD_POD_ID', this.id);
+    return (await fetch(url, { method: 'POST', headers: this.headers, body })).status;
+  }
+
   /** Posts a chunk. Answers the HTTP status. */
   chunk(jobId: string, output: unknown): Promise<number> {
     return this.#post('RUNPOD_WEBHOOK_POST_STREAM', jobId, { output }, FORM, false);
