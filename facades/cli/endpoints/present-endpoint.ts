@@ -30,7 +30,7 @@ export function endpointColumns(nowMs: number): Column<Endpoint>[] {
 
 /** Fields of one endpoint. */
 export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
-  const { workersMin, workersMax, idleTimeoutSeconds, scalerType, scalerValue, retryLimit, retryHandlerErrors } = endpoint;
+  const { workersMin, workersMax, idleTimeoutSeconds, scalerType, scalerValue } = endpoint;
   return [
     ['id', endpoint.id],
     ['name', endpoint.name],
@@ -40,16 +40,24 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['locations', endpoint.locations.join(', ')],
     ['volumes', endpoint.networkVolumeIds.join(', ')],
     ['CUDA', endpoint.allowedCudaVersions.join(', ')],
-    ['workers', `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a job`],
+    ['workers', `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a ${endpoint.type === EndpointType.LB ? 'request' : 'job'}`],
     ['throttled', endpoint.throttledReason],
     ['cannot run', endpoint.cannotRunReason],
     ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
     ['flashboot', endpoint.flashBootType === FlashBootType.FLASHBOOT ? 'on' : ''],
-    ['jobs', `at most ${roughly(endpoint.executionTimeoutMs)} each, ${endpoint.workerConcurrency} at once on a worker`],
-    ['retries', `${count(retryLimit, 'time')} after a lost worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`],
+    ...workFields(endpoint),
     ...tableRows(ENDPOINT, endpoint),
     ['version', endpoint.version],
     ['created', moment(endpoint.createTime, nowMs)],
+  ];
+}
+
+/** What it is given to do. */
+function workFields({ type, workerConcurrency, executionTimeoutMs, retryLimit, retryHandlerErrors }: Endpoint): Field[] {
+  if (type === EndpointType.LB) return [['requests', `${workerConcurrency} at once on a worker; never sent twice`]];
+  return [
+    ['jobs', `at most ${roughly(executionTimeoutMs)} each, ${workerConcurrency} at once on a worker`],
+    ['retries', `${count(retryLimit, 'time')} after a lost worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`],
   ];
 }
 

@@ -7,9 +7,10 @@ import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { ENDPOINT_SETTINGS } from '../../../proto/wire/settings.ts';
 import { describe } from '../field.ts';
 
-const CONCURRENCY = 'Jobs a worker holds at once when its SDK does not say so itself';
+const CONCURRENCY = 'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, then by default 100';
 const ENV = 'Environment of the workers, over the template\'s.';
-const SCALER = 'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs.';
+const SCALER = 'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs, or requests of '
+  + 'type LB, which takes no other and has it by default.';
 
 /** All that an owner chooses. The secret that signs webhook calls is nobody's to read, and no public surface takes it. */
 type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'throttledReason' | 'cannotRunReason' | 'webhookSecret'>;
@@ -70,8 +71,8 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   scalerType: {
     kind: { is: 'word', words: { QUEUE_DELAY: ScalerType.QUEUE_DELAY, REQUEST_COUNT: ScalerType.REQUEST_COUNT }, prefix: 'SCALER_TYPE_' },
     rest: { name: 'scalerType', in: SCALER, out: SCALER },
-    graphql: { name: 'scalerType', in: '', out: 'QUEUE_DELAY or REQUEST_COUNT.' },
-    cli: { option: '--scaler <type>', about: 'queue-delay (default) or request-count' },
+    graphql: { name: 'scalerType', in: '', out: 'QUEUE_DELAY or REQUEST_COUNT; of type LB the latter.' },
+    cli: { option: '--scaler <type>', about: 'queue-delay (default) or request-count; of type LB the latter only' },
   },
   scalerValue: {
     kind: { is: 'whole' },
@@ -130,7 +131,10 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     kind: { is: 'whole' },
     rest: { name: 'workerConcurrency', in: `${CONCURRENCY}. Default {default}. An extension.`, out: `${CONCURRENCY}. An extension.` },
     graphql: { name: 'workerConcurrency', in: `${CONCURRENCY}, {min} to {max}. Default {default}. An extension.`, out: `${CONCURRENCY}. An extension.` },
-    cli: { option: '--concurrency <number>', about: 'jobs a worker holds at once when its SDK does not say so; default {default}' },
+    cli: {
+      option: '--concurrency <number>',
+      about: 'jobs a worker holds at once when its SDK does not say so, default {default}; of type LB its requests, default 100',
+    },
   },
   type: {
     kind: { is: 'word', words: { QB: EndpointType.QB, LB: EndpointType.LB }, prefix: 'ENDPOINT_TYPE_' },
@@ -140,7 +144,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
       out: 'Queue-based or load balancing. An extension; fixed after creation.',
     },
     graphql: { name: 'type', in: 'QB (default) or LB; fixed after creation.', out: 'QB or LB.', must: true },
-    cli: { option: '--type <type>', about: 'QB, queue-based (default), or LB, load balancing' },
+    cli: { option: '--type <type>', about: 'QB, queue-based (default), or LB, load balancing: workers are HTTP servers on PORT' },
   },
   computeType: {
     kind: { is: 'word', words: { GPU: 'GPU', CPU: 'CPU' }, prefix: '' },

@@ -90,6 +90,13 @@ t.test('management', async (t) => {
     t.match(await cli.json('endpoints', 'create', '--template', 'echo', '--name', 'sized', ...sized), { instanceIds: ['cpu3c-2-4', 'cpu5c-1-2'] });
     t.match(await cli.json('endpoints', 'update', 'sized', '--size', ''), { instanceIds: [] });
     t.equal((await cli.run('endpoints', 'delete', 'sized')).code, 0);
+    const balanced = await cli.json('endpoints', 'create', '--template', 'echo', '--name', 'balanced', '--type', 'LB', '--workers-max', '0');
+    t.match(balanced, { type: 'LB', scalerType: 'REQUEST_COUNT', workerConcurrency: 100 });
+    const { stdout: shown } = await cli.run('endpoints', 'get', 'balanced');
+    t.match(shown, /^type +LB\n[^]*without a request\n[^]*scaler +REQUEST_COUNT 4\n[^]*requests +100 at once on a worker/m);
+    t.notMatch(shown, /^(jobs|retries) /m, 'it has no jobs, and nothing is tried again');
+    t.match(await cli.run('endpoints', 'update', 'balanced', '--scaler', 'queue-delay'), { code: 1, stderr: /no queue/ });
+    t.equal((await cli.run('endpoints', 'delete', 'balanced')).code, 0);
     t.match(await cli.run('templates', 'delete', 'echo'), { code: 1, stderr: /^error: IN_USE: / });
     const refused = await cli.run('endpoints', 'delete', 'first');
     t.match(
