@@ -1,6 +1,7 @@
 /** A pod: its fields, their defaults and bounds, and what a change of them means for one that runs. */
 import { checkInstanceIds } from './cpu-size.ts';
-import { checkCudaVersions, checkName, checkText, checkTexts, invalid } from './fields.ts';
+import { checkBounds, checkCudaVersions, checkName, checkText, checkTexts, invalid } from './fields.ts';
+import type { SettingRule } from './fields.ts';
 import { DomainError } from './errors.ts';
 import { checkGpuIds } from './gpu-pools.ts';
 import { place } from './placement.ts';
@@ -10,7 +11,7 @@ import { refusalOfAll, summed } from './placement-refusal.ts';
 import type { PlacementPlace } from './placement.ts';
 import { gpusOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
-import { checkProgram } from './template.ts';
+import { checkProgram, DISK_RULE } from './template.ts';
 import type { Program, Template } from './template.ts';
 
 /** What its owner chooses. The contract says what each field means. */
@@ -60,7 +61,33 @@ export interface Pod extends PodSettings {
 export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & { computeType: string; volumeGb: number | undefined };
 
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
-const GPUS_MAX = 64;
+
+/** The settings with their rules (docs/management.md#pods). Without a default what neither the request nor a template gives is 0 or empty. */
+export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<PodSettings[Field]> } = {
+  name: { default: POD_DEFAULTS.name },
+  templateId: {},
+  imageName: {},
+  startCommand: {},
+  entrypoint: {},
+  env: {},
+  workingDirectory: {},
+  containerDiskGb: { default: POD_DEFAULTS.containerDiskGb, byTemplate: true, ...DISK_RULE },
+  volumeGb: { default: POD_DEFAULTS.volumeGb, byTemplate: true, ...DISK_RULE },
+  volumeMountPath: { default: POD_DEFAULTS.volumeMountPath, byTemplate: true },
+  ports: {},
+  registryAuthId: {},
+  networkVolumeId: {},
+  gpuIds: { default: [] },
+  // None with computeType CPU.
+  gpuCount: { default: 1, min: 0, max: 64 },
+  instanceIds: {},
+  computeType: { default: 'GPU' },
+  locations: {},
+  allowedCudaVersions: { default: [] },
+  locked: { default: false },
+  interruptible: { default: false },
+};
+
 /** Public API clients look for this sentence (docs/management.md#graphql-operations). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
@@ -109,9 +136,7 @@ export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new S
   checkProgram(pod);
   checkText('registry_auth_id', pod.registryAuthId ?? '');
   checkText('network_volume_id', pod.networkVolumeId ?? '');
-  if (!Number.isInteger(pod.gpuCount) || pod.gpuCount < 0 || pod.gpuCount > GPUS_MAX) {
-    throw invalid(`gpu_count is ${pod.gpuCount}, but must be a whole number from 0 to ${GPUS_MAX}`);
-  }
+  checkBounds(pod, { gpuCount: POD_SETTINGS.gpuCount });
   if (pod.computeType === 'CPU' && (pod.gpuCount > 0 || pod.gpuIds.length > 0)) {
     throw invalid('compute_type CPU takes no gpu_ids and no gpu_count');
   }

@@ -31,8 +31,8 @@ export interface Template extends TemplateSettings {
   createdAt: Date;
 }
 
-/** Sizes of disks, which templates and pods have. */
-const DISK_RULE = { min: 0, max: 65_536 };
+/** Sizes of disks in GB, which templates and pods have. */
+export const DISK_RULE = { min: 0, max: 65_536 };
 
 /** The settings with their rules (docs/management.md#templates). Without a default what is not given is 0 or empty. */
 export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: SettingRule<TemplateSettings[Field]> } = {

@@ -4,6 +4,7 @@ import type { Pod as PodMessage } from '../../proto/gen/slipway/v1/pod.ts';
 import type { CreatePodRequest } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { invalid, snake } from '../domain/fields.ts';
 import { gpuDisplayName } from '../domain/gpu-facts.ts';
+import { POD_SETTINGS } from '../domain/pod.ts';
 import type { PodRequest } from '../domain/pod.ts';
 import type { PodUpdate } from '../pods/update-pod.ts';
 import type { PodView } from '../store/pod-view-store.ts';
@@ -67,14 +68,9 @@ export function podUpdateFromMessage(pod: PodMessage, mask: readonly string[]): 
   return changeFromMask(pod, mask, CHANGES);
 }
 
+const FIELDS = Object.keys(POD_SETTINGS) as (keyof PodRequest)[];
+
 /** Only what an owner chooses, of a message or of a pod. */
 function podRequestOf<Chosen extends Pick<PodMessage, keyof PodRequest> | PodRequest>(pod: Chosen): Pick<Chosen, keyof PodRequest> {
-  const {
-    name, templateId, imageName, startCommand, entrypoint, env, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, instanceIds, locked, interruptible,
-  } = pod;
-  return {
-    name, templateId, imageName, startCommand, entrypoint, env, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports,
-    registryAuthId, networkVolumeId, gpuIds, gpuCount, computeType, locations, allowedCudaVersions, instanceIds, locked, interruptible,
-  };
+  return Object.fromEntries(FIELDS.map((field) => [field, pod[field]])) as Pick<Chosen, keyof PodRequest>;
 }

@@ -1,10 +1,11 @@
 /** Fields of the public schema that are made from the descriptions of resources. `*.graphql` files say where: `# settings of ENDPOINT`. */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import type { Kind, Table } from '../resources/field.ts';
+import { POD } from '../resources/pods/pod-table.ts';
 import { TEMPLATE } from '../resources/templates/template-table.ts';
 import { VOLUME } from '../resources/volumes/volume-table.ts';
 
-const TABLES: Readonly<Record<string, Table>> = { ENDPOINT, TEMPLATE, VOLUME };
+const TABLES: Readonly<Record<string, Table>> = { ENDPOINT, POD, TEMPLATE, VOLUME };
 /** An input for both creating and changing says neither. */
 const PLACE = /^ *# settings of (\w+)(?: to (create|change))?$/;
 

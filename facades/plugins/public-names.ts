@@ -1,6 +1,7 @@
 /** Core's error texts name fields of the contract; a client must read the names that it sent. */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import { publicNames } from '../resources/field.ts';
+import { POD } from '../resources/pods/pod-table.ts';
 import { TEMPLATE } from '../resources/templates/template-table.ts';
 import { VOLUME } from '../resources/volumes/volume-table.ts';
 
@@ -11,7 +12,6 @@ export type FieldNames = Readonly<Record<string, string>>;
 const COMMON: FieldNames = {
   is_serverless: 'isServerless',
   data_center_id: 'dataCenterId',
-  network_volume_id: 'networkVolumeId',
   public_key: 'pubKey',
 };
 
@@ -19,6 +19,7 @@ const COMMON: FieldNames = {
 export const REST_NAMES: FieldNames = {
   ...COMMON,
   ...publicNames(TEMPLATE, 'rest'),
+  ...publicNames(POD, 'rest'),
   ...publicNames(ENDPOINT, 'rest'),
   ...publicNames(VOLUME, 'rest'),
   create_template: 'POST /v1/templates',
@@ -30,7 +31,7 @@ export const REST_NAMES: FieldNames = {
 
 /** Names of the GraphQL surface, for everything but pods. */
 export const GRAPHQL_NAMES: FieldNames = {
-  ...COMMON, ...publicNames(TEMPLATE, 'graphql'), ...publicNames(ENDPOINT, 'graphql'), ...publicNames(VOLUME, 'graphql'),
+  ...COMMON, ...publicNames(TEMPLATE, 'graphql'), ...publicNames(POD, 'graphql'), ...publicNames(ENDPOINT, 'graphql'), ...publicNames(VOLUME, 'graphql'),
   create_template: 'saveTemplate', network_volume_ids: 'networkVolumeId',
 };
 

@@ -29,8 +29,11 @@ export interface Field {
   fixed?: true;
   /** A new one must say it. */
   required?: true;
-  /** Absent: REST does not have it. `in`: what a body says about it; absent: bodies have no member of this kind. `out`: what a record says. */
-  rest?: { name: string; in?: string; out?: string; min?: number };
+  /**
+   * Absent: REST does not have it. `in`: what a body says about it; absent: bodies have no member of this kind. `out`: what a record says.
+   * `bodyOnly`: records do not have it, or have it in a way of their own.
+   */
+  rest?: { name: string; in?: string; out?: string; min?: number; bodyOnly?: true };
   /**
    * `must`: never null in answers. `in` absent: inputs do not have it, or have it in a way of their own. `change`: what an input that only
    * changes says instead.
@@ -45,6 +48,8 @@ export interface Rule {
   readonly default?: unknown;
   readonly min?: number;
   readonly max?: number;
+  /** A template may give it, so that no body may fill the default in. */
+  readonly byTemplate?: boolean;
 }
 
 /** Settings by their names in the contract. */
@@ -68,6 +73,11 @@ export function describe<Settings>() {
     });
     return Object.fromEntries(named) as never;
   };
+}
+
+/** The settings that a change may name. */
+export function changeable(table: Table): Table {
+  return Object.fromEntries(Object.entries(table).filter(([, { fixed }]) => !fixed));
 }
 
 /** Names that a surface has for settings, by those of the contract in snake case. */

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import { wordOf } from './field.ts';
-import type { Kind, Rule, Table } from './field.ts';
+import type { Field, Kind, Rule, Table } from './field.ts';
 import { change, noChanges } from './mask-fields.ts';
 import type { FieldChanges } from './mask-fields.ts';
 import { oneOf } from './one-of.ts';
@@ -33,8 +33,11 @@ type Members<Fields> = {
 /** The names of settings that may be none. */
 type MaybeNone<Fields> = { [Name in keyof Fields]: Fields[Name] extends { kind: { none: true } } ? Name : never }[keyof Fields];
 
+/** Settings that records have. */
+type Recorded<Fields> = { [Name in keyof Fields as Fields[Name] extends { rest: { bodyOnly: true } } ? never : Name]: Fields[Name] };
+
 /** A record's members that are settings. */
-export type RestRecord<Fields> = Members<Omit<Fields, MaybeNone<Fields>>> & Partial<Members<Pick<Fields, MaybeNone<Fields>>>>;
+export type RestRecord<Fields> = Members<Omit<Recorded<Fields>, MaybeNone<Fields>>> & Partial<Members<Pick<Recorded<Fields>, MaybeNone<Recorded<Fields>>>>>;
 
 /** A body's members that are settings. */
 export type RestBody<Fields> = Partial<Members<{
@@ -48,7 +51,7 @@ export function bodyMembers(table: Table, { creates = false } = {}): Record<stri
     const schema = member(kind, about, { ...rule, min: rest.min ?? rule.min! });
     return [rest.name, creates && required ? schema : optional(schema)];
   }));
-  const known = shown.filter(({ rule }) => rule.default !== undefined);
+  const known = shown.filter(({ rule }) => rule.default !== undefined && !rule.byTemplate);
   return creates ? withDefaults(members, Object.fromEntries(known.map(({ kind, rule, rest }) => [rest.name, asJson(kind, rule.default)]))) : members;
 }
 
@@ -69,7 +72,7 @@ export function member(kind: Kind, description: string, { min, max }: Rule): TSc
 
 /** Members of a record. */
 export function recordMembers(table: Table): Record<string, TSchema> {
-  const shown = Object.values(table).filter(({ rest }) => rest !== undefined);
+  const shown = Object.values(table).filter(({ rest }) => isRecorded(rest));
   return Object.fromEntries(shown.map(({ kind, rest }) => [rest!.name, shownMember(kind, rest!.out)]));
 }
 
@@ -87,7 +90,7 @@ function shownMember(kind: Kind, out: string | undefined): TSchema {
 
 /** A record's members of a message. */
 export function restRecord<Fields extends Table>(table: Fields, message: { readonly [Name in keyof Fields]: unknown }): RestRecord<Fields> {
-  const shown = Object.entries(table).filter(([name, { kind, rest }]) => rest !== undefined && !isNone(kind, message[name]));
+  const shown = Object.entries(table).filter(([name, { kind, rest }]) => isRecorded(rest) && !isNone(kind, message[name]));
   return Object.fromEntries(shown.map(([name, { kind, rest }]) => [rest!.name, present(kind, message[name])])) as RestRecord<Fields>;
 }
 
@@ -108,6 +111,10 @@ function read(kind: Kind, value: unknown): unknown {
   if (kind.is === 'word') return kind.words[value as string];
   if (kind.is === 'switch') return Object.values(kind.words)[value === true ? 1 : 0];
   return kind.is === 'variables' ? usableEnv(value as Record<string, string>) : value;
+}
+
+function isRecorded(rest: Field['rest']): boolean {
+  return rest !== undefined && !rest.bodyOnly;
 }
 
 function isNone(kind: Kind, value: unknown): boolean {

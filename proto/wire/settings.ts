@@ -24,6 +24,30 @@ export const ENDPOINT_SETTINGS = {
   allowedCudaVersions: { default: [] },
 } as const;
 
+export const POD_SETTINGS = {
+  name: { default: 'my pod' },
+  templateId: {},
+  imageName: {},
+  startCommand: {},
+  entrypoint: {},
+  env: {},
+  workingDirectory: {},
+  containerDiskGb: { default: 50, byTemplate: true, min: 0, max: 65536 },
+  volumeGb: { default: 20, byTemplate: true, min: 0, max: 65536 },
+  volumeMountPath: { default: '/workspace', byTemplate: true },
+  ports: {},
+  registryAuthId: {},
+  networkVolumeId: {},
+  gpuIds: { default: [] },
+  gpuCount: { default: 1, min: 0, max: 64 },
+  instanceIds: {},
+  computeType: { default: 'GPU' },
+  locations: {},
+  allowedCudaVersions: { default: [] },
+  locked: { default: false },
+  interruptible: { default: false },
+} as const;
+
 export const TEMPLATE_SETTINGS = {
   name: {},
   imageName: {},

@@ -2,14 +2,15 @@
 import type { Command } from 'commander';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { allPages } from '../../../proto/wire/pages.ts';
+import { POD } from '../../resources/pods/pod-table.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { changesOf } from '../changes.ts';
 import { endpointIdOf } from '../endpoints/find-endpoint.ts';
 import { UsageError } from '../failures.ts';
 import { logOptions, showLog } from '../machines/workers.ts';
 import type { LogTailOptions } from '../machines/workers.ts';
-import { collect, collectVariables, oneOf, wholeNumber } from '../option-values.ts';
+import { optionChanges, tableOptions } from '../table-options.ts';
+import type { OptionValues } from '../table-options.ts';
 import { templateIdOf } from '../templates/find-template.ts';
 import { podColumns, podFields, presentPod } from './present-pod.ts';
 
@@ -18,16 +19,9 @@ interface ListOptions {
   endpoint?: string;
 }
 
-interface CreateOptions {
+interface CreateOptions extends OptionValues {
   template?: string;
   image?: string;
-  env?: Record<string, string>;
-  gpu?: string[];
-  gpuCount?: number;
-  size?: string[];
-  compute?: string;
-  location?: string[];
-  volume?: string;
 }
 
 /** Adds the commands. */
@@ -58,19 +52,11 @@ function addReads(pods: Command, cli: Cli): void {
 }
 
 function addCreate(pods: Command, cli: Cli): void {
-  addCommand(pods, {
+  const create = addCommand(pods, {
     usage: 'create <name> [command...]', description: 'Place and start a pod. The command that it runs stands after --.',
     examples: ['pods create notebook --compute cpu -- jupyter lab --port 8888', 'pods create trainer --template trainer --gpu "NVIDIA L4"'],
-  })
-    .option('--template <template>', 'gives what is not named here; by id or name')
-    .option('--image <image>', 'container image')
-    .option('--env <NAME=value>', 'variable, over the template\'s; may be given more than once', collectVariables)
-    .option('--gpu <type>', 'GPU type or pool, in order of preference; may be given more than once', collect)
-    .option('--gpu-count <number>', 'GPUs it gets; default 1, without GPUs 0', wholeNumber())
-    .option('--size <size>', 'with --compute cpu: processors and GB, as cpu3c-2-4; may be given more than once', collect)
-    .option('--compute <kind>', 'GPU (default) or CPU', oneOf({ gpu: 'GPU', cpu: 'CPU' }))
-    .option('--location <place>', 'country code or data centre; may be given more than once', collect)
-    .option('--volume <id>', 'network volume in place of its own')
+  }).option('--template <template>', 'gives what is not named here; by id or name');
+  tableOptions(tableOptions(create, POD), POD, { fixed: true })
     .action((name: string, command: string[], options: CreateOptions) => createPod(cli, name, command, options));
 }
 
@@ -99,14 +85,12 @@ async function listPods(cli: Cli, { workers = false, endpoint }: ListOptions): P
 }
 
 async function createPod(cli: Cli, name: string, command: string[], options: CreateOptions): Promise<void> {
-  const { template, image, env, gpu, gpuCount, size, compute, location, volume } = options;
+  const { template, image } = options;
   if (template === undefined && image === undefined && command.length === 0) {
     throw new UsageError('A pod needs something to run: give --template, --image, or a command after --.');
   }
-  const { fields } = changesOf<Pod>({
-    name, imageName: image, env, gpuIds: gpu, gpuCount, instanceIds: size, computeType: compute, locations: location, networkVolumeId: volume,
-    startCommand: command.length === 0 ? undefined : command,
-    templateId: template === undefined ? undefined : await templateIdOf(cli, template),
+  const { fields } = optionChanges<Pod>(POD, options, {
+    name, startCommand: command.length === 0 ? undefined : command, templateId: template === undefined ? undefined : await templateIdOf(cli, template),
   });
   const { pod } = await cli.core.pods.call((client) => client.createPod, { pod: Pod.fromPartial(fields) });
   show(cli, pod!);

@@ -1,22 +1,19 @@
 /** Public pod settings of GraphQL to contract fields. */
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
-import { change, noChanges } from '../../resources/mask-fields.ts';
-import type { FieldChanges } from '../../resources/mask-fields.ts';
-import { refused } from '../core-calls.ts';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
-import { commandOf, environmentOf, listOf } from '../list-text.ts';
+import { changeable } from '../../resources/field.ts';
+import type { FieldChanges } from '../../resources/mask-fields.ts';
+import { POD } from '../../resources/pods/pod-table.ts';
+import { refused } from '../core-calls.ts';
+import { commandOf, environmentOf } from '../list-text.ts';
 import type { EnvironmentVariable } from '../list-text.ts';
+import { inputChanges } from '../table-fields.ts';
 
-/** PodEditJobInput of the public schema, without the pod's id. Null counts as not given. */
+/** PodEditJobInput of the public schema, without the pod's id, as far as it is looked at here. Null counts as not given. */
 export interface PodJobInput {
-  imageName?: string | null;
   dockerArgs?: string | null;
   env?: EnvironmentVariable[] | null;
-  ports?: string | null;
-  containerDiskInGb?: number | null;
-  volumeInGb?: number | null;
-  volumeMountPath?: string | null;
-  containerRegistryAuthId?: string | null;
+  [setting: string]: unknown;
 }
 
 /** The inputs that deploy a pod. Null counts as not given. */
@@ -41,18 +38,10 @@ const TEMPLATE_OF_CLIENT = 'runpod-ubuntu';
 
 /** What an edit names. */
 export function podJobFields(input: PodJobInput): FieldChanges<Pod> {
-  const fields = noChanges<Pod>();
-  change(fields, 'imageName', input.imageName ?? undefined);
   const command = commandOf(input.dockerArgs);
-  change(fields, 'startCommand', command?.startCommand);
-  change(fields, 'entrypoint', command?.entrypoint);
-  change(fields, 'env', input.env ? environmentOf(input.env) : undefined);
-  change(fields, 'ports', typeof input.ports === 'string' ? listOf(input.ports) : undefined);
-  change(fields, 'containerDiskGb', input.containerDiskInGb ?? undefined);
-  change(fields, 'volumeGb', input.volumeInGb ?? undefined);
-  change(fields, 'volumeMountPath', input.volumeMountPath ?? undefined);
-  change(fields, 'registryAuthId', input.containerRegistryAuthId ?? undefined);
-  return fields;
+  return inputChanges<Pod>(changeable(POD), input, {
+    startCommand: command?.startCommand, entrypoint: command?.entrypoint, env: input.env ? environmentOf(input.env) : undefined,
+  });
 }
 
 /** A pod to create. Throws GraphQLError when it asks for what does not exist here. */

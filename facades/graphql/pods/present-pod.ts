@@ -2,11 +2,12 @@
 import { PodState, PodStatus } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { sizeOf } from '../../resources/cpu-sizes.ts';
+import { POD } from '../../resources/pods/pod-table.ts';
 import { statusChange } from '../../resources/pods/status-change.ts';
 import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import type { CoreMessage } from '../core-message.ts';
-import { commandText } from '../../resources/command-line.ts';
 import { textOf } from '../list-text.ts';
+import { shownFields } from '../table-fields.ts';
 
 /** Two capital letters are a country; everything else that a machine carries is a data centre. */
 const COUNTRY_CODE = /^[A-Z]{2}$/;
@@ -22,27 +23,16 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
   const size = sizeOf(pod.instanceId ?? '');
   return {
     id: pod.id ?? '',
-    name: pod.name ?? '',
+    ...shownFields(POD, pod),
     desiredStatus: stopped ? 'EXITED' : 'RUNNING',
-    imageName: pod.imageName ?? '',
-    templateId: pod.templateId || null,
     endpointId: workerOf,
-    dockerArgs: commandText(pod.startCommand ?? []),
     // What an endpoint's owner put into its environment is not for everyone who may list pods.
     env: workerOf === null ? Object.entries(pod.env ?? {}).sort().map(([key, value]) => `${key}=${value}`) : [],
     podType: pod.interruptible ? 'INTERRUPTABLE' : 'RESERVED',
-    gpuCount: numberOf(pod.gpuCount),
     vcpuCount: size?.vcpuCount ?? (numberOf(pod.machine?.cpuCount) || null),
     memoryInGb: size?.memoryInGb ?? (Math.floor(numberOf(pod.machine?.memoryMib) / MIB_PER_GB) || null),
-    containerDiskInGb: numberOf(pod.containerDiskGb),
-    volumeInGb: numberOf(pod.volumeGb),
-    volumeMountPath: pod.volumeMountPath ?? '',
-    networkVolumeId: pod.networkVolumeId || null,
-    containerRegistryAuthId: pod.registryAuthId || null,
-    ports: textOf(pod.ports),
     costPerHr: cost,
     adjustedCostPerHr: cost,
-    locked: pod.locked ?? false,
     lastStatusChange: statusChange(pod.statusText ?? '', numberOf(pod.state), timeTextOf(pod.stateChangeTime)),
     lastStartedAt: timeTextOf(pod.lastStartTime),
     createdAt: timeTextOf(pod.createTime),

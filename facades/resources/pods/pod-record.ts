@@ -2,9 +2,11 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { oneOf } from '../one-of.ts';
-import { textMap } from '../text-map.ts';
+import { recordMembers } from '../rest-shapes.ts';
+import type { RestRecord } from '../rest-shapes.ts';
 import type { NetworkVolumeRecord } from '../volumes/volume-schemas.ts';
 import { PodGpu, PodMachine } from './pod-machine.ts';
+import { POD } from './pod-table.ts';
 
 const nullableText = (description: string) => Type.Unsafe<string | null>({ type: 'string', nullable: true, description });
 
@@ -17,9 +19,9 @@ const SavingsPlan = Type.Object({
   endTime: Type.String(),
 });
 
-export const PodRecord = Type.Object({
+/** What a pod's record has besides its settings. */
+const more = Type.Object({
   id: Type.String(),
-  name: Type.String(),
   image: Type.String(),
   consumerUserId: Type.String({ description: 'The account.' }),
   desiredStatus: oneOf(['RUNNING', 'EXITED', 'TERMINATED'], 'What it shall do. Pods that were deleted are gone, never TERMINATED.'),
@@ -27,7 +29,6 @@ export const PodRecord = Type.Object({
   lastStartedAt: Type.Optional(Type.String({ description: 'ISO 8601 in UTC with milliseconds.' })),
   machineId: Type.String({ description: 'Where it runs. Empty: nowhere yet.' }),
   machine: Type.Optional(PodMachine),
-  templateId: Type.Optional(Type.String()),
   template: Type.Optional(Type.Unsafe<object>({ $ref: 'Template#' })),
   endpointId: nullableText('Endpoint whose worker it is.'),
   aiApiId: nullableText('Always null.'),
@@ -36,25 +37,19 @@ export const PodRecord = Type.Object({
   cpuFlavorId: Type.Optional(Type.String({ description: 'Flavour of its size. Missing: it has none.' })),
   memoryInGb: Type.Number({ description: 'By its size; without one all of its machine. 0: not known.' }),
   vcpuCount: Type.Number({ description: 'Processors by its size; without one all of its machine. 0: not known.' }),
-  containerDiskInGb: Type.Integer(),
-  containerRegistryAuthId: Type.Optional(Type.String()),
-  volumeInGb: Type.Integer(),
-  volumeMountPath: Type.String(),
   volumeEncrypted: Type.Boolean({ description: 'Always false: that is for the machine\'s file system.' }),
   networkVolume: Type.Optional(Type.Unsafe<NetworkVolumeRecord>({ $ref: 'NetworkVolume#' })),
-  dockerEntrypoint: Type.Array(Type.String()),
-  dockerStartCmd: Type.Array(Type.String()),
-  env: textMap('Its environment; never shown of workers.'),
-  workingDirectory: Type.Optional(Type.String()),
-  ports: Type.Array(Type.String()),
   portMappings: Type.Unsafe<Record<string, number> | null>({
     type: 'object', additionalProperties: { type: 'integer' }, nullable: true, description: 'Always null: ports are not translated.',
   }),
   publicIp: nullableText('Always null: reach it at its machine\'s address.'),
-  interruptible: Type.Boolean(),
-  locked: Type.Boolean(),
   costPerHr: Type.Number({ description: 'US dollars, by the operator\'s price table.' }),
   adjustedCostPerHr: Type.Number({ description: 'The same.' }),
   savingsPlans: Type.Optional(Type.Array(SavingsPlan, { description: 'Always empty: there is nothing to save on one\'s own machines.' })),
-}, { $id: 'Pod' });
-export type PodRecord = Static<typeof PodRecord>;
+});
+
+const { id, ...others } = more.properties;
+
+/** The record. */
+export const PodRecord = Type.Object({ id, ...recordMembers(POD), ...others }, { $id: 'Pod' });
+export type PodRecord = RestRecord<typeof POD> & Static<typeof more>;

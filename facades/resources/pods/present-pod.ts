@@ -4,11 +4,13 @@ import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { sizeOf } from '../cpu-sizes.ts';
+import { restRecord } from '../rest-shapes.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { presentVolume } from '../volumes/present-volume.ts';
 import { desiredStatusOf } from './desired-status.ts';
 import { presentGpu, presentMachine } from './pod-machine.ts';
 import type { PodRecord } from './pod-record.ts';
+import { POD } from './pod-table.ts';
 import { statusChange } from './status-change.ts';
 
 /** What is shown with a pod when it is asked for. */
@@ -29,7 +31,7 @@ export function presentPod(pod: Pod | undefined, accountId: string, relations: P
   const size = sizeOf(pod.instanceId);
   return {
     id: pod.id,
-    name: pod.name,
+    ...restRecord(POD, pod),
     image: pod.imageName,
     consumerUserId: accountId,
     desiredStatus: desiredStatusOf(pod),
@@ -41,18 +43,10 @@ export function presentPod(pod: Pod | undefined, accountId: string, relations: P
     ...(isWorker ? { slsVersion: pod.version } : {}),
     memoryInGb: size?.memoryInGb ?? Math.round((pod.machine?.memoryMib ?? 0) / MIB_OF_GB),
     vcpuCount: size?.vcpuCount ?? pod.machine?.cpuCount ?? 0,
-    containerDiskInGb: pod.containerDiskGb,
-    volumeInGb: pod.volumeGb,
-    volumeMountPath: pod.volumeMountPath,
     volumeEncrypted: false,
-    dockerEntrypoint: pod.entrypoint,
-    dockerStartCmd: pod.startCommand,
     env: isWorker ? {} : pod.env,
-    ports: pod.ports,
     portMappings: null,
     publicIp: null,
-    interruptible: pod.interruptible,
-    locked: pod.locked,
     costPerHr: pod.costPerHour,
     adjustedCostPerHr: pod.costPerHour,
     ...onlyIfThere(pod),
@@ -62,11 +56,8 @@ export function presentPod(pod: Pod | undefined, accountId: string, relations: P
 
 function onlyIfThere(pod: Pod): Partial<PodRecord> {
   return {
-    ...(pod.templateId === '' ? {} : { templateId: pod.templateId }),
     ...presentGpu(pod),
     ...(pod.instanceId === '' ? {} : { cpuFlavorId: sizeOf(pod.instanceId)!.flavor }),
-    ...(pod.registryAuthId === '' ? {} : { containerRegistryAuthId: pod.registryAuthId }),
-    ...(pod.workingDirectory === '' ? {} : { workingDirectory: pod.workingDirectory }),
   };
 }
 
