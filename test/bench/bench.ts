@@ -30,7 +30,7 @@ export async function measureLoad(
   for (let round = 0; round < rounds; round += 1) results.push(await bench.load.ask<LoadResult>('run', { ...load, seconds } satisfies Load));
   const answers = results.reduce((sum, result) => sum + result.answers, 0);
   const of = (field: keyof LoadResult): number => median(results.map((result) => result[field]));
-  return { rate: of('rate'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms'), answers, cpu: cpuPer(before, processes, answers) };
+  return { rate: of('rate'), p50Ms: of('p50Ms'), p95Ms: of('p95Ms'), p99Ms: of('p99Ms'), answers, cpu: cpuPer(before, processes, answers) };
 }
 
 /** CPU time so far, in microseconds. */

@@ -16,6 +16,7 @@ const STOP_MS_MAX = 10_000;
 export interface Ready {
   ready: true;
   address?: string;
+  addresses?: Record<string, string>;
   url?: string;
 }
 

@@ -6,10 +6,10 @@ export interface Figure {
   /** What was done. */
   name: string;
   /** How the jobs reached a handler. Empty where none ran. */
-  path: '' | 'session' | 'agent';
+  path: '' | 'session' | 'agent' | 'direct' | 'Envoy' | 'activator';
   value: number;
-  unit: '/s' | 'ms' | 'MiB';
-  /** What we want: at least (rates), at most (the others). */
+  unit: '/s' | 'ms' | 'MiB' | '%';
+  /** What we want: at least (rates, shares), at most (the others). */
   target?: number;
   /** Show it as a share of the ceilings. */
   ofHttp?: boolean;
@@ -55,16 +55,17 @@ export function table(figures: readonly Figure[], ceilings: Ceilings): string {
 /** Whether it reaches its target. */
 export function reached(figure: Figure): boolean {
   if (figure.target === undefined) return true;
-  return figure.unit === '/s' ? figure.value >= figure.target : figure.value <= figure.target;
+  return figure.unit === '/s' || figure.unit === '%' ? figure.value >= figure.target : figure.value <= figure.target;
 }
 
 function targetText(figure: Figure): string {
   if (figure.target === undefined) return '';
-  return `${figure.unit === '/s' ? '≥' : '≤'} ${show(figure.target, figure.unit)} ${reached(figure) ? 'yes' : 'NO'}`;
+  return `${figure.unit === '/s' || figure.unit === '%' ? '≥' : '≤'} ${show(figure.target, figure.unit)} ${reached(figure) ? 'yes' : 'NO'}`;
 }
 
 function show(value: number, unit: Figure['unit']): string {
   if (unit === '/s') return `${Math.round(value).toLocaleString('en')}/s`;
+  if (unit === '%') return `${value.toFixed(0)} %`;
   return unit === 'ms' ? `${value.toFixed(2)} ms` : `${Math.round(value)} MiB`;
 }
 

@@ -17,10 +17,13 @@ export class HttpConnection {
   #received: Buffer = Buffer.alloc(0);
   #sentAt = 0;
   #waiting = false;
+  readonly #again: boolean;
   #stopped = false;
   readonly closed: Promise<void>;
 
-  constructor(host: string, port: number, request: Buffer, onAnswer: OnAnswer) {
+  /** `again`: each answer is followed by the next request; else `start` sends each one. */
+  constructor(host: string, port: number, request: Buffer, onAnswer: OnAnswer, again = true) {
+    this.#again = again;
     this.#request = request;
     this.#onAnswer = onAnswer;
     this.#socket = connect({ host, port, noDelay: true });
@@ -31,7 +34,12 @@ export class HttpConnection {
     });
   }
 
-  /** Starts sending. */
+  /** It waits for an answer. */
+  get busy(): boolean {
+    return this.#waiting;
+  }
+
+  /** Sends. */
   start(): void {
     this.#send();
   }
@@ -39,6 +47,7 @@ export class HttpConnection {
   /** Sends nothing more; `closed` resolves after the last answer. */
   stop(): void {
     this.#stopped = true;
+    if (!this.#again && !this.#waiting) this.#socket.end();
   }
 
   #send(): void {
@@ -61,6 +70,6 @@ export class HttpConnection {
     this.#onAnswer(Number(head.slice(9, 12)), performance.now() - this.#sentAt, this.#received.subarray(bodyStart, end));
     this.#received = this.#received.subarray(end);
     if (this.#stopped) this.#socket.end();
-    else this.#send();
+    else if (this.#again) this.#send();
   }
 }

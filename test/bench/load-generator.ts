@@ -11,6 +11,8 @@ export interface Load {
   body: string;
   connections: number;
   seconds: number;
+  /** Requests a second, evenly; those for which no connection is free are left out. Undefined: as fast as it goes. */
+  perSecond?: number;
   /** Text that every body must contain. */
   expect: string;
 }
@@ -20,6 +22,7 @@ export interface LoadResult {
   /** Answers a second. */
   rate: number;
   p50Ms: number;
+  p95Ms: number;
   p99Ms: number;
   answers: number;
 }
@@ -32,6 +35,22 @@ function requestText(load: Load, connection: number): Buffer {
   return Buffer.from(`POST ${pathname} HTTP/1.1\r\n${lines}\r\n${body}`);
 }
 
+/** Sends what is due each millisecond. */
+function paced(connections: readonly HttpConnection[], perSecond: number): NodeJS.Timeout {
+  const startedAt = performance.now();
+  let sent = 0;
+  return setInterval(() => {
+    const due = Math.floor((performance.now() - startedAt) / 1_000 * perSecond);
+    for (const connection of connections) {
+      if (sent >= due) break;
+      if (connection.busy) continue;
+      connection.start();
+      sent += 1;
+    }
+    sent = due;
+  }, 1);
+}
+
 async function run(load: Load): Promise<LoadResult> {
   const { hostname, port } = new URL(load.url);
   const expect = Buffer.from(load.expect);
@@ -42,16 +61,20 @@ async function run(load: Load): Promise<LoadResult> {
     if (status !== 200 || !body.includes(expect)) wrong ??= `${status} ${body.toString().slice(0, 300)}`;
   };
   const connections = Array.from({ length: load.connections }, (_, n) =>
-    new HttpConnection(hostname, Number(port), requestText(load, n), onAnswer));
+    new HttpConnection(hostname, Number(port), requestText(load, n), onAnswer, load.perSecond === undefined));
   const startedAt = performance.now();
-  for (const connection of connections) connection.start();
-  setTimeout(() => { for (const connection of connections) connection.stop(); }, load.seconds * 1_000);
+  const pace = load.perSecond === undefined ? undefined : paced(connections, load.perSecond);
+  if (!pace) for (const connection of connections) connection.start();
+  setTimeout(() => {
+    clearInterval(pace);
+    for (const connection of connections) connection.stop();
+  }, load.seconds * 1_000);
   await Promise.all(connections.map((connection) => connection.closed));
   const elapsed = (performance.now() - startedAt) / 1_000;
   if (wrong !== undefined) throw new Error(`an answer was wrong: ${wrong}`);
   times.sort((a, b) => a - b);
   const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
-  return { rate: times.length / elapsed, p50Ms: at(0.5), p99Ms: at(0.99), answers: times.length };
+  return { rate: times.length / elapsed, p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99), answers: times.length };
 }
 
 serveParent({}, { run });

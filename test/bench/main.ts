@@ -8,6 +8,7 @@ import { startDatabase } from './database.ts';
 import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
 import { busyText, machineText, reached, table } from './figure.ts';
+import { measureLb } from './load-balancing.ts';
 import { race } from './peers/race.ts';
 import { HELP, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
@@ -28,6 +29,7 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('memory')) figures.push(...await measureMemory(bench));
   if (wants('graphql')) figures.push(...await measureGraphql(bench));
   if (wants('containers')) figures.push(...await measureContainers(bench));
+  if (wants('lb')) figures.push(...await measureLb(bench));
   return { figures, ceilings };
 }
 

@@ -18,6 +18,8 @@ const WORKERS_MAX = 1_000;
 export interface Stack {
   url: string;
   coreAddress: string;
+  /** The edges' key, as core and the facade have it. */
+  edgeKey: string;
   key: string;
   /** One for each machine. */
   newAgentKey(): Promise<string>;
@@ -40,19 +42,21 @@ export async function startStack(bench: Bench): Promise<Stack> {
   await admin`CREATE DATABASE ${admin(name)}`;
   const databaseUrl = bench.database.url.replace(/\/[^/]*$/, `/${name}`);
   const rootKey = randomBytes(24).toString('hex');
+  const edgeKey = randomBytes(24).toString('hex');
   const stops: (() => Promise<void>)[] = [async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); }];
   const stop = async (): Promise<void> => { for (const each of stops.toReversed()) await each(); };
   const flags = (program: string): string[] => (bench.options.profile === undefined ? [...NODE_FLAGS]
     : [...NODE_FLAGS, '--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
   try {
     const core = await Child.start('core/main.ts', {
-      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
+      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
       SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_LOG_LEVEL: 'warn',
     }, flags('core'));
     stops.push(() => core.stop());
     const coreAddress = core.ready.address!;
     const facade = await Child.start('facades/main.ts', {
       SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
+      SLIPWAY_EDGE_KEY: edgeKey,
     }, flags('facade'));
     stops.push(() => facade.stop());
     const clients = grpcClients(coreAddress);
@@ -74,7 +78,8 @@ export async function startStack(bench: Bench): Promise<Stack> {
       return (await call(clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined }, key)).endpoint!.id;
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
-    return { url: facade.ready.url!, coreAddress, key, newAgentKey: () => newKey(KeyScope.AGENT), processes, clients, sql, flags, createEndpoint, stop };
+    const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);
+    return { url: facade.ready.url!, coreAddress, edgeKey, key, newAgentKey, processes, clients, sql, flags, createEndpoint, stop };
   } catch (error) {
     await stop();
     throw error;

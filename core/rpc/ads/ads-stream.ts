@@ -7,7 +7,7 @@ import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '../../../pro
 import type { RotationList } from '../../edge/rotation-list.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { ASSIGNMENT_TYPE, changesOf, CLUSTER_TYPE, snapshotOf } from './snapshot.ts';
-import type { PackedResource, Snapshot } from './snapshot.ts';
+import type { PackedResource, Snapshot, SnapshotSettings } from './snapshot.ts';
 
 /** A stream of the service. */
 export type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
@@ -45,7 +45,7 @@ export class AdsStream {
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #off: () => void;
   readonly #onEnd: () => void;
-  #activators: string[] = [];
+  #settings: SnapshotSettings;
   #node = '';
   #nonce = 0;
   #blocked = false;
@@ -54,6 +54,7 @@ export class AdsStream {
     this.#call = call;
     this.#parts = parts;
     this.#onEnd = onEnd;
+    this.#settings = { activators: [], edgeKey: parts.edgeKey };
     this.#off = parts.list.listen(() => this.#push());
     call.on('data', (request: DeltaDiscoveryRequest) => this.#take(request));
     call.on('drain', () => {
@@ -96,9 +97,10 @@ export class AdsStream {
 
   #meet(node: NonNullable<DeltaDiscoveryRequest['node']>): void {
     const named: unknown = node.metadata?.['activators'];
-    this.#activators = Array.isArray(named) ? named.filter((address) => typeof address === 'string').slice(0, ACTIVATORS_MAX) : [];
+    const activators = Array.isArray(named) ? named.filter((address) => typeof address === 'string').slice(0, ACTIVATORS_MAX) : [];
+    this.#settings = { ...this.#settings, activators };
     this.#node = node.id;
-    this.#parts.logger.info({ edge: node.id, activators: this.#activators.length }, 'edge connected');
+    this.#parts.logger.info({ edge: node.id, activators: activators.length }, 'edge connected');
   }
 
   #subscriptionOf({ typeUrl, resourceNamesSubscribe, initialResourceVersions }: DeltaDiscoveryRequest): Subscription {
@@ -119,7 +121,7 @@ export class AdsStream {
   /** `asked`: names that are owed an answer even when there is no such thing. */
   #push(asked: readonly string[] = []): void {
     if (this.#blocked || !this.#parts.list.loaded) return;
-    const snapshot = snapshotOf(this.#parts.list.endpoints.values(), { activators: this.#activators, edgeKey: this.#parts.edgeKey });
+    const snapshot = snapshotOf(this.#parts.list.endpoints.values(), this.#settings);
     for (const typeUrl of TYPES) {
       const subscription = this.#subscriptions.get(typeUrl);
       if (subscription) this.#pushType(typeUrl, subscription, snapshot, asked);

@@ -50,7 +50,23 @@ export function snapshotOf(endpoints: Iterable<RotationEndpoint>, settings: Snap
   const sorted = [...endpoints].sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
   const byName = (pack: (endpoint: RotationEndpoint) => PackedResource): ReadonlyMap<string, PackedResource> =>
     new Map(sorted.map(pack).map((resource) => [resource.name, resource]));
-  return new Map([[CLUSTER_TYPE, byName(clusterOf)], [ASSIGNMENT_TYPE, byName((endpoint) => loadAssignmentOf(endpoint, settings))]]);
+  const assignments = remembered(assignmentsBySettings, settings, () => new WeakMap<RotationEndpoint, PackedResource>());
+  return new Map([
+    [CLUSTER_TYPE, byName((endpoint) => remembered(clusters, endpoint, () => clusterOf(endpoint)))],
+    [ASSIGNMENT_TYPE, byName((endpoint) => remembered(assignments, endpoint, () => loadAssignmentOf(endpoint, settings)))],
+  ]);
+}
+
+/** A change of one endpoint of thousands must reach Envoy in milliseconds: the others are packed once. Endpoints and settings are replaced, never changed. */
+const clusters = new WeakMap<RotationEndpoint, PackedResource>();
+const assignmentsBySettings = new WeakMap<SnapshotSettings, WeakMap<RotationEndpoint, PackedResource>>();
+
+function remembered<Key extends object, Value>(map: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 /** An endpoint's cluster. */
