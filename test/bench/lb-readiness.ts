@@ -36,7 +36,7 @@ export async function measureReadiness(bench: Bench, stack: Stack, edge: BenchEd
   await waitFor('Envoy to know them', async () => await edge.clusters() >= clustersBefore + ENDPOINTS, 60_000);
   const memory: Figure = { name: `LB: Envoy with ${ENDPOINTS} endpoints`, path: 'Envoy', value: edge.memoryMib(), unit: 'MiB', target: MEMORY_MIB_MAX };
   bench.say(`lb: Envoy had ${Math.round(before)} MiB before; Prometheus reads ${Math.round(await edge.prometheusBytes() / 1_000)} kB`);
-  const agent = new ScriptedAgent({ address: stack.coreAddress, agentKey: await stack.newAgentKey(), machineId: 'flippingflip', startWorkers: false, record: true });
+  const agent = new ScriptedAgent({ address: stack.coreAddress, agentKey: await stack.newAgentKey(), machineId: 'flippingflip', startWorkers: false });
   await agent.connect();
   try {
     const times = await flips(bench, { stack, edge, agent, endpointId: await create({ workersMin: 2, workersMax: 2 }) });

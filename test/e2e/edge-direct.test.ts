@@ -274,6 +274,19 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     await waitFor('core', async () => (await send(`/v2/${id}/x`, { key: 'rpa_other' })).status === 401);
   });
 
+  await whole.test('limits of the account hold on the direct way', async (t) => {
+    const { accountId, rootKey, clients } = system;
+    const quota = (requests: number | undefined) => call(clients.access, 'setQuota', { accountId, quota: { requests } }, rootKey);
+    await quota(0);
+    const refused = await waitFor('a refusal', async () => {
+      const answer = await send(`/v2/${id}/x`);
+      return answer.status === 429 && answer;
+    });
+    t.match(refused, { json: { error: /quota of 0 requests/, code: 'rate_limited' }, headers: { 'retry-after': /^\d+$/, 'content-type': /json/ } });
+    await quota(undefined);
+    await waitFor('requests', async () => (await send(`/v2/${id}/x`)).status === 200);
+  });
+
   await whole.test('no facade answers: 503, and no request slips through', async (t) => {
     await system.facade.stop();
     const before = await direct(id);

@@ -13,14 +13,15 @@ import { call } from '../../helpers/grpc-clients.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(90_000);
-const core = await startReplicas(t, 2);
+const EDGE_KEY = 'edge-key-of-this-test-0123456789';
+const core = await startReplicas(t, 2, { SLIPWAY_EDGE_KEY: EDGE_KEY });
 const agent = await core.joinAgent({ startWorkers: false });
 const LB = { type: EndpointType.LB, workersMin: 0, scalerValue: 10, idleTimeoutSeconds: 1 };
 
 /** A facade's stream to one replica. */
-function watch(replica: number) {
+function watch(replica: number, edgeKey = '') {
   const client = openClient(EdgeServiceClient, core.replicas[replica]!.address);
-  const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(callMetadata(''));
+  const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(callMetadata(edgeKey));
   const latest = new Map<string, EndpointRotation>();
   const refused = new Map<string, string>();
   stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
@@ -36,6 +37,20 @@ function watch(replica: number) {
 
 const reported = (workerId: string, endpointId: string, health: HttpHealth, state: WorkerState = WorkerState.READY): void =>
   agent.send({ workers: [{ workerId, endpointId, state, address: '127.0.0.1:20001', health }] });
+
+t.test('who has the edges\' key needs no key of an account; nobody else does without', async (t) => {
+  const balanced = await core.createEndpoint(LB);
+  const queued = await core.createEndpoint({ workersMin: 0 });
+  const [ours, another, none] = [watch(0, EDGE_KEY), watch(0, 'another-key-of-some-length'), watch(0)];
+  for (const endpointId of [balanced, queued, 'nosuchendpoint']) ours.tell({ endpointId, apiKey: '' });
+  for (const stranger of [another, none]) stranger.tell({ endpointId: balanced, apiKey: '' });
+  await waitFor('the picture', () => ours.latest.has(balanced));
+  await waitFor('refusals', () => ours.refused.size === 2 && another.refused.size === 1 && none.refused.size === 1);
+  t.same(Object.fromEntries(ours.refused), { [queued]: 'ENDPOINT_NOT_FOUND', nosuchendpoint: 'ENDPOINT_NOT_FOUND' });
+  t.same([another, none].map(({ refused }) => refused.get(balanced)), ['UNAUTHORIZED', 'UNAUTHORIZED']);
+  ours.tell({ endpointId: balanced, apiKey: 'wrong' });
+  await waitFor('a wrong key to be refused all the same', () => ours.refused.get(balanced) === 'UNAUTHORIZED');
+});
 
 t.test('from zero: a request that waits starts a worker, its health brings it in and out, and when nobody needs it it is drained and idle', async (t) => {
   const endpointId = await core.createEndpoint(LB);

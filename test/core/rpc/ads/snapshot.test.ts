@@ -1,9 +1,10 @@
 /** What Envoys are told, as a pure function: the same for the same endpoints, and changed no further than they are. */
 import fc from 'fast-check';
 import t from 'tap';
-import { ASSIGNMENT_TYPE, loadAssignmentOf, changesOf, CLUSTER_TYPE, snapshotOf } from '../../../../core/rpc/ads/snapshot.ts';
+import { ASSIGNMENT_TYPE, loadAssignmentOf, changesOf, clusterOf, CLUSTER_TYPE, snapshotOf } from '../../../../core/rpc/ads/snapshot.ts';
 import type { Snapshot } from '../../../../core/rpc/ads/snapshot.ts';
 import type { RotationEndpoint } from '../../../../core/store/edge-store.ts';
+import { Cluster } from '../../../../proto/gen/envoy/config/cluster/v3/cluster.ts';
 import { HealthStatus } from '../../../../proto/gen/envoy/config/core/v3/core.ts';
 import { ClusterLoadAssignment } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
 import type { LbEndpoint } from '../../../../proto/gen/envoy/config/endpoint/v3/endpoint.ts';
@@ -59,4 +60,12 @@ t.test('ready workers first, activators second, who alone are told whose it is; 
       && first!.lbEndpoints.every((host) => !('activation' in lb(host)))
       && told.join() === [one.endpointId, one.endpointId].join() && second!.priority === 1 && policy?.overprovisioningFactor === 100_000;
   }));
+});
+
+t.test('requests at a time are bounded for each endpoint, by 2,000 or as many as all its workers may have', async (t) => {
+  const bound = (workersMax: number): number | undefined => {
+    const cluster = Cluster.decode(clusterOf({ endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, workers: [] }).bytes);
+    return cluster.circuitBreakers?.thresholds[0]?.maxRequests;
+  };
+  t.same([0, 3, 100, 101, 500].map(bound), [2_000, 2_000, 2_000, 2_020, 10_000]);
 });
