@@ -13,6 +13,7 @@ t.test('a change names only what was given', async (t) => {
   t.same(podFields({ locked: false, dockerEntrypoint: [], containerRegistryAuthId: '' }), {
     changes: { entrypoint: [], registryAuthId: '', locked: false }, mask: ['entrypoint', 'registry_auth_id', 'locked'],
   });
+  t.same(podFields({ name: 'n', gpuCount: 2, templateId: 't' }), { changes: { name: 'n' }, mask: ['name'] }, 'what only a new one takes is no fault');
 });
 
 t.test('a new pod', async (t) => {
