@@ -118,7 +118,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const { stores, sealer, engine, dispatch, context, access } = parts;
   const edge = createEdgeHandlers({ access, ...parts.edge, edgeKey: config.edgeKey, ...seams });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
-  const jobs = createJobHandlers({ calls: engine.calls, access, clock, logger });
+  const jobs = createJobHandlers({ calls: engine.calls, explains: context, access, clock, logger });
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new PageBudget(), logger };

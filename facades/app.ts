@@ -97,7 +97,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   handleUnknownRoutes(app);
 
   addLoadBalancing(app, balancing);
-  const queue: JobParts = { jobs: core.pipelined, answers, bodies, config, clock, random, logger };
+  const queue: JobParts = { jobs: core.pipelined, endpoints: core.endpoints, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));

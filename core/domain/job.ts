@@ -1,4 +1,5 @@
 /** A job as the use cases hand it out, and what names jobs and attempts. */
+import { DomainError } from './errors.ts';
 import type { JobState } from './job-state.ts';
 
 /** Names a job. */
@@ -38,4 +39,10 @@ export interface Job {
   delayMs: number | undefined;
   /** Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never started. */
   executionMs: number | undefined;
+}
+
+/** The refusal of a job that is not there, whatever the reason. */
+export function jobNotFound(jobId: string): DomainError {
+  const name = JSON.stringify(jobId.slice(0, 64));
+  return new DomainError('JOB_NOT_FOUND', `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`);
 }

@@ -70,6 +70,11 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   AWAY: ['is not connected', 'are not connected'],
 };
 
+/** What so many machines are or have not, for anybody. */
+export function refusalWords(kind: RefusalKind, count: number): string {
+  return WORDS[kind][count === 1 ? 0 : 1];
+}
+
 /** Sums answers up, those before included. */
 export function summed(answers: readonly MachineAnswer[], before: RefusedMachines = { counts: {}, byMachine: '' }): RefusedMachines {
   const counts = { ...before.counts };

@@ -7,6 +7,7 @@ import type { Stores } from '../store/storage.ts';
 
 /** The machines are looked at anew after so many milliseconds, however often it is asked. */
 const FRESH_MS = 500;
+const MOMENT_MS = 100;
 
 export class CannotRun {
   readonly #stores: Pick<Stores, 'machines' | 'scales'>;
@@ -22,16 +23,21 @@ export class CannotRun {
   /** Those of these endpoints that can run nowhere; the others are left out. */
   async of(endpointIds: readonly string[]): Promise<Map<string, PlacementRefusal>> {
     if (endpointIds.length === 0) return new Map();
-    const [machines, requests] = await Promise.all([this.#look(), this.#stores.scales.requestsOf(endpointIds)]);
+    const [machines, requests] = await Promise.all([this.#look(FRESH_MS), this.#stores.scales.requestsOf(endpointIds)]);
     return new Map(requests.flatMap((request) => {
       const refusal = cannotRun(machines, request);
       return refusal ? [[request.id, refusal] as const] : [];
     }));
   }
 
-  #look(): Promise<PlacementMachine[]> {
+  /** All machines as they were a moment ago, however often it is asked. */
+  machines(): Promise<PlacementMachine[]> {
+    return this.#look(MOMENT_MS);
+  }
+
+  #look(freshMs: number): Promise<PlacementMachine[]> {
     const nowMs = this.#clock.monotonicMs();
-    if (this.#machines && nowMs - this.#lookedAtMs < FRESH_MS) return this.#machines;
+    if (this.#machines && nowMs - this.#lookedAtMs < freshMs) return this.#machines;
     const machines = this.#stores.machines.view();
     this.#machines = machines;
     this.#lookedAtMs = nowMs;

@@ -4,7 +4,7 @@ import type { Sealer } from '../runtime/seal.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 
-export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales'> {
+export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains'> {
   sealer: Sealer;
   cannotRun: CannotRun;
   random: Random;

@@ -4,7 +4,7 @@ import { canCancel } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import { jobNotFound } from './read-job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
 /** Times a job may slip away between looking and cancelling before its state is simply reported. */

@@ -8,7 +8,7 @@ import type { JobKey } from '../domain/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { ChunkCursor, ChunkPage } from './job-engine.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
-import { jobNotFound } from './read-job.ts';
+import { jobNotFound } from '../domain/job.ts';
 
 /** What a reader asks for. */
 export interface ReadChunksRequest {

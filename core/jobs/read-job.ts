@@ -1,7 +1,7 @@
 /** Reads jobs: many keys in one statement, large outputs one by one. */
-import { DomainError } from '../domain/errors.ts';
 import { isJobId } from '../domain/job-id.ts';
 import { checkRemainingLife } from '../domain/job-policy.ts';
+import { jobNotFound } from '../domain/job.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Stores } from '../store/storage.ts';
@@ -24,12 +24,6 @@ const BATCH_ITEMS_MAX = 200;
 const BATCHES_AT_ONCE = 3;
 const WHOLE_AT_ONCE = 4;
 const WAITING_MAX = 50_000;
-
-/** The refusal of a job that is not there, whatever the reason. */
-export function jobNotFound(jobId: string): DomainError {
-  const name = JSON.stringify(jobId.slice(0, 64));
-  return new DomainError('JOB_NOT_FOUND', `There is no job ${name} on this endpoint: it was never submitted, was purged or has expired.`);
-}
 
 export class ReadJob {
   readonly #jobs: Stores['jobs'];

@@ -7,7 +7,7 @@ import type { Stores } from '../store/storage.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
-import { jobNotFound } from './read-job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
 /** What retrying needs. */

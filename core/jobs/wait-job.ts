@@ -14,7 +14,7 @@ import type { Service } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Room } from './job-engine.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import { jobNotFound } from './read-job.ts';
+import { jobNotFound } from '../domain/job.ts';
 import type { ReadJob } from './read-job.ts';
 
 /** What waiting needs. */

@@ -9,6 +9,8 @@ import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint, getEndpoint, listEndpoints, restartEndpoint, withTemplatesOf } from '../endpoints/endpoints.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
+import { explainEndpoint, listDecisions } from '../endpoints/explain.ts';
+import { decisionToMessage, endpointExplanationToMessage, sightOf } from './explain-messages.ts';
 import { changeFromMessage, endpointToMessage, endpointRequestFromMessage } from './endpoint-messages.ts';
 import { reasonFor } from './job-messages.ts';
 import { ownAccount } from './own-account.ts';
@@ -60,6 +62,15 @@ export function endpointHandlers(access: Access, context: EndpointContext, lists
     restartEndpoint: unary(logger, async ({ id }, apiKey) => {
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
       return { endpoint: await changed(await restartEndpoint(context, actor, id), actor.caller) };
+    }),
+    explain: unary(logger, async ({ endpointId }, apiKey) => {
+      const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      const sight = await sightOf(access, apiKey, endpointId, caller);
+      return { explanation: endpointExplanationToMessage(await explainEndpoint(context, endpointId, sight)) };
+    }),
+    listDecisions: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
+      await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      return { decisions: (await listDecisions(context, endpointId, pageSize, beforeId)).map(decisionToMessage) };
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });

@@ -8,6 +8,9 @@ import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
 import { JobRpc } from './job-rpc.ts';
+import { explainJob } from '../endpoints/explain.ts';
+import type { ExplainContext } from '../endpoints/explain.ts';
+import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
 import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
 import { Pipeline } from './pipeline.ts';
 import { keyOf, statusOf, unary } from './unary.ts';
@@ -15,6 +18,7 @@ import { keyOf, statusOf, unary } from './unary.ts';
 /** What the handlers need. */
 export interface JobHandlersOptions {
   calls: JobCalls;
+  explains: ExplainContext;
   access: Access;
   clock: Clock;
   logger: Logger;
@@ -49,7 +53,7 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({ calls, access, clock, logger }: JobHandlersOptions): JobHandlers {
+export function createJobHandlers({ calls, explains, access, clock, logger }: JobHandlersOptions): JobHandlers {
   const rpc = new JobRpc(calls, access);
   const open = new OpenCalls();
   return {
@@ -73,6 +77,11 @@ export function createJobHandlers({ calls, access, clock, logger }: JobHandlersO
         await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
         const { jobs, total } = await calls.list(endpointId, { state: stateFromMessage(state), offset, limit });
         return { jobs: jobs.map(jobToMessage), total };
+      }),
+      explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
+        const sight = await sightOf(access, apiKey, endpointId, caller);
+        return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
       }),
       getHealth: unary(logger, async ({ endpointId }, apiKey) => {
         const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });

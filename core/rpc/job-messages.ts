@@ -10,7 +10,7 @@ import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { ChunkPage, EndpointHealth, Submission } from '../jobs/job-engine.ts';
 
-const STATE_TO_WIRE: Record<JobState, WireState> = {
+export const STATE_TO_WIRE: Record<JobState, WireState> = {
   IN_QUEUE: WireState.IN_QUEUE,
   IN_PROGRESS: WireState.IN_PROGRESS,
   COMPLETED: WireState.COMPLETED,

@@ -20,18 +20,18 @@ export interface Identified {
 /** Throws what the client is to be told. Undefined: it is a queue-based endpoint's OpenAI operation. */
 export async function identify({ headers, method }: IncomingMessage, target: LbTarget, { access }: GateParts): Promise<Identified | undefined> {
   const apiKey = keyOfQueueRequest(headers.authorization, target.queryKey);
-  if (apiKey === undefined && target.isOpenai) return undefined;
+  if (apiKey === undefined && target.isShared) return undefined;
   if (apiKey === undefined) throw notAllowed(headers.authorization === undefined ? 'no token provided' : 'invalid api key');
   const { endpointId } = target;
   const write = headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
   const decision = await access.lookLive({ apiKey, endpointId: isId(endpointId) ? endpointId : '', write, api: Api.JOBS });
   if (decision instanceof CoreError) {
-    if (target.isOpenai) return undefined;
+    if (target.isShared) return undefined;
     throw decision.reason === 'UNAUTHORIZED' ? notAllowed('invalid api key') : noSuch(decision);
   }
   if (decision.accountId === '') throw notAllowed('invalid api key');
   if (decision.endpointType !== EndpointType.LB) {
-    if (target.isOpenai) return undefined;
+    if (target.isShared) return undefined;
     throw noSuch(decision.endpointType === EndpointType.QB ? queueBased(method ?? '', target) : new CoreError('ENDPOINT_NOT_FOUND', ''));
   }
   const { accountId, workersRunning, requestQuota } = decision;

@@ -10,8 +10,8 @@ export interface LbTarget {
   prefix: string;
   /** The key of the query, if one is there. */
   queryKey: string | undefined;
-  /** Under /openai/ a queue-based endpoint has operations too. */
-  isOpenai: boolean;
+  /** Under /openai/ and at /explain a queue-based endpoint has operations too; of a load-balancing one all of it is its workers'. */
+  isShared: boolean;
 }
 
 /** Operations of queue-based endpoints: they are the queue surface's to answer, whatever the endpoint is. */
@@ -19,6 +19,7 @@ const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
 const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
 /** Words that stand for other things in the place of an endpoint's id (facades/plugins/unknown-route.ts). */
 const NO_ENDPOINT = /^(account|billing|catalog|endpoints|network-volumes|pods|registries|serverless|templates)$/;
+const SHARED_FORM = /^\/+(openai\/|explain\/*([?#]|$)|explain\/+[^/?#]+\/*([?#]|$))/;
 const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;
 
 /** Undefined: it is for another surface. `domains`: behind an endpoint's id they make the host form. */
@@ -40,14 +41,14 @@ function isQueueOperation(path: string): boolean {
 
 function target(endpointId: string, url: string, prefix: string): LbTarget {
   const at = url.indexOf('?');
-  const isOpenai = prefix !== '' && /^\/+openai\//.test(url);
-  if (at < 0) return { endpointId, path: url, prefix, queryKey: undefined, isOpenai };
+  const isShared = prefix !== '' && SHARED_FORM.test(url);
+  if (at < 0) return { endpointId, path: url, prefix, queryKey: undefined, isShared };
   // Taken out as text: whatever else is in the query stays as the client wrote it.
   const parts = url.slice(at + 1).split('&');
   const keys = parts.filter((part) => part.startsWith('api_key='));
   const others = parts.filter((part) => !part.startsWith('api_key='));
   const path = keys.length === 0 ? url : url.slice(0, at) + (others.length > 0 ? `?${others.join('&')}` : '');
-  return { endpointId, path, prefix, queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice('api_key='.length)), isOpenai };
+  return { endpointId, path, prefix, queryKey: keys[0] === undefined ? undefined : decoded(keys[0].slice('api_key='.length)), isShared };
 }
 
 function endpointOfHost(host: string | undefined, domains: readonly string[]): string | undefined {

@@ -80,7 +80,7 @@ function targetOf(request: IncomingMessage, { edgeKey, domains }: Pick<LbParts, 
   if (!activation) return lbTarget(request, domains);
   const prefix = request.headers['x-forwarded-prefix'];
   return {
-    endpointId: activation.endpointId, path: request.url ?? '/', prefix: typeof prefix === 'string' ? prefix : '', queryKey: undefined, isOpenai: false,
+    endpointId: activation.endpointId, path: request.url ?? '/', prefix: typeof prefix === 'string' ? prefix : '', queryKey: undefined, isShared: false,
     letIn: { apiKey: '', accountId: activation.accountId },
   };
 }

@@ -1,7 +1,7 @@
 /** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type {
-  GetHealthResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse, ReadChunksRequest, ReadChunksResponse,
+  GetHealthResponse, JobServiceExplainResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse, ReadChunksRequest, ReadChunksResponse,
   SubmitJobRequest, WaitJobRequest,
 } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
@@ -76,6 +76,11 @@ export class PipelinedJobs {
   /** Lists jobs. */
   list(apiKey: string, request: ListJobsRequest): Promise<ListJobsResponse> {
     return this.#unary.call((client) => client.listJobs, request, { apiKey, repeatable: true });
+  }
+
+  /** Why a job is where it is. */
+  explain(apiKey: string, endpointId: string, jobId: string): Promise<JobServiceExplainResponse> {
+    return this.#unary.call((client) => client.explain, { endpointId, jobId }, { apiKey, repeatable: true });
   }
 
   /** Counts jobs and workers. */

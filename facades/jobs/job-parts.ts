@@ -2,9 +2,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { FacadeConfig } from '../config.ts';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
+import type { ServiceCalls } from '../core-client/service-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
@@ -13,6 +15,8 @@ import { isId } from '../plugins/authenticate.ts';
 /** Parts handed to every queue route. */
 export interface JobParts {
   jobs: PipelinedJobs;
+  /** Calls about endpoints themselves. */
+  endpoints: ServiceCalls<EndpointServiceClient>;
   answers: AnswerBudget;
   bodies: BodyWork;
   config: FacadeConfig;

@@ -5,6 +5,7 @@ import { queueGate } from '../plugins/authenticate.ts';
 import type { GateParts, GateRule } from '../plugins/authenticate.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
 import { cancel } from './cancel.ts';
+import { explainEndpoint, explainJob } from './explain.ts';
 import { health } from './health.ts';
 import { purgeQueue } from './purge-queue.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
@@ -36,6 +37,8 @@ const ROUTES: readonly QueueRoute[] = [
   { method: ['POST'], path: '/retry/:jobId', operation: 'retry', write: true, handler: retry },
   { method: ['POST'], path: '/purge-queue', operation: 'purge-queue', write: true, handler: purgeQueue },
   { method: ['GET', 'HEAD'], path: '/health', operation: 'health', handler: health },
+  { method: ['GET'], path: '/explain', operation: 'requests', handler: explainEndpoint },
+  { method: ['GET'], path: '/explain/:jobId', operation: 'requests', handler: explainJob },
   { method: ['GET'], path: '/requests', operation: 'requests', handler: requests },
 ];
 

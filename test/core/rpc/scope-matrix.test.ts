@@ -147,6 +147,8 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   }],
   ['EndpointService/GetEndpoint', 'endpoint: read', () => about(served, { id: served })],
   ['EndpointService/ListEndpoints', 'account: read', plain()],
+  ['EndpointService/Explain', 'jobs: read', () => about(served, { endpointId: served })],
+  ['EndpointService/ListDecisions', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/UpdateEndpoint', 'endpoint: change', async () => {
     const id = await newEndpoint();
     return about(id, { endpoint: Endpoint.fromPartial({ id, name: 'n' }), updateMask: ['name'] });
@@ -215,6 +217,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/RetryJob', 'jobs: change', onJob()],
   ['JobService/PurgeQueue', 'jobs: change', () => about(served, { endpointId: served })],
   ['JobService/ListJobs', 'jobs: read', () => about(served, { endpointId: served, limit: 1 })],
+  ['JobService/Explain', 'jobs: read', onJob()],
   ['JobService/GetHealth', 'jobs: read', () => about(served, { endpointId: served })],
   ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submit', value: submission(served) }))],
   ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submitAndWait', value: submission(served) }))],

@@ -20,6 +20,7 @@ import {
 } from "@grpc/grpc-js";
 import { FieldMask } from "../../google/protobuf/field_mask.ts";
 import { Endpoint } from "./endpoint.ts";
+import { EndpointExplanation, ScaleDecision } from "./explanation.ts";
 
 /** What to create. */
 export interface CreateEndpointRequest {
@@ -115,6 +116,34 @@ export interface DeleteEndpointRequest {
 
 /** Nothing to say. */
 export interface DeleteEndpointResponse {
+}
+
+/** What to explain. */
+export interface EndpointServiceExplainRequest {
+  /** The endpoint. */
+  endpointId: string;
+}
+
+/** The explanation. */
+export interface EndpointServiceExplainResponse {
+  /** As of now. */
+  explanation: EndpointExplanation | undefined;
+}
+
+/** Whose decisions. */
+export interface ListDecisionsRequest {
+  /** The endpoint. */
+  endpointId: string;
+  /** Most decisions of a page, 1 to 1,000. Default 100. */
+  pageSize: number;
+  /** Only those before the one with this id. Default: from the latest. */
+  beforeId: number;
+}
+
+/** Decisions, the latest first. */
+export interface ListDecisionsResponse {
+  /** None: there are no earlier ones. */
+  decisions: ScaleDecision[];
 }
 
 function createBaseCreateEndpointRequest(): CreateEndpointRequest {
@@ -873,6 +902,252 @@ export const DeleteEndpointResponse: MessageFns<DeleteEndpointResponse> = {
   },
 };
 
+function createBaseEndpointServiceExplainRequest(): EndpointServiceExplainRequest {
+  return { endpointId: "" };
+}
+
+export const EndpointServiceExplainRequest: MessageFns<EndpointServiceExplainRequest> = {
+  encode(message: EndpointServiceExplainRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndpointServiceExplainRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndpointServiceExplainRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EndpointServiceExplainRequest>): EndpointServiceExplainRequest {
+    return EndpointServiceExplainRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndpointServiceExplainRequest>): EndpointServiceExplainRequest {
+    const message = createBaseEndpointServiceExplainRequest();
+    message.endpointId = object.endpointId ?? "";
+    return message;
+  },
+};
+
+function createBaseEndpointServiceExplainResponse(): EndpointServiceExplainResponse {
+  return { explanation: undefined };
+}
+
+export const EndpointServiceExplainResponse: MessageFns<EndpointServiceExplainResponse> = {
+  encode(message: EndpointServiceExplainResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.explanation !== undefined) {
+      EndpointExplanation.encode(message.explanation, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndpointServiceExplainResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndpointServiceExplainResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.explanation = EndpointExplanation.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EndpointServiceExplainResponse>): EndpointServiceExplainResponse {
+    return EndpointServiceExplainResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndpointServiceExplainResponse>): EndpointServiceExplainResponse {
+    const message = createBaseEndpointServiceExplainResponse();
+    message.explanation = (object.explanation !== undefined && object.explanation !== null)
+      ? EndpointExplanation.fromPartial(object.explanation)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseListDecisionsRequest(): ListDecisionsRequest {
+  return { endpointId: "", pageSize: 0, beforeId: 0 };
+}
+
+export const ListDecisionsRequest: MessageFns<ListDecisionsRequest> = {
+  encode(message: ListDecisionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(16).int32(message.pageSize);
+    }
+    if (message.beforeId !== 0) {
+      writer.uint32(24).int64(message.beforeId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDecisionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDecisionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.beforeId = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListDecisionsRequest>): ListDecisionsRequest {
+    return ListDecisionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListDecisionsRequest>): ListDecisionsRequest {
+    const message = createBaseListDecisionsRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.beforeId = object.beforeId ?? 0;
+    return message;
+  },
+};
+
+function createBaseListDecisionsResponse(): ListDecisionsResponse {
+  return { decisions: [] };
+}
+
+export const ListDecisionsResponse: MessageFns<ListDecisionsResponse> = {
+  encode(message: ListDecisionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.decisions) {
+      ScaleDecision.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListDecisionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListDecisionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.decisions.push(ScaleDecision.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListDecisionsResponse>): ListDecisionsResponse {
+    return ListDecisionsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListDecisionsResponse>): ListDecisionsResponse {
+    const message = createBaseListDecisionsResponse();
+    message.decisions = object.decisions?.map((e) => ScaleDecision.fromPartial(e)) || [];
+    return message;
+  },
+};
+
 /** Endpoints of the caller's account. Another account's endpoint is NOT_FOUND. */
 export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
@@ -951,6 +1226,30 @@ export const EndpointServiceService = {
       Buffer.from(DeleteEndpointResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteEndpointResponse => DeleteEndpointResponse.decode(value),
   },
+  /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
+  explain: {
+    path: "/slipway.v1.EndpointService/Explain" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: EndpointServiceExplainRequest): Buffer =>
+      Buffer.from(EndpointServiceExplainRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): EndpointServiceExplainRequest => EndpointServiceExplainRequest.decode(value),
+    responseSerialize: (value: EndpointServiceExplainResponse): Buffer =>
+      Buffer.from(EndpointServiceExplainResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): EndpointServiceExplainResponse =>
+      EndpointServiceExplainResponse.decode(value),
+  },
+  /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
+  listDecisions: {
+    path: "/slipway.v1.EndpointService/ListDecisions" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListDecisionsRequest): Buffer => Buffer.from(ListDecisionsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListDecisionsRequest => ListDecisionsRequest.decode(value),
+    responseSerialize: (value: ListDecisionsResponse): Buffer =>
+      Buffer.from(ListDecisionsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListDecisionsResponse => ListDecisionsResponse.decode(value),
+  },
 } as const;
 
 export interface EndpointServiceServer extends UntypedServiceImplementation {
@@ -972,6 +1271,10 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
   restartEndpoint: handleUnaryCall<RestartEndpointRequest, RestartEndpointResponse>;
   /** Deletes an endpoint with its jobs. FAILED_PRECONDITION unless workers_min and workers_max are both 0. */
   deleteEndpoint: handleUnaryCall<DeleteEndpointRequest, DeleteEndpointResponse>;
+  /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
+  explain: handleUnaryCall<EndpointServiceExplainRequest, EndpointServiceExplainResponse>;
+  /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
+  listDecisions: handleUnaryCall<ListDecisionsRequest, ListDecisionsResponse>;
 }
 
 export interface EndpointServiceClient extends Client {
@@ -1077,6 +1380,38 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteEndpointResponse) => void,
   ): ClientUnaryCall;
+  /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
+  explain(
+    request: EndpointServiceExplainRequest,
+    callback: (error: ServiceError | null, response: EndpointServiceExplainResponse) => void,
+  ): ClientUnaryCall;
+  explain(
+    request: EndpointServiceExplainRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: EndpointServiceExplainResponse) => void,
+  ): ClientUnaryCall;
+  explain(
+    request: EndpointServiceExplainRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: EndpointServiceExplainResponse) => void,
+  ): ClientUnaryCall;
+  /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
+  listDecisions(
+    request: ListDecisionsRequest,
+    callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
+  ): ClientUnaryCall;
+  listDecisions(
+    request: ListDecisionsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
+  ): ClientUnaryCall;
+  listDecisions(
+    request: ListDecisionsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const EndpointServiceClient = makeGenericClientConstructor(
@@ -1096,6 +1431,17 @@ type DeepPartial<T> = T extends Builtin ? T
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
+}
 
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

@@ -20,6 +20,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { JobExplanation } from "./explanation.ts";
 import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } from "./job.ts";
 
 /** Several calls, each with a number of the caller's choice. */
@@ -339,6 +340,20 @@ export interface WorkerCounts {
   cannotRunReason: string;
   /** Frozen by FlashBoot: the next job wakes one. In none of the other counts. */
   standby: number;
+}
+
+/** A job to explain. */
+export interface JobServiceExplainRequest {
+  /** Its endpoint. */
+  endpointId: string;
+  /** The job. */
+  jobId: string;
+}
+
+/** The explanation. */
+export interface JobServiceExplainResponse {
+  /** As of now. */
+  explanation: JobExplanation | undefined;
 }
 
 function createBasePipelineRequest(): PipelineRequest {
@@ -2546,6 +2561,130 @@ export const WorkerCounts: MessageFns<WorkerCounts> = {
   },
 };
 
+function createBaseJobServiceExplainRequest(): JobServiceExplainRequest {
+  return { endpointId: "", jobId: "" };
+}
+
+export const JobServiceExplainRequest: MessageFns<JobServiceExplainRequest> = {
+  encode(message: JobServiceExplainRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(18).string(message.jobId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobServiceExplainRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobServiceExplainRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobServiceExplainRequest>): JobServiceExplainRequest {
+    return JobServiceExplainRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobServiceExplainRequest>): JobServiceExplainRequest {
+    const message = createBaseJobServiceExplainRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.jobId = object.jobId ?? "";
+    return message;
+  },
+};
+
+function createBaseJobServiceExplainResponse(): JobServiceExplainResponse {
+  return { explanation: undefined };
+}
+
+export const JobServiceExplainResponse: MessageFns<JobServiceExplainResponse> = {
+  encode(message: JobServiceExplainResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.explanation !== undefined) {
+      JobExplanation.encode(message.explanation, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobServiceExplainResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobServiceExplainResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.explanation = JobExplanation.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobServiceExplainResponse>): JobServiceExplainResponse {
+    return JobServiceExplainResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobServiceExplainResponse>): JobServiceExplainResponse {
+    const message = createBaseJobServiceExplainResponse();
+    message.explanation = (object.explanation !== undefined && object.explanation !== null)
+      ? JobExplanation.fromPartial(object.explanation)
+      : undefined;
+    return message;
+  },
+};
+
 /**
  * Jobs of queue-based endpoints, for callers: the facades and internal services.
  *
@@ -2670,6 +2809,18 @@ export const JobServiceService = {
     responseSerialize: (value: GetHealthResponse): Buffer => Buffer.from(GetHealthResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetHealthResponse => GetHealthResponse.decode(value),
   },
+  /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
+  explain: {
+    path: "/slipway.v1.JobService/Explain" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: JobServiceExplainRequest): Buffer =>
+      Buffer.from(JobServiceExplainRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): JobServiceExplainRequest => JobServiceExplainRequest.decode(value),
+    responseSerialize: (value: JobServiceExplainResponse): Buffer =>
+      Buffer.from(JobServiceExplainResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): JobServiceExplainResponse => JobServiceExplainResponse.decode(value),
+  },
 } as const;
 
 export interface JobServiceServer extends UntypedServiceImplementation {
@@ -2706,6 +2857,8 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
   /** Counts jobs and workers of an endpoint. */
   getHealth: handleUnaryCall<GetHealthRequest, GetHealthResponse>;
+  /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
+  explain: handleUnaryCall<JobServiceExplainRequest, JobServiceExplainResponse>;
 }
 
 export interface JobServiceClient extends Client {
@@ -2869,6 +3022,22 @@ export interface JobServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetHealthResponse) => void,
+  ): ClientUnaryCall;
+  /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
+  explain(
+    request: JobServiceExplainRequest,
+    callback: (error: ServiceError | null, response: JobServiceExplainResponse) => void,
+  ): ClientUnaryCall;
+  explain(
+    request: JobServiceExplainRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: JobServiceExplainResponse) => void,
+  ): ClientUnaryCall;
+  explain(
+    request: JobServiceExplainRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: JobServiceExplainResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,0 +1,119 @@
+/** Why an endpoint has the workers that it has, and why a job is where it is: in fields and in a sentence. Pure. */
+import type { JobState } from './job-state.ts';
+import type { MachineExplanation } from './machine-explanation.ts';
+import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
+import type { DecisionNumbers, WorkerAction } from './scale-decision.ts';
+import type { ScaleLimit } from './scale-target.ts';
+import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
+
+/** A decision as its log has it. */
+export interface LoggedDecision {
+  id: number;
+  decidedAt: Date;
+  target: number;
+  wished: number;
+  throttled: number;
+  reason: string;
+  limits: readonly ScaleLimit[];
+  numbers: DecisionNumbers;
+  actions: readonly WorkerAction[];
+}
+
+/** One worker. */
+export interface WorkerExplanation {
+  id: string;
+  state: 'STARTING' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED';
+  held: number;
+  reason: string;
+}
+
+/** The whole endpoint. */
+export interface EndpointExplanation {
+  endpointId: string;
+  summary: string;
+  queued: number;
+  oldestWaitMs: number;
+  running: number;
+  lastDecision: LoggedDecision | undefined;
+  workers: WorkerExplanation[];
+  machines: MachineExplanation[];
+  limits: readonly ScaleLimit[];
+}
+
+/** What became of one attempt, as far as its worker is kept. */
+export interface AttemptExplanation {
+  attempt: number;
+  workerId: string;
+  workerAlive: boolean;
+  exitCode: number | null;
+  reason: string;
+}
+
+/** A job as its explanation needs it. */
+export interface ExplainedJob {
+  id: string;
+  state: JobState;
+  lowPriority: boolean;
+  /** From 1; 0: it does not wait. */
+  queuePosition: number;
+  waitedMs: number;
+  attempt: number;
+  retries: number;
+  workerId: string;
+  error: string;
+}
+
+const LOW_PRIORITY_TEXT = ', behind all jobs without low priority';
+/** Longest part of an error in a summary, in characters. */
+const ERROR_LENGTH_MAX = 300;
+
+/** What a worker is at. `told`: what its machine said of it; empty for those who may not read workers. */
+export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, told: string): WorkerExplanation {
+  const as = (state: WorkerExplanation['state'], reason: string): WorkerExplanation => ({ id: worker.id, state, held: worker.held, reason });
+  const more = told === '' ? '' : `: ${told}`;
+  if (worker.state === 'UNHEALTHY') {
+    const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
+    return as('CRASHED', `it crashed, ${worker.failures} times in a row; ${next}${more}`);
+  }
+  if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') return as('FROZEN', 'it is frozen and wakes for the next job');
+  if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') return as('DRAINING', 'it takes no more jobs and ends when it holds none');
+  if (worker.version !== version) return as('OUTDATED', 'it is of an earlier version and is replaced');
+  if (worker.state === 'INITIALIZING') return as('STARTING', `it has not asked for work yet${more}`);
+  if (worker.held > 0) return as('BUSY', `it holds ${worker.held}`);
+  return as('IDLE', `it can take a job; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
+}
+
+/** An endpoint in a sentence. `reason`: why the scaler wants what it wants now; `cannotRun`: why no machine ever could take a worker of it. */
+export function summarizeEndpoint(
+  { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
+  { reason, cannotRun, refusal }: { reason: string; cannotRun: string; refusal: string },
+): string {
+  const count = (state: WorkerExplanation['state']): number => workers.filter((worker) => worker.state === state).length;
+  const present = workers.filter(({ state }) => state !== 'FROZEN').length;
+  const jobs = queued === 0 ? `No job waits and ${running} run` : `${queued === 1 ? 'At least one job waits' : `${queued} jobs wait`} and ${running} run`;
+  if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.`;
+  if (queued > 0 && workersMax === 0) return `${jobs}: ${NO_WORKERS_REFUSAL.refusal}.`;
+  if (refusal !== '') return `${jobs}. Workers find no place: ${refusal}.`;
+  if (queued > 0 && count('STARTING') > 0) return `${jobs}. ${count('STARTING')} of ${present} workers start (${firstReason(workers, 'STARTING')}).`;
+  if (queued > 0 && count('CRASHED') > 0) return `${jobs}. ${count('CRASHED')} of ${present} workers crashed (${firstReason(workers, 'CRASHED')}).`;
+  if (queued > 0 && present > 0 && count('IDLE') === 0) {
+    return `${jobs}. ${present === 1 ? 'Its only worker is' : `All ${present} workers are`} busy or going; the scaler says: ${reason}.`;
+  }
+  return `${jobs}. There are ${present} workers, ${count('IDLE')} of them idle; the scaler says: ${reason}.`;
+}
+
+/** A job in a sentence, with its endpoint's while it waits. */
+export function summarizeJob(job: ExplainedJob, endpointSummary: string): string {
+  const lost = job.retries === 0 ? '' : ` ${job.retries} of its attempts ${job.retries === 1 ? 'was' : 'were'} lost before.`;
+  switch (job.state) {
+    case 'IN_QUEUE': return `It waits in place ${job.queuePosition}${job.lowPriority ? LOW_PRIORITY_TEXT : ''}.${lost} ${endpointSummary}`;
+    case 'IN_PROGRESS': return `It runs on worker ${job.workerId} as attempt ${job.attempt}.${lost}`;
+    case 'COMPLETED': return `It is done, by attempt ${job.attempt}.${lost}`;
+    case 'CANCELLED': return `It was cancelled.${lost}`;
+    case 'FAILED': case 'TIMED_OUT': return `It has ended: ${job.error.slice(0, ERROR_LENGTH_MAX) || 'it failed'}.${lost}`;
+  }
+}
+
+function firstReason(workers: readonly WorkerExplanation[], state: WorkerExplanation['state']): string {
+  return workers.find((worker) => worker.state === state)?.reason.split('\n')[0] ?? '';
+}

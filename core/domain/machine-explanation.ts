@@ -1,0 +1,67 @@
+/** Whether machines could take one more worker now, what keeps them from it, and what would change that. Pure. */
+import { onMachines } from './placement.ts';
+import { machineRefusal } from './placement-filters.ts';
+import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
+import { refusalWords } from './placement-refusal.ts';
+import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
+
+/** One machine for the operator; for others those with the same answer together. */
+export interface MachineExplanation {
+  /** Empty for anybody but the operator. */
+  name: string;
+  count: number;
+  fits: boolean;
+  /** The first filter that refused; empty: none did. */
+  refusedBy: RefusalKind | '';
+  reason: string;
+  /** What would change it; empty when nothing refuses. */
+  change: string;
+}
+
+const FITS = { fits: true, refusedBy: '', reason: 'it could take one more now', change: '' } as const;
+/** Machines that are told apart. */
+const MACHINES_MAX = 100;
+
+/** Explains machines for whoever asks. */
+export function explainMachines(machines: readonly PlacementMachine[], asked: PlacementRequest, operator: boolean): MachineExplanation[] {
+  const request = onMachines(machines, asked);
+  const answers = machines.map((machine) => ({ machine, refusal: machineRefusal(machine, request) }));
+  if (operator) {
+    return answers.slice(0, MACHINES_MAX).map(({ machine, refusal }) => {
+      const who = { name: machine.name, count: 1 };
+      if (!refusal) return { ...who, ...FITS };
+      return { ...who, fits: false, refusedBy: refusal.kind, reason: refusal.text, change: change(refusal, request, machine) };
+    });
+  }
+  const groups = Map.groupBy(answers, ({ refusal }) => refusal?.kind ?? '');
+  return [...groups].map(([kind, { length: count }]) => {
+    if (kind === '') return { name: '', count, ...FITS };
+    return { name: '', count, fits: false, refusedBy: kind, reason: refusalWords(kind, count), change: change({ kind, text: '' }, request) };
+  });
+}
+
+/** In words that hold for anybody; with the machine's own particulars where it is given. */
+function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: PlacementMachine): string {
+  const { gpuCount, gpuIds } = request;
+  const types = gpuIds.filter((id) => !id.startsWith('-'));
+  const gpus = `${gpuCount} ${gpuCount === 1 ? 'GPU' : 'GPUs of one type'}${types.length > 0 ? ` of ${types.join(' or ')}` : ''}`;
+  const own = machine && [...new Set(machine.gpus.map(({ name }) => name))].join(' or ');
+  const texts: Record<RefusalKind, string> = {
+    GPUS_TAKEN: `free ${gpus} there, or add a type that is free to gpuIds`,
+    SLOTS_TAKEN: 'let a worker or pod without a GPU end there, or add a machine',
+    SIZE_TAKEN: 'free processors and memory there, or ask for a smaller size (instanceIds)',
+    TOO_FEW_GPUS: 'ask for fewer GPUs (gpuCount), or add a machine with more of one type',
+    OTHER_GPUS: `add ${own ?? 'one of their types'} to gpuIds, or add a machine with ${gpus}`,
+    NO_GPU: `add a machine with ${gpus}, or make the endpoint one without GPUs (computeType CPU)`,
+    NO_GPU_HANDOVER: 'set up GPU access of its container engine (CDI)',
+    NO_SLOTS: 'let it take workers without a GPU, or add a machine that does',
+    TOO_SMALL: 'ask for a smaller size (instanceIds), or add a larger machine',
+    NO_ENGINE: 'install Docker or Podman there, or run a command instead of an image',
+    NO_COMMANDS: 'run an image, or let its operator allow commands (--allow-commands)',
+    CUDA: 'allow its CUDA version (allowedCudaVersions), or update its driver',
+    VOLUME: 'use a network volume in its data centre, or add a machine where the volume is',
+    LOCATION: 'add its location to locations, or add a machine in one of those',
+    AWAY: 'start its agent again',
+  };
+  return texts[kind];
+}

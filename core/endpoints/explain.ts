@@ -1,0 +1,91 @@
+/** Answers "why?": for an endpoint and for a job, with no more than whoever asks may see. */
+import { DomainError } from '../domain/errors.ts';
+import { explainWorker, summarizeEndpoint, summarizeJob } from '../domain/explanation.ts';
+import type { AttemptExplanation, EndpointExplanation, ExplainedJob } from '../domain/explanation.ts';
+import type { JobKey } from '../domain/job.ts';
+import { jobNotFound } from '../domain/job.ts';
+import { explainMachines } from '../domain/machine-explanation.ts';
+import { endpointNotFound } from '../domain/permission.ts';
+import { wishedChanges } from '../domain/scale-decision.ts';
+import type { LoggedDecision } from '../domain/explanation.ts';
+import type { Stores } from '../store/storage.ts';
+import type { CannotRun } from './cannot-run.ts';
+
+/** What explaining needs. */
+export interface ExplainContext {
+  explains: Stores['explains'];
+  scales: Pick<Stores['scales'], 'refusals'>;
+  cannotRun: Pick<CannotRun, 'of' | 'machines'>;
+}
+
+/** What whoever asks may see beside jobs. */
+export interface Sight {
+  /** Machines by name. */
+  operator: boolean;
+  /** What workers told of themselves: the last lines they wrote. */
+  workers: boolean;
+}
+
+/** Workers that are shown. */
+const WORKERS_MAX = 100;
+const PAGE_DEFAULT = 100;
+const PAGE_MAX = 1_000;
+
+/** ENDPOINT_NOT_FOUND. */
+export async function explainEndpoint({ explains, scales, cannotRun }: ExplainContext, endpointId: string, sight: Sight): Promise<EndpointExplanation> {
+  const seen = await explains.endpoint(endpointId);
+  if (!seen) throw endpointNotFound(endpointId);
+  const { demand, settings } = seen.sample;
+  const shown = demand.workers.slice(0, WORKERS_MAX);
+  const [[last], told, refusals, nowhere, machines] = await Promise.all([
+    explains.decisions(endpointId, 0, 1), sight.workers ? explains.workers(endpointId, shown.map(({ id }) => id)) : [],
+    scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(),
+  ]);
+  const words = new Map(told.map(({ id, reason }) => [id, reason]));
+  const workers = shown.map((worker) => explainWorker(worker, settings, words.get(worker.id) ?? ''));
+  const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string => (
+    (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? ''
+  );
+  const now = wishedChanges(seen.sample);
+  const reasons = { reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)) };
+  return {
+    endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
+    summary: summarizeEndpoint(demand, settings, workers, reasons),
+    // What a place or a quota cut is known from the last decision alone.
+    limits: [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')],
+    machines: explainMachines(machines, settings, sight.operator),
+  };
+}
+
+/** A job, what is known of its attempts, and its endpoint while it waits. */
+export interface JobExplanation {
+  job: ExplainedJob;
+  summary: string;
+  attempts: AttemptExplanation[];
+  endpoint: EndpointExplanation | undefined;
+}
+
+/** JOB_NOT_FOUND. */
+export async function explainJob(context: ExplainContext, key: JobKey, sight: Sight): Promise<JobExplanation> {
+  const job = await context.explains.job(key);
+  if (!job) throw jobNotFound(key.jobId);
+  const [workers, endpoint] = await Promise.all([
+    job.workerId === '' ? [] : context.explains.workers(key.endpointId, [job.workerId]),
+    job.state === 'IN_QUEUE' ? explainEndpoint(context, key.endpointId, sight) : undefined,
+  ]);
+  const attempts = workers.map(({ id, alive, exitCode, reason }) => (
+    { attempt: job.attempt, workerId: id, workerAlive: alive, exitCode, reason: sight.workers ? reason : '' }
+  ));
+  return { job, attempts, endpoint, summary: summarizeJob(job, endpoint?.summary ?? '') };
+}
+
+/** A page of the log, the latest first. INVALID_REQUEST: a size or an id that cannot be. */
+export async function listDecisions(
+  { explains }: Pick<ExplainContext, 'explains'>, endpointId: string, size: number, beforeId: number,
+): Promise<LoggedDecision[]> {
+  if (size < 0 || size > PAGE_MAX) {
+    throw new DomainError('INVALID_REQUEST', `page_size is ${size}, but must be from 1 to ${PAGE_MAX}, or 0 for ${PAGE_DEFAULT}`);
+  }
+  if (beforeId < 0) throw new DomainError('INVALID_REQUEST', `before_id is ${beforeId}, but must not be negative`);
+  return explains.decisions(endpointId, beforeId, size || PAGE_DEFAULT);
+}

@@ -1,0 +1,41 @@
+/** Explanations on the wire. */
+import type { EndpointExplanation as EndpointMessage, JobExplanation as JobMessage, ScaleDecision } from '../../proto/gen/slipway/v1/explanation.ts';
+import type { JobExplanation, Sight } from '../endpoints/explain.ts';
+import type { EndpointExplanation, LoggedDecision } from '../domain/explanation.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Access } from '../access/access.ts';
+import type { Caller } from '../domain/permission.ts';
+import { STATE_TO_WIRE } from './job-messages.ts';
+
+/** What a key that may read an endpoint's jobs may see beside them. */
+export async function sightOf(access: Access, apiKey: string, endpointId: string, { scope }: Caller): Promise<Sight> {
+  try {
+    await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+    return { operator: scope === 'ROOT', workers: true };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { operator: false, workers: false };
+  }
+}
+
+/** Without its sample: that names machines. */
+export function decisionToMessage({ decidedAt, numbers, actions, limits, ...decision }: LoggedDecision): ScaleDecision {
+  const { queued, oldestWaitMs, running, workers } = numbers;
+  return {
+    ...decision, limits: [...limits], decideTime: decidedAt, queued, oldestWaitMs, running, present: workers.present,
+    actions: actions.map((action) => ({ kind: action.do, workerId: action.do === 'ADD' ? '' : action.workerId })),
+  };
+}
+
+export function endpointExplanationToMessage({ lastDecision, limits, ...explanation }: EndpointExplanation): EndpointMessage {
+  return { ...explanation, limits: [...limits], lastDecision: lastDecision && decisionToMessage(lastDecision) };
+}
+
+export function jobExplanationToMessage({ job, summary, attempts, endpoint }: JobExplanation): JobMessage {
+  const { id, state, lowPriority, queuePosition, waitedMs, attempt, retries } = job;
+  return {
+    jobId: id, summary, state: STATE_TO_WIRE[state], queuePosition, lowPriority, waitedMs, attempt, lostAttempts: retries,
+    attempts: attempts.map(({ exitCode, ...each }) => ({ ...each, exitCode: exitCode ?? undefined })),
+    endpoint: endpoint && endpointExplanationToMessage(endpoint),
+  };
+}

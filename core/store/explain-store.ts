@@ -1,0 +1,76 @@
+/** What explanations are made of, as it is now. Reads only. */
+import type { ExplainedJob, LoggedDecision } from '../domain/explanation.ts';
+import type { JobKey } from '../domain/job.ts';
+import type { JobState } from '../domain/job-state.ts';
+import type { Database } from './database.ts';
+import { isLive } from './rows.ts';
+import { sampleEndpoints } from './scale-samples.ts';
+import type { EndpointSample } from './scale-samples.ts';
+
+/** Jobs ahead of one are counted no further. */
+const AHEAD_COUNTED_MAX = 10_000;
+
+/** How a worker ended, or what it is at. */
+export interface WorkerEnd {
+  id: string;
+  alive: boolean;
+  exitCode: number | null;
+  reason: string;
+}
+
+interface JobPlaceRow {
+  id: string;
+  state: JobState;
+  low_priority: boolean;
+  attempt: number;
+  retries: number;
+  worker_id: string | null;
+  error: string | null;
+  waited_ms: number;
+  ahead: number;
+}
+
+export class ExplainStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** An endpoint as scaling sees it. Undefined: it is gone. */
+  async endpoint(endpointId: string): Promise<EndpointSample | undefined> {
+    const { sql, hot } = this.#database;
+    return (await sampleEndpoints(sql, hot, [endpointId]))[0];
+  }
+
+  /** Logged decisions, the latest first; those before the one with `beforeId`, or all when that is 0. */
+  async decisions(endpointId: string, beforeId: number, limit: number): Promise<LoggedDecision[]> {
+    const rows = await this.#database.sql<(Omit<LoggedDecision, 'decidedAt'> & { decidedAtMs: number })[]>`
+      SELECT id, (extract(epoch FROM decided_at) * 1000)::bigint AS "decidedAtMs", target, wished, throttled, reason, limits, numbers, actions
+      FROM scale_log WHERE endpoint_id = ${endpointId} AND (${beforeId}::bigint = 0 OR id < ${beforeId}::bigint) ORDER BY id DESC LIMIT ${limit}`;
+    return rows.map(({ decidedAtMs, ...row }) => ({ ...row, decidedAt: new Date(decidedAtMs) }));
+  }
+
+  /** What machines told of workers; those that are not kept are left out. */
+  async workers(endpointId: string, workerIds: readonly string[]): Promise<WorkerEnd[]> {
+    return this.#database.sql<WorkerEnd[]>`
+      SELECT id, ended_at IS NULL AS alive, exit_code AS "exitCode", reason FROM worker
+      WHERE endpoint_id = ${endpointId} AND id = ANY(${[...workerIds]})`;
+  }
+
+  /** A job with its place in the queue. Undefined: no such job. */
+  async job({ endpointId, jobId }: JobKey): Promise<ExplainedJob | undefined> {
+    const { hot } = this.#database;
+    const [row] = await hot<JobPlaceRow[]>`
+      SELECT j.id, j.state, j.low_priority, j.attempt, j.retries, j.worker_id,
+        (SELECT left(o.error, 1000) FROM job_output o WHERE o.endpoint_id = j.endpoint_id AND o.job_id = j.id) AS error,
+        (extract(epoch FROM coalesce(j.started_at, j.finished_at, now()) - j.submitted_at) * 1000)::bigint AS waited_ms,
+        (SELECT count(*) FROM (SELECT FROM job a WHERE a.endpoint_id = j.endpoint_id AND a.state = 'IN_QUEUE'
+          AND (a.low_priority, a.position) < (j.low_priority, j.position) ORDER BY a.low_priority, a.position LIMIT ${AHEAD_COUNTED_MAX}) q) AS ahead
+      FROM job j WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(hot)}`;
+    return row && {
+      id: row.id, state: row.state, lowPriority: row.low_priority, queuePosition: row.state === 'IN_QUEUE' ? row.ahead + 1 : 0,
+      waitedMs: Math.max(row.waited_ms, 0), attempt: row.attempt, retries: row.retries, workerId: row.worker_id ?? '', error: row.error ?? '',
+    };
+  }
+}

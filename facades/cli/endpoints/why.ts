@@ -1,0 +1,87 @@
+/** `slipway why` and `slipway decisions`: why a job waits, why an endpoint has these workers, and what its scaler decided. */
+import type { Command } from 'commander';
+import type { EndpointExplanation, JobExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
+import { decisionRecord, endpointExplanationRecord, jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { wholeNumber } from '../option-values.ts';
+import { printable } from '../output/printable.ts';
+import { ago } from '../output/words.ts';
+import { endpointIdOf } from './find-endpoint.ts';
+
+/** As core makes them: `<uuid>-u1`, or `sync-<uuid>-u1`. */
+const JOB_ID = /^(sync-)?[0-9a-f]{8}-[0-9a-f-]{27}-\w+$/;
+const DECISIONS_DEFAULT = 20;
+
+/** Adds the commands. */
+export function addWhy(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: 'why [endpoint-or-job]', description: 'Say why a job is where it is, or why an endpoint has these workers and not others.',
+    examples: ['why', 'why ocr', 'why 7c9b6f0e-2d4c-4f0b-9a55-0f6c3f2f9e11-u1 --endpoint ocr'],
+  })
+    .option('-e, --endpoint <endpoint>', 'endpoint of the job, by id or name')
+    .action((named: string | undefined, { endpoint }: { endpoint?: string }) => (
+      named !== undefined && JOB_ID.test(named) ? whyJob(cli, named, endpoint) : whyEndpoint(cli, named ?? endpoint)
+    ));
+  addCommand(program, {
+    usage: 'decisions [endpoint]', description: 'Show what the scaler of an endpoint decided and why, the latest last.',
+    examples: ['decisions ocr', 'decisions ocr --limit 200 --json'],
+  })
+    .option('--limit <number>', 'decisions, 1 to 1,000', wholeNumber(), DECISIONS_DEFAULT)
+    .action((named: string | undefined, { limit }: { limit: number }) => showDecisions(cli, named, limit));
+}
+
+async function whyEndpoint(cli: Cli, named: string | undefined): Promise<void> {
+  const endpointId = await endpointIdOf(cli, named);
+  const { explanation } = await cli.core.endpoints.call((client) => client.explain, { endpointId });
+  cli.output.result(endpointExplanationRecord(explanation!), () => showEndpoint(cli, explanation!));
+}
+
+async function whyJob(cli: Cli, jobId: string, endpoint: string | undefined): Promise<void> {
+  const endpointId = await endpointIdOf(cli, endpoint);
+  const { explanation } = await cli.core.jobs.call((client) => client.explain, { endpointId, jobId });
+  cli.output.result(jobExplanationRecord(explanation!), () => showJob(cli, explanation!));
+}
+
+function showJob(cli: Cli, { summary, attempts, endpoint }: JobExplanation): void {
+  const { output } = cli;
+  output.line(printable(summary));
+  for (const { attempt, workerId, exitCode, reason, workerAlive } of attempts) {
+    const end = workerAlive ? 'is there' : `has ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}`;
+    output.line(`\nattempt ${attempt}: its worker ${workerId} ${end}${reason === '' ? '' : `: ${printable(reason)}`}`);
+  }
+  if (endpoint) showParts(cli, endpoint);
+}
+
+function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
+  cli.output.line(printable(explanation.summary));
+  showParts(cli, explanation);
+}
+
+function showParts({ output }: Cli, { lastDecision, limits, workers, machines }: EndpointExplanation): void {
+  if (lastDecision) output.line(`\nlast decision: ${decisionText(lastDecision, output.nowMs())}`);
+  for (const { text, cut } of limits) output.line(`  ${cut} fewer workers: ${printable(text)}`);
+  if (workers.length > 0) output.line('\nworkers:');
+  for (const { id, state, reason } of workers) output.line(`  ${id} ${state.toLowerCase()}: ${printable(reason)}`);
+  if (machines.length > 0) output.line('\nmachines, for one more worker:');
+  for (const { name, count, reason, change } of machines) {
+    const who = name === '' ? `${count} ${count === 1 ? 'machine' : 'machines'}` : name;
+    output.line(`  ${printable(who)}: ${printable(reason)}${change === '' ? '' : `; to change that: ${printable(change)}`}`);
+  }
+}
+
+async function showDecisions(cli: Cli, named: string | undefined, pageSize: number): Promise<void> {
+  const endpointId = await endpointIdOf(cli, named);
+  const { decisions } = await cli.core.endpoints.call((client) => client.listDecisions, { endpointId, pageSize, beforeId: 0 });
+  const { output } = cli;
+  output.result(decisions.map(decisionRecord), () => {
+    for (const decision of decisions.toReversed()) output.line(decisionText(decision, output.nowMs()));
+    if (decisions.length === 0) output.line('The scaler has decided nothing yet.');
+  });
+}
+
+function decisionText({ decideTime, target, present, throttled, reason, queued, running, actions }: ScaleDecision, nowMs: number): string {
+  const done = [...Map.groupBy(actions, ({ kind }) => kind)].map(([kind, all]) => `${kind.toLowerCase()} ${all.length}`).join(', ');
+  const numbers = `${queued} waiting, ${running} running, ${present} of ${target} workers${throttled > 0 ? `, ${throttled} without a place` : ''}`;
+  return `${ago(decideTime, nowMs)}: ${printable(reason)} (${numbers})${done === '' ? '' : `: ${done}`}`;
+}

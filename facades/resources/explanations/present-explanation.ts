@@ -1,0 +1,26 @@
+/** Explanations as records: GET /explain and `slipway why --json`. What is empty is left out. */
+import type { EndpointExplanation, JobExplanation, MachineExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+
+/** One decision. */
+export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecision) {
+  return {
+    ...decision, decidedAt: decideTime?.toISOString(),
+    actions: actions.map(({ kind, workerId }) => ({ kind, ...(workerId === '' ? {} : { workerId }) })),
+  };
+}
+
+/** An endpoint. */
+export function endpointExplanationRecord({ lastDecision, machines, ...explanation }: EndpointExplanation) {
+  return { ...explanation, ...(lastDecision ? { lastDecision: decisionRecord(lastDecision) } : {}), machines: machines.map(machineRecord) };
+}
+
+/** A job. */
+export function jobExplanationRecord({ state, endpoint, ...explanation }: JobExplanation) {
+  const name = Object.entries(JobState).find(([, value]) => value === state)?.[0];
+  return { ...explanation, state: name, ...(endpoint ? { endpoint: endpointExplanationRecord(endpoint) } : {}) };
+}
+
+function machineRecord({ name, refusedBy, change, ...machine }: MachineExplanation) {
+  return { ...(name === '' ? {} : { name }), ...machine, ...(refusedBy === '' ? {} : { refusedBy }), ...(change === '' ? {} : { change }) };
+}

@@ -1,0 +1,74 @@
+/** Why a job waits and why an endpoint has these workers: a true cause, in fields and in words, with no more than a key may see. */
+import t from 'tap';
+import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { call } from '../../helpers/grpc-clients.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
+const core = await startReplicas(t);
+const { clients, key, rootKey } = core;
+const why = async (endpointId: string, apiKey = key) => (await call(clients.endpoints, 'explain', { endpointId }, apiKey)).explanation!;
+const whyJob = async (endpointId: string, jobId: string, apiKey = key) => (await call(clients.jobs, 'explain', { endpointId, jobId }, apiKey)).explanation!;
+const agent = await core.joinAgent({ gpus: [L4], onAssignment: () => undefined });
+
+t.test('no place: who refused, by what, and what would change that; names for the operator alone', async (t) => {
+  const endpointId = await core.createEndpoint({ gpuIds: ['AMPERE_80'], workersMin: 0 });
+  await core.submit(endpointId);
+  const { id } = await core.submit(endpointId);
+  await waitFor('the refusal', async () => (await why(endpointId)).limits[0]?.limit === 'NO_PLACE');
+  const explained = await whyJob(endpointId, id);
+  const summary = /^It waits in place 2\. .*No worker can ever start: no machine can run it, .*1 machine has other GPUs/;
+  t.match(explained, { state: JobState.IN_QUEUE, queuePosition: 2, attempt: 0, summary });
+  const { endpoint } = explained;
+  const others = { refusedBy: 'OTHER_GPUS', reason: 'has other GPUs', change: /add one of their types to gpuIds/ };
+  t.match(endpoint!.machines, [{ name: '', count: 1, fits: false, ...others }]);
+  t.match(endpoint!.lastDecision, { target: 1, throttled: 1, reason: 'a job waits and there is no worker', queued: 1, limits: [{ limit: 'NO_PLACE' }] });
+  t.notOk(JSON.stringify(explained).includes(agent.machineId), 'no machine is named');
+  t.match((await why(endpointId, rootKey)).machines, [{ name: agent.machineId, refusedBy: 'OTHER_GPUS', change: /add NVIDIA L4 to gpuIds/ }]);
+});
+
+t.test('workersMax that cuts, a busy worker, and a GPU that is taken', async (t) => {
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 1 });
+  const first = await core.submit(endpointId);
+  await waitFor('it to run', () => agent.assignments.length === 1);
+  const { id } = await core.submit(endpointId);
+  const explained = await whyJob(endpointId, id);
+  t.match(explained, { queuePosition: 1, summary: /Its only worker is busy/, endpoint: { workers: [{ state: 'BUSY', held: 1 }] } });
+  const taken = await waitFor('the machines as they are now', async () => (
+    (await why(endpointId)).machines.find(({ refusedBy }) => refusedBy === 'GPUS_TAKEN')));
+  t.match(taken, { count: 1, change: /free 1 GPU of NVIDIA L4 there/ });
+  const running = await whyJob(endpointId, first.id);
+  t.match(running, { state: JobState.IN_PROGRESS, queuePosition: 0, attempt: 1, summary: /^It runs on worker/, endpoint: undefined });
+  const other = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 0 });
+  await core.submit(other);
+  t.match(await why(other), { summary: /workersMax is 0: raise it/ });
+  agent.finish(agent.assignments[0]!.ref!);
+  await waitFor('the next', () => agent.assignments.length === 2);
+  agent.finish(agent.assignments[1]!.ref!);
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
+  await waitFor('the GPU to be free', () => agent.desired.length === 0);
+});
+
+t.test('a lost attempt: the worker\'s end, with its last lines for those who may read workers', async (t) => {
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], retryLimit: 0, workersMax: 1, workersMin: 0 });
+  const { id } = await core.submit(endpointId);
+  const before = agent.assignments.length;
+  const { ref } = await waitFor('it to run', () => agent.assignments[before]);
+  agent.send({ workers: [{ workerId: ref!.workerId, endpointId, state: WorkerState.UNHEALTHY, reason: 'exit code 3\nCUDA out of memory', exitCode: 3 }] });
+  await core.wait(endpointId, id);
+  const explained = await whyJob(endpointId, id);
+  t.match(explained, { state: JobState.FAILED, attempts: [{ attempt: 1, workerId: ref!.workerId, exitCode: 3, reason: /CUDA out of memory/ }] });
+  const jobsOnly = (await call(clients.keys, 'createKey', {
+    name: 'jobs', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions: { management: Permission.UNSPECIFIED, jobs: Permission.READ },
+  }, key)).secret;
+  t.match((await whyJob(endpointId, id, jobsOnly)).attempts, [{ exitCode: 3, reason: '' }]);
+  const { decisions } = await call(clients.endpoints, 'listDecisions', { endpointId, pageSize: 0, beforeId: 0 }, key);
+  t.match(decisions.at(-1), { actions: [{ kind: 'ADD' }], present: 0 });
+  const earlier = await call(clients.endpoints, 'listDecisions', { endpointId, pageSize: 1, beforeId: decisions[0]!.id }, key);
+  t.same(earlier.decisions, decisions.slice(1, 2), 'page by page');
+});
