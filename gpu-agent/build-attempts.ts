@@ -80,7 +80,8 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
     isBusy: (workerId: string) => holdings.isBusy(workerId),
     hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
   };
-  const pool = new WorkerPool({ ...units, ports: new FreePorts(random), questions, clock, random, logger, graceMs: config.workerGraceMs });
+  const ports = new FreePorts(random);
+  const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs });
   const table = new AttemptTable({ holdings, outcomes, chunks, keeper, logger });
   const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
@@ -89,7 +90,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
     table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,
   });
   const watch = new AttemptWatch({ table, pool, polls, clock });
-  const health = new HealthWatch({ pool, advertiseHost: config.advertiseHost, silenceMs: config.httpSilenceMs, clock });
+  const health = new HealthWatch({ pool, advertiseHost: config.advertiseHost, ports, silenceMs: config.httpSilenceMs, clock });
   const parts = {
     health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog, keeper, outbox, large, reporter,
   };

@@ -62,7 +62,8 @@ export interface AgentConfig {
   workerGraceMs: number;
   /**
    * Host name or address by which facades and proxies on other machines reach the HTTP servers of this machine's workers. SLIPWAY_ADVERTISE_HOST,
-   * default empty: the worker's own address, for commands 127.0.0.1, which is enough while all runs on one machine.
+   * default empty: the worker's own address, for commands 127.0.0.1, which is enough while all runs on one machine. With it, a port of this host leads
+   * to each container's.
    */
   advertiseHost: string;
   /** How long a worker of a load-balancing endpoint may leave its health path without 200 or 204, in ms. SLIPWAY_HTTP_SILENCE_MS, default 480000. */

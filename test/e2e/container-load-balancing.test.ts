@@ -1,5 +1,6 @@
 /** Load-balancing workers in containers, on a real Podman: a uvicorn server in an image, reached at its own address on the port that its template says. */
 import { join } from 'node:path';
+import postgres from 'postgres';
 import t from 'tap';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
@@ -41,6 +42,24 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
     await podman.cli('kill', name!);
     const next = await shown(at(endpointId, '/x'));
     t.not(next.worker, worker, 'the request waited for its successor');
+  });
+
+  await t.test('a machine among others: a port of the host leads to each', async (t) => {
+    const far = await system.startAgent(undefined, { SLIPWAY_ADVERTISE_HOST: '127.0.0.1', SLIPWAY_AGENT_LOCATIONS: 'far' });
+    const more = { ...image, ports: ['8123/http'], env: { HOST: '0.0.0.0' } };
+    const endpointId = await lbEndpoint(system, { workersMin: 2, workersMax: 2, locations: ['far'] }, { command: [], more });
+    await waitFor('both', async () => (await (await at(endpointId, '/health')).json() as { workers: { ready: number } }).workers.ready === 2, 90_000);
+    const sql = postgres(system.database.url, { max: 1 });
+    const rows = await sql<{ id: string; address: string }[]>`SELECT id, address FROM worker WHERE endpoint_id = ${endpointId}`;
+    await sql.end();
+    for (const { id, address } of rows) {
+      t.match(address, /^127\.0\.0\.1:[23]\d{4}$/);
+      const headers = { 'x-runpod-worker-id': `strict ${id}` };
+      const body = 'x'.repeat(3_000_000);
+      t.match(await shown(at(endpointId, '/up', { method: 'POST', body, headers })), { worker: id, bytes: body.length, port: '8123' });
+    }
+    await far.stop();
+    await t.rejects(fetch(`http://${rows[0]!.address}/x`), 'the port goes with the worker');
   });
 
   await t.test('one that listens to itself only is never ready', async (t) => {

@@ -8,7 +8,9 @@ import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.t
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import type { Worker } from '../workers/worker.ts';
 import { askHealth } from './ask-health.ts';
+import type { FreePorts } from './free-ports.ts';
 import type { HttpServing } from './http-serving.ts';
+import { Relay } from './relay.ts';
 
 /** Pauses between two questions in milliseconds: while it starts, when that takes long, while it is well, and while it is not. */
 const STARTING_MS = 50;
@@ -23,8 +25,9 @@ const INITIALIZING_MS_MAX = 3_600_000;
 /** What it works with. */
 export interface HealthWatchOptions {
   pool: WorkerPool;
-  /** Host by which others reach this machine's workers; empty: as their executor says. */
+  /** Host by which others reach this machine's workers, containers through a port of the host's; empty: as their executor says. */
   advertiseHost: string;
+  ports: FreePorts;
   /** How long a worker may say neither 200 nor 204, in milliseconds. */
   silenceMs: number;
   clock: Clock;
@@ -37,6 +40,7 @@ interface Watched {
   /** When it last said 200 or 204, or was started. */
   heardAtMs: number;
   misses: number;
+  relay: Relay | undefined;
   timer: Timer | undefined;
 }
 
@@ -55,13 +59,15 @@ export class HealthWatch {
 
   /** A worker's process ended. */
   ended(worker: Worker): void {
-    this.#watched.get(worker.id)?.timer?.cancel();
+    const watched = this.#watched.get(worker.id);
+    watched?.timer?.cancel();
+    watched?.relay?.close();
     this.#watched.delete(worker.id);
   }
 
   #begin(worker: Worker, http: HttpServing): void {
     const now = this.#options.clock.monotonicMs();
-    const watched: Watched = { worker, http, startedAtMs: now, heardAtMs: now, misses: 0, timer: undefined };
+    const watched: Watched = { worker, http, startedAtMs: now, heardAtMs: now, misses: 0, relay: undefined, timer: undefined };
     this.#watched.set(worker.id, watched);
     this.#later(watched);
   }
@@ -85,7 +91,7 @@ export class HealthWatch {
     // Its ports are not known before it is started, a container's address a moment later (empty until then), and nobody asks one that is going.
     const { address } = worker;
     if (address === undefined || address === '' || worker.isStopping) return;
-    if (http.address === '') this.#started(watched, address);
+    if (http.address === '' && !await this.#started(watched, address)) return;
     const status = await askHealth({ host: address, port: http.healthPort, path: http.healthPath });
     if (worker.hasEnded || worker.isStopping) return;
     watched.misses = status === undefined ? watched.misses + 1 : 0;
@@ -94,14 +100,25 @@ export class HealthWatch {
     this.#endSilent(watched);
   }
 
-  /** Preparing it, an image for instance, counts for nothing. */
-  #started(watched: Watched, address: string): void {
+  /** Preparing it, an image for instance, counts for nothing. False: others cannot reach it yet. */
+  async #started(watched: Watched, address: string): Promise<boolean> {
     const { worker, http } = watched;
-    watched.startedAtMs = watched.heardAtMs = this.#options.clock.monotonicMs();
-    const host = this.#options.advertiseHost || address;
-    http.address = `${host.includes(':') ? `[${host}]` : host}:${http.port}`;
+    const { advertiseHost, clock, ports } = this.#options;
+    const isElsewhere = advertiseHost !== '' && worker.spec.imageName !== '';
+    if (isElsewhere) {
+      const relay = await Relay.open({ host: address, port: http.port }, ports).catch(() => undefined);
+      // It may have ended meanwhile: then nobody would close it.
+      const isOver = worker.hasEnded || this.#watched.get(worker.id) !== watched;
+      if (isOver) relay?.close();
+      if (!relay || isOver) return false;
+      watched.relay = relay;
+    }
+    watched.startedAtMs = watched.heardAtMs = clock.monotonicMs();
+    const host = advertiseHost || address;
+    http.address = `${host.includes(':') ? `[${host}]` : host}:${watched.relay?.port ?? http.port}`;
     http.health = HttpHealth.INITIALIZING;
     worker.news();
+    return true;
   }
 
   #note(worker: Worker, http: HttpServing, health: HttpHealth): void {
