@@ -3,9 +3,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
+import { FlashBootType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { BASE_IMAGE, makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
+import { podCalls } from '../helpers/pods.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -74,6 +76,42 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     await checkTicks(t, jobId, 60);
     t.equal(await attemptOf(jobId), 1);
     t.same(await containers(), before);
+  });
+
+  await t.test('a pod goes on; what was wanted of it meanwhile is done', async (t) => {
+    const pods = podCalls(slipway.clients, slipway.key);
+    const pod = await pods.create({ computeType: 'CPU', imageName: BASE_IMAGE, startCommand: ['/bin/sh', '-c', 'exec sleep 1000'] });
+    await pods.reach(pod.id, 'RUNNING');
+    const idOf = async (): Promise<string> => (await podman.cli('ps', '--quiet', `--filter=name=${pod.id}`)).trim();
+    const first = await waitFor('its container', idOf);
+    await agent!.kill();
+    await agent!.start();
+    await waitFor('core to see its machine', async () => (await slipway.sql`SELECT FROM machine WHERE session_id IS NOT NULL`).length === 1);
+    await pods.reach(pod.id, 'RUNNING');
+    t.equal(await idOf(), first, 'the same container');
+    await agent!.kill();
+    await pods.act('restartPod', pod.id);
+    await agent!.start();
+    await waitFor('another one', async () => ![first, ''].includes(await idOf()), 30_000);
+    await pods.reach(pod.id, 'RUNNING');
+    await pods.remove(pod.id);
+    await waitFor('its end', async () => await idOf() === '', 30_000);
+  });
+
+  await t.test('a frozen worker stands still, and wakes for the next job', async (t) => {
+    const fields = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
+    const frozen = endpointJobs(slipway, await slipway.createEndpoint({ command: [], imageName: 'localhost/ticks:1', fields, ready: 0, workersMax: 1 }));
+    const paused = async (): Promise<string> => (await podman.cli('ps', '--quiet', '--filter=status=paused')).trim();
+    await frozen.runSync({ count: 1, pause: 0 });
+    const first = await waitFor('it to stand still', paused, 30_000);
+    await agent!.kill();
+    await agent!.start();
+    t.equal(await waitFor('it to stand still again', paused, 30_000), first);
+    t.match(await frozen.runSync({ count: 2, pause: 0 }), { status: 'COMPLETED' });
+    t.equal(await waitFor('it to stand still after its job', paused, 30_000), first, 'the same container');
+    const none = await slipway.request('PATCH', `/v1/endpoints/${frozen.id}`, { workersMax: 0 });
+    t.equal(none.status, 200);
+    await waitFor('its end', async () => await paused() === '' && (await containers()).length === 1, 30_000);
   });
 
   await t.test('another program has taken its address: the job runs again, in a worker that finds the agent', async (t) => {

@@ -40,7 +40,8 @@ export class ContainerExecutor implements Executor {
   readonly #units = new Map<string, ContainerUnit>();
   /** Images of prepared units by unit. */
   readonly #images = new Map<string, string>();
-  readonly #removals = new Set<Promise<void>>();
+  /** By unit: its next start waits for the end of its container before. */
+  readonly #removals = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
   #puller: { socket: string; puller: ImagePuller } | undefined;
 
@@ -55,6 +56,7 @@ export class ContainerExecutor implements Executor {
 
   async prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
     if (!launch.image) throw new PrepareError('REFUSED', 'a container needs an image');
+    await this.#removals.get(launch.unitId);
     const engine = await this.#engine();
     const image = await this.#pullerOf(engine).prepare(launch.image, progress, signal);
     await this.#options.onImage?.(image);
@@ -83,19 +85,17 @@ export class ContainerExecutor implements Executor {
     const found = (await this.#containers(engine)).find((container) => container.Labels[UNIT_LABEL] === unitId);
     if (!found) return undefined;
     if (!['running', 'paused'].includes(found.State)) {
-      void this.#remove(unitId);
+      this.#discard(unitId);
       return undefined;
     }
     const unit = new ContainerUnit({ unitId, onOutput, clock, logger });
     this.#keep(unitId, unit);
     try {
       await unit.adopt(engine.docker.getContainer(found.Id));
-      // It may have been frozen in the last moment of its agent. One that shall stand still is frozen again.
-      await unit.thaw();
       return unit;
     } catch (error) {
       // Nobody would know of it.
-      void this.#remove(unitId);
+      this.#discard(unitId);
       throw error;
     }
   }
@@ -117,18 +117,19 @@ export class ContainerExecutor implements Executor {
   async close(): Promise<void> {
     this.#closing.abort();
     for (const unit of this.#units.values()) unit.release();
-    await Promise.all(this.#removals);
+    await Promise.all(this.#removals.values());
     if (this.#units.size === 0) await this.#options.networks.close();
   }
 
   /** Its container goes once it has ended; who wants to know of the end does not wait for that. */
   #keep(unitId: string, unit: ContainerUnit): void {
     this.#units.set(unitId, unit);
-    void unit.ended.then(() => {
-      const removal = this.#remove(unitId);
-      this.#removals.add(removal);
-      return removal.finally(() => this.#removals.delete(removal));
-    });
+    void unit.ended.then(() => this.#discard(unitId));
+  }
+
+  #discard(unitId: string): void {
+    const removal = this.#remove(unitId).finally(() => this.#removals.delete(unitId));
+    this.#removals.set(unitId, removal);
   }
 
   /** Tried until the engine is back: what was cut off while it started may run on, with the GPUs that the next one is given. */

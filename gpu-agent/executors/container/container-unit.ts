@@ -80,6 +80,8 @@ export class ContainerUnit implements RunningUnit {
   async adopt(container: Docker.Container): Promise<void> {
     this.#container = container;
     await this.#look();
+    // Podman attaches to none that stands still. One that shall is frozen again.
+    if (this.#frozen) await this.#unpause(container);
     await this.#attach(true);
     void this.#follow();
   }
