@@ -18,8 +18,8 @@ import type { TestResults } from './test-results.ts';
 const root = join(import.meta.dirname, '..', '..');
 const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
 const poolProgram = join(import.meta.dirname, 'test-pool.ts');
-/** Files side by side: one more than cores, since most wait for something most of the time; not more than one PostgreSQL has connections for. */
-const JOBS = Math.min(availableParallelism() + 1, 8);
+/** Files side by side: two more than cores, since most wait for something most of the time; not more than one PostgreSQL has connections for. */
+const JOBS = Math.min(availableParallelism() + 2, 8);
 const outputFile = join(root, '.tap', 'results.tap');
 /** Read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');

@@ -17,8 +17,8 @@ const server = createServer((request, reply) => {
     case '/die': return process.exit(1);
     case '/read-and-die': return request.once('data', () => process.exit(1));
     case '/seen': return show({ seen });
-    // Nobody can connect any more; who is connected is answered.
-    case '/deaf': server.close(); return show();
+    // Nobody can connect any more, and who is connected is not answered again.
+    case '/deaf': server.close(); reply.shouldKeepAlive = false; return show();
     // Full, unless it is the worker that is named.
     case '/full': {
       if (url.searchParams.get('but') === process.env.RUNPOD_POD_ID) return show();

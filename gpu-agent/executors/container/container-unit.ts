@@ -48,6 +48,8 @@ export class ContainerUnit implements RunningUnit {
   #frozen = false;
   #over = false;
   #released = false;
+  /** Its output is cut off, which was told. */
+  #cut = false;
   #killed = false;
   /** Orders run one after the other. */
   #orders: Promise<void> = Promise.resolve();
@@ -234,10 +236,14 @@ export class ContainerUnit implements RunningUnit {
 
   async #reattach(): Promise<void> {
     const { logger, unitId, clock, onOutput } = this.#options;
-    logger.warn({ unitId }, 'the output of a container was cut off, taking it up again');
     const joins = this.#outputBytes <= REPLAY_BYTES_MAX;
-    if (!joins) onOutput(Buffer.from('[slipway] the container engine cut the output off: some lines are missing here\n'));
-    await this.#attach(joins).catch(() => delay(clock, AWAY_MS));
+    // Podman takes nobody on while the container is frozen: it is told once.
+    if (!this.#cut) {
+      logger.warn({ unitId }, 'the output of a container was cut off, taking it up again');
+      if (!joins) onOutput(Buffer.from('[slipway] the container engine cut the output off: some lines are missing here\n'));
+    }
+    this.#cut = true;
+    await this.#attach(joins).then(() => { this.#cut = false; }, () => delay(clock, AWAY_MS));
   }
 
   /** Undefined: there is no such container. Waits while the engine is away: containers live on without it. */
