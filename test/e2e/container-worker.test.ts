@@ -23,7 +23,7 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     images[version] = version === 'new' ? await registry.push(local, 'lab/worker:1') : local;
   }
   await podman.cli('rmi', 'localhost/worker-new:1');
-  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true' } });
   const { registryAuth } = await call(system.clients.registryAuths, 'createRegistryAuth', { name: 'lab', ...REGISTRY_USER }, system.key);
 
   await t.test('the machine says what it has', async (t) => {
@@ -44,6 +44,19 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     t.match(await podman.cli('ps', '--format={{.Names}}'), (output as { worker: string }).worker, 'in a container');
     const large = await jobs.runSync({ big: 3_000_000 });
     t.equal((large.output as { text: string }).text.length, 3_000_000, 'by the bridge on the gateway');
+  });
+
+  await t.test('an image is pulled before any worker needs it, by its endpoint\'s credentials', async (t) => {
+    const spare = await registry.push(images.old!, 'lab/spare:1');
+    const has = async (): Promise<boolean> => (await podman.cli('images', '--format={{.Repository}}:{{.Tag}}')).includes(spare);
+    // Pushing gave it no name here.
+    t.notOk(await has());
+    const id = await system.createEndpoint({
+      command: [], imageName: spare, registryAuthId: registryAuth!.id, fields: { workersMin: 0 },
+    });
+    await waitFor('the image', has, 60_000);
+    const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
+    t.same(workers, [], 'nothing was started for it');
   });
 
   await t.test('SDK 1.7, from this machine; neither reaches a program of the host', async (t) => {
