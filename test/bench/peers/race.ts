@@ -1,6 +1,6 @@
 /** `npm run bench -- --peers`: Slipway and other job queues in turn, round by round in one run, and what came of it. */
 import type { Bench } from '../bench.ts';
-import { busyText, machineText } from '../figure.ts';
+import { busyText, machineText, median } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
 import { inPostgres, inRedis, peerOf, slipway } from './contestant.ts';
 import type { Contestant, Opened, Route } from './contestant.ts';
@@ -66,6 +66,7 @@ async function byHttp(bench: Bench, contestants: readonly Contestant[]): Promise
       for (const one of opened) await ask(one, Math.min(WARM_UP_SECONDS, seconds));
       const measured = await inTurn(rounds, opened, (one) => ask(one, seconds));
       results.push(...measured.map((of, index) => ({ scenario: name, contestant: contestants[index]!.name, rounds: of })));
+      for (const { contestant, rounds: of } of results.slice(-opened.length)) bench.say(`  ${contestant}: ${Math.round(median(of.map(({ rate }) => rate)))}/s`);
     }
     return results;
   } finally {
@@ -78,7 +79,9 @@ async function byDrain(bench: Bench, contestants: readonly Contestant[]): Promis
   const scenario = `drain of ${drainJobs.toLocaleString('en')} jobs`;
   const measured = await inTurn(rounds, contestants, async (one, round) => {
     bench.say(`${scenario}: ${one.name}, round ${round + 1}`);
-    return { rate: await one.drain(drainJobs) };
+    const rate = await one.drain(drainJobs);
+    bench.say(`  ${Math.round(rate)}/s`);
+    return { rate };
   });
   return measured.map((of, index) => ({ scenario, contestant: contestants[index]!.name, rounds: of }));
 }
