@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -10,25 +10,27 @@ import { waitFor } from '../../helpers/wait-for.ts';
 /** always: each write is on disk before its answer, as a commit is. everysec: what the last second wrote may be lost. */
 export type Fsync = 'always' | 'everysec';
 
+/** Ends it, and takes its folder away, once the pipe to this process is closed, however that comes about. */
+const GUARDED = 'folder=$1; shift; "$@" & read -r line; kill $!; wait $!; rm -rf -- "$folder"';
+
 /** Its program; undefined: it is not installed. */
 export function findRedis(): string | undefined {
   return (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'redis-server')).find((file) => existsSync(file));
 }
 
 /** Starts one. */
-export async function startRedis(program: string, fsync: Fsync): Promise<{ socket: string; pid: number; stop(): Promise<void> }> {
+export async function startRedis(program: string, fsync: Fsync): Promise<{ socket: string; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-redis-'));
   const socket = join(folder, 'redis.sock');
   const options = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--appendonly', 'yes', '--appendfsync', fsync, '--save', ''];
-  const child = spawn(program, options, { stdio: 'ignore' });
-  const gone = once(child, 'exit');
+  const guard = spawn('/bin/sh', ['-c', GUARDED, 'sh', folder, program, ...options], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  const gone = once(guard, 'exit');
   await waitFor('Redis', () => existsSync(socket));
   return {
-    socket, pid: child.pid!,
+    socket,
     stop: async () => {
-      child.kill('SIGTERM');
+      guard.stdin.end();
       await gone;
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }
