@@ -6,6 +6,8 @@ import { serveParent } from '../child.ts';
 import { PEERS } from './peers.ts';
 
 const { BENCH_PEER = '', BENCH_STORE = '', BENCH_QUEUE = '', BENCH_KEY = '' } = process.env;
+// A store that does not answer must not keep this process.
+process.once('disconnect', () => process.exit(0));
 const queue = await PEERS[BENCH_PEER]!.openQueue({ store: BENCH_STORE, queue: BENCH_QUEUE });
 const expected = Buffer.from(`Bearer ${BENCH_KEY}`);
 
