@@ -90,7 +90,8 @@ export function summarizeEndpoint(
 ): string {
   const count = (state: WorkerExplanation['state']): number => workers.filter((worker) => worker.state === state).length;
   const present = workers.filter(({ state }) => state !== 'FROZEN').length;
-  const jobs = queued === 0 ? `No job waits and ${running} run` : `${queued === 1 ? 'At least one job waits' : `${queued} jobs wait`} and ${running} run`;
+  const waiting = queued === 0 ? 'No job waits' : queued === 1 ? 'At least one job waits' : `${queued} jobs wait`;
+  const jobs = `${waiting} and ${running === 0 ? 'none runs' : running === 1 ? 'one runs' : `${running} run`}`;
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.`;
   if (queued > 0 && workersMax === 0) return `${jobs}: ${NO_WORKERS_REFUSAL.refusal}.`;
   if (refusal !== '') return `${jobs}. Workers find no place: ${refusal}.`;
@@ -99,7 +100,8 @@ export function summarizeEndpoint(
   if (queued > 0 && present > 0 && count('IDLE') === 0) {
     return `${jobs}. ${present === 1 ? 'Its only worker is' : `All ${present} workers are`} busy or going; the scaler says: ${reason}.`;
   }
-  return `${jobs}. There are ${present} workers, ${count('IDLE')} of them idle; the scaler says: ${reason}.`;
+  const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
+  return `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ${reason}.`;
 }
 
 /** A job in a sentence, with its endpoint's while it waits. */

@@ -46,7 +46,7 @@ t.test('workersMax that cuts, a busy worker, and a GPU that is taken', async (t)
   t.match(running, { state: JobState.IN_PROGRESS, queuePosition: 0, attempt: 1, summary: /^It runs on worker/, endpoint: undefined });
   const other = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 0 });
   await core.submit(other);
-  t.match(await why(other), { summary: /workersMax is 0: raise it/ });
+  t.match(await why(other), { summary: /^At least one job waits and none runs.*workersMax is 0: raise it/ });
   agent.finish(agent.assignments[0]!.ref!);
   await waitFor('the next', () => agent.assignments.length === 2);
   agent.finish(agent.assignments[1]!.ref!);
