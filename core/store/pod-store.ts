@@ -19,6 +19,7 @@ import type { PlacementAsked } from './placement-view.ts';
 import { evictStandbys } from './standby-rows.ts';
 import { readQuotaState } from './quota-store.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
+import { isGpuTaken } from './transient.ts';
 import { holdVolumes } from './volume-store.ts';
 
 /** What to do with a pod. */
@@ -41,6 +42,9 @@ export interface NewPod {
   templateEnv: Readonly<Record<string, string>>;
 }
 
+/** Tries to place a pod. Only what was not placed under the placement lock can be first. */
+const TRIES_MAX = 3;
+
 export class PodStore {
   readonly #database: Database;
   readonly #sealer: Sealer;
@@ -58,7 +62,7 @@ export class PodStore {
     { id, templateEnv }: NewPod, actor: Actor, settings: PodSettings, fields: readonly string[],
     choose: (machines: readonly PlacementMachine[], dataCenterIds: readonly string[], quota: QuotaState) => PlacementPlace,
   ): Promise<Pod> {
-    return this.#database.db.transaction(async (tx) => {
+    return this.#placing(async (tx) => {
       const { accountId } = actor;
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
@@ -81,7 +85,7 @@ export class PodStore {
     id: string, actor: Actor, decide: (current: Pod) => PodChange | undefined,
     choose: (current: Pod, machines: readonly PlacementMachine[], quota: QuotaState) => PlacementPlace,
   ): Promise<Pod | undefined> {
-    return this.#database.db.transaction(async (tx) => {
+    return this.#placing(async (tx) => {
       const current = await this.#locked(tx, id, actor.accountId);
       const change = current && decide(current);
       if (!current || !change) return current;
@@ -112,6 +116,17 @@ export class PodStore {
       if (row) await recordChange(tx, { ...actor, action: 'DeletePod', subjectId: id, fields: [] });
       return row?.machineId;
     });
+  }
+
+  /** One transaction, once more when somebody was given one of its GPUs first: then that is seen. */
+  async #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#database.db.transaction(work);
+      } catch (error) {
+        if (!isGpuTaken(error) || tries === TRIES_MAX) throw error;
+      }
+    }
   }
 
   async #locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {

@@ -15,6 +15,7 @@ import { readQuotaState } from './quota-store.ts';
 import { logDecision, noteDecision } from './scale-log-rows.ts';
 import { readWorkers, sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
+import { isGpuTaken } from './transient.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
 
 /** An endpoint as it asks for machines. */
@@ -145,15 +146,22 @@ export class ScaleStore {
     return old.count + many.count;
   }
 
-  /** Takes a turn at an endpoint unless another replica is at it, which is normal. True: the turn was taken. */
+  /**
+   * Takes a turn at an endpoint unless another replica is at it, which is normal. True: the turn was taken. False also when somebody was given one of
+   * its GPUs first: then nothing was changed, and the next look sees it.
+   */
   async takeTurn(endpointId: string, turn: (turn: ScaleTurn) => Promise<void>): Promise<boolean> {
     const { sql: pool, hot } = this.#database;
-    return inTransaction(pool, async (sql) => {
+    const taken = inTransaction(pool, async (sql) => {
       const [locked] = await sql`SELECT FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
       if (!locked) return false;
       const [found] = await sampleEndpoints(sql, hot, [endpointId]);
       if (found) await turn(turnOf(sql, found));
       return true;
+    });
+    return taken.catch((error: unknown) => {
+      if (isGpuTaken(error)) return false;
+      throw error;
     });
   }
 

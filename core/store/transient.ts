@@ -14,6 +14,9 @@ const TRANSIENT = new Set([
   'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED',
 ]);
 
+/** The key of gpu_hold (drizzle/schema/gpu-hold.ts). */
+const GPU_HOLD_KEY = 'gpu_hold_machine_id_gpu_uuid_pk';
+
 /** Whether trying again may help. The outcome of the failed statement is unknown: it may have committed. */
 export function isTransient(error: unknown): boolean {
   // drizzle wraps what the driver threw.
@@ -37,6 +40,12 @@ export function isUnstorable(error: unknown): boolean {
 export function isDuplicate(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
   return code === '23505' || cause?.code === '23505';
+}
+
+/** Whether a placement was refused because somebody else was given one of its GPUs first. */
+export function isGpuTaken(error: unknown): boolean {
+  const { constraint_name: name, cause } = (error ?? {}) as { constraint_name?: unknown; cause?: unknown };
+  return name === GPU_HOLD_KEY || (cause !== undefined && isGpuTaken(cause));
 }
 
 const PAUSE = { firstMs: 10, maxMs: 500 };

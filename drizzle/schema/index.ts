@@ -6,6 +6,7 @@ export * from './endpoint.ts';
 export * from './endpoint-demand.ts';
 export * from './endpoint-image.ts';
 export * from './given-template.ts';
+export * from './gpu-hold.ts';
 export * from './installation.ts';
 export * from './job.ts';
 export * from './machine.ts';

@@ -86,3 +86,22 @@ t.test('0009: machines that are there run commands as they did, and no images', 
   await migrate({ url }, logger);
   t.same(await sql`SELECT runs_commands, engine, no_engine_reason FROM machine`, [{ runs_commands: true, engine: null, no_engine_reason: '' }]);
 });
+
+t.test('0013: whoever has a GPU goes on having it, also where two are written down for one', async (t) => {
+  const { url, sql } = await databaseOf(t, 13);
+  await sql`INSERT INTO account (id, name) VALUES ('a', 'a')`;
+  await sql`INSERT INTO template (id, account_id, name, image_name, serverless) VALUES ('t', 'a', 't', 'i', true)`;
+  await sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES ('e', 'a', 'e', 't')`;
+  await sql`INSERT INTO machine (id, name) VALUES ('m', 'm')`;
+  await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, desired, ended_at) VALUES
+    ('ended', 'e', 'm', 1, '{A,B}', 'GONE', now()), ('evicted', 'e', 'm', 1, '{A}', 'DRAIN', NULL), ('runs', 'e', 'm', 1, '{A,B}', 'RUN', NULL),
+    ('drains', 'e', 'm', 1, '{C}', 'DRAIN', NULL), ('plain', 'e', 'm', 1, '{}', 'RUN', NULL)`;
+  await sql`INSERT INTO pod (id, account_id, name, machine_id, gpu_uuids, desired) VALUES
+    ('p', 'a', 'p', 'm', '{D}', 'RUNNING'), ('q', 'a', 'q', 'm', '{}', 'EXITED')`;
+  await migrate({ url }, logger);
+  t.same(await sql`SELECT gpu_uuid, coalesce(worker_id, pod_id) AS holder FROM gpu_hold ORDER BY gpu_uuid`, [
+    { gpu_uuid: 'A', holder: 'runs' }, { gpu_uuid: 'B', holder: 'runs' }, { gpu_uuid: 'C', holder: 'drains' }, { gpu_uuid: 'D', holder: 'p' },
+  ]);
+  await sql`UPDATE worker SET ended_at = now() WHERE id = 'evicted'`;
+  t.equal((await sql`SELECT FROM gpu_hold`).length, 4, 'the end of one that had it no more takes it from nobody');
+});
