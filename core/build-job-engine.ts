@@ -7,6 +7,7 @@ import { DeletionFinisher } from './duties/deletion-finisher.ts';
 import { ExpiryReaper } from './duties/expiry-reaper.ts';
 import { LeaseRescuer } from './duties/lease-rescuer.ts';
 import { QueueWatcher } from './duties/queue-watcher.ts';
+import { TrafficWriter } from './duties/traffic-writer.ts';
 import { PlainSealer } from './duties/plain-sealer.ts';
 import { WebhookDeliverer } from './duties/webhook-deliverer.ts';
 import { CancelJob } from './jobs/cancel-job.ts';
@@ -33,6 +34,7 @@ import type { SlotSource } from './jobs/slots.ts';
 import { SubmitAndWait } from './jobs/submit-and-wait.ts';
 import { SubmitBatch } from './jobs/submit-batch.ts';
 import { SubmitJob } from './jobs/submit-job.ts';
+import { TrafficMeter } from './jobs/traffic-meter.ts';
 import { WaitJob } from './jobs/wait-job.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
@@ -73,6 +75,7 @@ function buildShared(options: JobEngineOptions) {
   const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate: options.config.webhookAllowPrivate });
   return {
     ...options, facts, tasks, checks, reads, waits, webhooks, cursors: new QueueCursors(clock), gate: new QueueGate(stores, clock),
+    traffic: new TrafficMeter(),
     onFinal: waits.settle.bind(waits), onWebhooks: webhooks.wake.bind(webhooks),
   };
 }
@@ -94,6 +97,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new Notifier(shared),
       shared.waits.service,
       new QueueWatcher(shared),
+      new TrafficWriter(shared),
       new DeadlineEnforcer({ ...shared, duty: duties.of('deadlines') }),
       new ExpiryReaper({ ...shared, duty: duties.of('expiry') }),
       new DecisionReaper({ ...shared, duty: duties.of('decisions') }),

@@ -1,4 +1,4 @@
-/** Keeps the log of scaling within its bounds: decisions that are old or too many go. Between two passes an endpoint may have some more. */
+/** Keeps the logs of scaling and of traffic within their bounds: what is old or too much goes. Between two passes an endpoint may have some more. */
 import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
@@ -8,7 +8,7 @@ import type { Stores } from '../store/storage.ts';
 
 /** What reaping needs. */
 export interface DecisionReaperOptions {
-  stores: Pick<Stores, 'scales'>;
+  stores: Pick<Stores, 'scales' | 'traffic'>;
   /** Default: it is this replica's. */
   duty?: Duty;
   clock: Clock;
@@ -38,8 +38,9 @@ export class DecisionReaper extends BaseService {
     return this.#loop.stop();
   }
 
-  /** Deletes one batch. Number of decisions. */
-  runOnce(): Promise<number> {
-    return this.#options.stores.scales.reapLog(BATCH_ITEMS_MAX);
+  /** Deletes one batch of both. Number of rows of the larger one. */
+  async runOnce(): Promise<number> {
+    const { scales, traffic } = this.#options.stores;
+    return Math.max(await scales.reapLog(BATCH_ITEMS_MAX), await traffic.reap(BATCH_ITEMS_MAX));
   }
 }

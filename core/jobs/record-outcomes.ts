@@ -19,6 +19,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { AttemptOutcome } from './job-engine.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
+import type { TrafficMeter } from './traffic-meter.ts';
 
 /** What recording needs. */
 export interface RecordOutcomesOptions {
@@ -26,6 +27,7 @@ export interface RecordOutcomesOptions {
   facts: EndpointFactsCache;
   cursors: QueueCursors;
   gate: QueueGate;
+  traffic: TrafficMeter;
   events: CoreEvents;
   /** Checks of what users send, by account. */
   checks: SlicedWork;
@@ -136,16 +138,17 @@ export class RecordOutcomes {
   }
 
   #announce(entries: readonly OutcomeEntry[], settled: readonly Settled[]): void {
-    const { cursors, gate, events, onFinal, onWebhooks } = this.#options;
+    const { cursors, gate, traffic, events, onFinal, onWebhooks } = this.#options;
     const final: Job[] = [];
     const queued = new Set<string>();
-    for (const { place, job, position } of settled) {
+    for (const { place, job, position, lowPriority } of settled) {
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
         gate.changed(job.endpointId, 1);
         queued.add(job.endpointId);
         continue;
       }
+      traffic.ended(job, lowPriority);
       const whole = { ...job, output: entries[place]!.output };
       final.push(whole);
       onFinal(whole);

@@ -11,6 +11,7 @@ import { isTransient, persist } from '../store/transient.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
+import type { TrafficMeter } from './traffic-meter.ts';
 import type { ClaimedJob, Slot, SlotSource } from './slots.ts';
 
 /** What storing needs. */
@@ -20,6 +21,7 @@ export interface SubmitBatchOptions {
   slots: SlotSource;
   cursors: QueueCursors;
   gate: QueueGate;
+  traffic: TrafficMeter;
   tasks: TaskGroup;
   clock: Clock;
   random: Random;
@@ -53,12 +55,14 @@ export class SubmitBatch {
       this.#abandon(placed, claimId, error);
       throw error;
     }
+    this.#count(placed.map(({ job }) => job));
     this.#announce(placed, stored, claimId);
     return jobs.map((job) => stored.get(nameOf(job))?.job ?? new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'));
   }
 
   /** Tells the rest of the replica about a job that was queued by itself. */
-  announceQueued(stored: StoredJob): void {
+  announceQueued(stored: StoredJob, job: NewJob): void {
+    this.#count([job]);
     this.#announce([], new Map([[nameOf(stored.job), stored]]), '');
   }
 
@@ -103,6 +107,10 @@ export class SubmitBatch {
     if (unused.length > 0) slots.give(unused);
     if (claimed.length > 0) slots.assign(claimed);
     this.#announceQueued(stored.values());
+  }
+
+  #count(jobs: readonly NewJob[]): void {
+    for (const { endpointId, lowPriority } of jobs) if (!lowPriority) this.#options.traffic.arrived(endpointId);
   }
 
   #announceQueued(stored: Iterable<StoredJob>): void {

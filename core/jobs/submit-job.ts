@@ -78,7 +78,7 @@ export class SubmitJob {
       throw new DomainError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used with another body. Use a new key for a new job.');
     }
     if (result.is === 'existing') return await reads.read({ endpointId: job.endpointId, jobId: result.jobId }, { omitOutput: true });
-    batch.announceQueued(result.stored);
+    batch.announceQueued(result.stored, job);
     return result.stored.job;
   }
 }

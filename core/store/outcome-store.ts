@@ -30,12 +30,14 @@ export interface Settled {
   position: number;
   /** The job has a webhook. */
   hasWebhook: boolean;
+  lowPriority: boolean;
 }
 
 interface SettledRow extends JobRow {
   place: number;
   position: number;
   has_webhook: boolean;
+  low_priority: boolean;
 }
 
 export class OutcomeStore {
@@ -73,11 +75,11 @@ export class OutcomeStore {
         ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id)
         WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, g.place, g.counted, g.error,
+        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error,
           substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
       ) ${consequences(this.#hot)}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
-        error FROM moved`;
-    return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, job: jobFromRow(row) }));
+        low_priority, error FROM moved`;
+    return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, lowPriority: row.low_priority, job: jobFromRow(row) }));
   }
 }

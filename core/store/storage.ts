@@ -36,6 +36,7 @@ import { ExplainStore } from './explain-store.ts';
 import { ScaleStore } from './scale-store.ts';
 import { SubmissionStore } from './submission-store.ts';
 import { TemplateStore } from './template-store.ts';
+import { TrafficStore } from './traffic-store.ts';
 import { UsageStore } from './usage-store.ts';
 import { VolumeStore } from './volume-store.ts';
 import { WebhookStore } from './webhook-store.ts';
@@ -65,7 +66,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     accounts: new AccountStore(database), keys: new ApiKeyStore(database), audit: new AuditStore(database), catalog: new CatalogStore(database),
     endpoints: new EndpointStore(database, sealer), templates: new TemplateStore(database, sealer), volumes: new VolumeStore(database),
     registryAuths: new RegistryAuthStore(database), machines: new MachineStore(database), workers: new WorkerStore(database, sealer),
-    scales: new ScaleStore(database), explains: new ExplainStore(database),
+    scales: new ScaleStore(database), explains: new ExplainStore(database), traffic: new TrafficStore(database),
     images: new ImageStore(database), pods: new PodStore(database, sealer), podViews: new PodViewStore(database, sealer),
     podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),

@@ -39,6 +39,8 @@ export const worker = pgTable('worker', {
   /** When scaling last saw it hold an attempt, or became ready; idle time counts from here. */
   busyAt: instant('busy_at').notNull().defaultNow(),
   createdAt: instant('created_at').notNull().defaultNow(),
+  /** When it could take its first job. Null: it never could, or it is older than this column. */
+  readyAt: instant('ready_at'),
   /** When it ended; such rows are kept for a while so that their reason can be read. */
   endedAt: instant('ended_at'),
 }, (t) => [

@@ -3,6 +3,7 @@ import t from 'tap';
 import type { EndpointFactsCache } from '../../../core/jobs/endpoint-facts.ts';
 import type { QueueCursors } from '../../../core/jobs/queue-cursors.ts';
 import type { QueueGate } from '../../../core/jobs/queue-gate.ts';
+import { TrafficMeter } from '../../../core/jobs/traffic-meter.ts';
 import { RecordOutcomes } from '../../../core/jobs/record-outcomes.ts';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -172,7 +173,7 @@ t.test('outcomes that cannot be recorded for long are told of, and recorded in t
     stores: { outcomes }, clock, random: systemRandom, events, tasks: new TaskGroup('test'),
     checks: new SlicedWork({ name: 'test', bytesMax: 0, ownerBytesMax: 0, clock }), onFinal: () => undefined, onWebhooks: unused,
     facts: { get: () => ({ retryLimit: 0, retryHandlerErrors: false }) } as unknown as EndpointFactsCache,
-    cursors: { queued: unused } as unknown as QueueCursors, gate: { changed: unused } as unknown as QueueGate,
+    cursors: { queued: unused } as unknown as QueueCursors, gate: { changed: unused } as unknown as QueueGate, traffic: new TrafficMeter(),
     logger: { warn: (fields: unknown) => warnings.push(fields) } as unknown as Logger,
   });
   const recorded = recorder.record(outcome(job));
