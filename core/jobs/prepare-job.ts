@@ -9,7 +9,8 @@ import { retentionMs } from '../domain/retention.ts';
 import { s3ConfigIdentity, webhookIdentity } from '../domain/sealed-identity.ts';
 import { checkWebhookUrl, mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
-import type { Random } from '../runtime/clock.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import { orderedUuid } from '../runtime/ordered-uuid.ts';
 import { scanJson } from '../runtime/json-scan.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Work } from '../runtime/sliced-work.ts';
@@ -19,6 +20,7 @@ import type { Submission } from './job-engine.ts';
 
 /** What preparing needs. */
 export interface PrepareOptions {
+  clock: Clock;
   random: Random;
   sealer: Sealer;
   /** Whose webhooks may point to private addresses. */
@@ -53,7 +55,7 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
   }
   const policy = resolvePolicy(submission.policy, facts.executionTimeoutMs);
   const allowPrivate = mayCallPrivate(options.webhookAllowPrivate, { id: facts.accountId, name: facts.accountName });
-  const id = jobId(kind, submission.requestId === '' ? options.random.uuid() : submission.requestId);
+  const id = jobId(kind, submission.requestId === '' ? orderedUuid(options) : submission.requestId);
   const job = {
     endpointId,
     id,

@@ -1,4 +1,5 @@
 /** The job behind an OpenAI request, from submission to its end. Cancelled when its client goes away, unless the operator says no. */
+import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import type { Work } from '../../core/runtime/sliced-work.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, ChunkCursor, Job } from '../../proto/gen/slipway/v1/job.ts';
@@ -137,7 +138,7 @@ export class OpenaiJob {
     const { endpointId } = this.#options;
     const input = this.#input;
     this.#input = Buffer.alloc(0);
-    const requestId = this.#parts.random.uuid();
+    const requestId = orderedUuid(this.#parts);
     const rest = { webhook: '', policy: undefined, s3Config: undefined, idempotencyKey: '' };
     return { endpointId, requestId, kind: SubmitKind.SYNC, input, waitMs: WAIT_MS_MAX, ...rest };
   }

@@ -1,5 +1,6 @@
 /** POST /runsync: stores a job and waits for its end (docs/api.md#submit). When the wait ends first, the job runs on and a receipt is answered. */
 import type { FastifyRequest } from 'fastify';
+import { orderedUuid } from '../../core/runtime/ordered-uuid.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
@@ -21,14 +22,14 @@ export function runsync(parts: JobParts): JobHandler {
 }
 
 /** Apart, so that a large input is held no longer than it takes to store it. */
-async function submit({ jobs, bodies, random }: JobParts, request: FastifyRequest): Promise<OpenCall<Job>> {
+async function submit({ jobs, bodies, clock, random }: JobParts, request: FastifyRequest): Promise<OpenCall<Job>> {
   const waitMs = runsyncWaitMs(request.query);
   const body = bodyBytes(request.body);
   const submission = await bodies.run(request.caller.accountId, body.length, readSubmission(body, request.headers['idempotency-key']));
   return jobs.submitAndWait(request.caller.apiKey, {
     ...submission,
     endpointId: endpointIdOf(request),
-    requestId: random.uuid(),
+    requestId: orderedUuid({ clock, random }),
     kind: SubmitKind.SYNC,
     waitMs,
   }, () => dropBody(request));

@@ -13,6 +13,7 @@ import { race } from './peers/race.ts';
 import { HELP, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
+import { measureTables } from './tables.ts';
 
 async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: Ceilings }> {
   const wants = (part: Part): boolean => bench.options.only.includes(part);
@@ -30,6 +31,7 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('graphql')) figures.push(...await measureGraphql(bench));
   if (wants('containers')) figures.push(...await measureContainers(bench));
   if (wants('lb')) figures.push(...await measureLb(bench));
+  if (wants('tables')) figures.push(...await measureTables(bench));
   return { figures, ceilings };
 }
 

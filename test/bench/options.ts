@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 
 /** Parts of the bench, in the order in which they run. */
-export const PARTS = ['ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb'] as const;
+export const PARTS = ['ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables'] as const;
 export type Part = (typeof PARTS)[number];
 
 /** See HELP. */
@@ -15,6 +15,8 @@ export interface Options {
   peers: boolean;
   /** Jobs of a drain in the race. */
   drainJobs: number;
+  /** Finished jobs of the part `tables`; a tenth as many are queued. */
+  tableJobs: number;
   /** Folder for CPU profiles of core, facade and agent. Undefined: none are taken. */
   profile: string | undefined;
 }
@@ -29,6 +31,7 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --json             print one JSON object instead of tables
   --peers            race BullMQ, pg-boss and graphile-worker instead, in turn (rounds: 5); they are installed below .slipway-test
   --drain-jobs <n>   jobs of a drain in that race, 1,000 to 1,000,000 (default 100,000)
+  --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
   --profile <folder> write V8 CPU profiles of core, facade and agent there (slows them down a little)
   --help             this text
 `;
@@ -39,6 +42,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     args: argv,
     options: {
       only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
+      'table-jobs': { type: 'string' },
       json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' },
     },
   });
@@ -52,6 +56,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     only, json: values.json ?? false, profile: values.profile, peers: values.peers ?? false,
     seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, values.peers ? 5 : 3, 20),
     drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], 100_000, 1_000_000)),
+    tableJobs: Math.max(10_000, count('--table-jobs', values['table-jobs'], 200_000, 20_000_000)),
   };
 }
 

@@ -37,14 +37,14 @@ t.test('(none) | POST /run | input accepted | IN_QUEUE', async (t) => {
   t.equal(answer.status, 200);
   t.same(Object.keys(answer.json).sort(), ['id', 'status']);
   t.equal(answer.json.status, 'IN_QUEUE');
-  t.match(answer.json.id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-u1$/);
+  t.match(answer.json.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}-u1$/);
   t.match((await parked.status(answer.json.id)).json, { id: answer.json.id, status: 'IN_QUEUE' });
 });
 
 t.test('(none) | POST /runsync | input accepted | IN_QUEUE, then completes: the call waits and returns the full result', async (t) => {
   const answer = await single.call('POST', '/runsync', { input: { mode: 'echo', text: 'hello' } });
   t.equal(answer.status, 200);
-  t.match(answer.json, { id: /^sync-[0-9a-f-]{36}-u1$/, status: 'COMPLETED', output: { mode: 'echo', text: 'hello' } });
+  t.match(answer.json, { id: /^sync-[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}-u1$/, status: 'COMPLETED', output: { mode: 'echo', text: 'hello' } });
   t.ok(Number.isInteger(answer.json.delayTime) && answer.json.delayTime >= 0, 'delayTime is whole milliseconds');
   t.ok(Number.isInteger(answer.json.executionTime) && answer.json.executionTime >= 0, 'executionTime is whole milliseconds');
 });

@@ -1,4 +1,5 @@
 /** `slipway jobs run`. */
+import { orderedUuid } from '../../../core/runtime/ordered-uuid.ts';
 import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import type { Chunk, Job } from '../../../proto/gen/slipway/v1/job.ts';
 import { SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
@@ -32,7 +33,7 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   const input = await readInput(cli, options.input);
   const { executionTimeout, lowPriority, ttl, webhook = '', idempotencyKey = '' } = options;
   const request = SubmitJobRequest.fromPartial({
-    endpointId, requestId: cli.random.uuid(), kind: SubmitKind.ASYNC, input, webhook, idempotencyKey,
+    endpointId, requestId: orderedUuid(cli), kind: SubmitKind.ASYNC, input, webhook, idempotencyKey,
     policy: { executionTimeoutMs: executionTimeout, lowPriority, ttlMs: ttl },
   });
   // Safe to repeat: the same request id is the same job.

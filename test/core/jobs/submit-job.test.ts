@@ -12,7 +12,7 @@ t.test('a job is stored as it was sent, with its deadlines by the database clock
   const endpointId = await engines.endpoint();
   const input = Buffer.from('{ "big": 12345678901234567890.10, "text": "ü\\u0000" }');
   const job = await calls.submit(submission(endpointId, { input, policy: { ttlMs: 20_000, executionTimeoutMs: 6_000 } }));
-  t.match(job.id, /^[0-9a-f-]{36}-u1$/);
+  t.match(job.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}-u1$/, 'an id that sorts by time: rows that are made together lie together');
   t.equal(job.state, 'IN_QUEUE');
   const [row] = await sql`
     SELECT j.*, i.input, extract(epoch FROM ttl_deadline_at - submitted_at)::float8 AS ttl, expires_at = ttl_deadline_at AS same
