@@ -6,6 +6,7 @@ import { DecisionReaper } from './duties/decision-reaper.ts';
 import { DeletionFinisher } from './duties/deletion-finisher.ts';
 import { ExpiryReaper } from './duties/expiry-reaper.ts';
 import { LeaseRescuer } from './duties/lease-rescuer.ts';
+import { QueueRecounter } from './duties/queue-recounter.ts';
 import { QueueWatcher } from './duties/queue-watcher.ts';
 import { TrafficWriter } from './duties/traffic-writer.ts';
 import { PlainSealer } from './duties/plain-sealer.ts';
@@ -100,6 +101,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new TrafficWriter(shared),
       new DeadlineEnforcer({ ...shared, duty: duties.of('deadlines') }),
       new ExpiryReaper({ ...shared, duty: duties.of('expiry') }),
+      new QueueRecounter({ ...shared, duty: duties.of('counts') }),
       new DecisionReaper({ ...shared, duty: duties.of('decisions') }),
       new DeletionFinisher({ ...shared, deletes, duty: duties.of('deletions') }),
       new LeaseRescuer({ ...shared, attempts, duty: duties.of('rescue') }),

@@ -5,7 +5,7 @@
 import type { Duty } from '../runtime/loop.ts';
 
 /** Tasks that one replica does for all. */
-export const DUTIES = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'webhooks', 'scaling'] as const;
+export const DUTIES = ['deadlines', 'expiry', 'rescue', 'deletions', 'decisions', 'counts', 'webhooks', 'scaling'] as const;
 export type DutyName = (typeof DUTIES)[number];
 
 export class DutyBoard {

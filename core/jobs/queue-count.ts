@@ -9,8 +9,7 @@ const REFUSABLE_MS = 50;
 
 export class QueueCount {
   readonly #clock: Clock;
-  /** Counts no further than its limit. */
-  readonly #read: (limit: number) => Promise<number>;
+  readonly #read: () => Promise<number>;
   #counted = 0;
   /** Jobs queued here less jobs claimed here since then. */
   #changed = 0;
@@ -18,7 +17,7 @@ export class QueueCount {
   #tookMs = 0;
   #counting: Promise<void> | undefined;
 
-  constructor(clock: Clock, read: (limit: number) => Promise<number>) {
+  constructor(clock: Clock, read: () => Promise<number>) {
     this.#clock = clock;
     this.#read = read;
   }
@@ -33,24 +32,24 @@ export class QueueCount {
     const ageMs = this.#clock.monotonicMs() - this.#countedAtMs;
     if (ageMs > USABLE_MS || this.#counted + this.#changed > max) return this.#admitByCount(max, refusal);
     // Failing in the background is fine: the count gets too old and the next submission meets the failure.
-    if (ageMs > FRESH_MS) this.#count(max).catch(() => {});
+    if (ageMs > FRESH_MS) this.#count().catch(() => {});
   }
 
   async #admitByCount(max: number, refusal: () => Error): Promise<void> {
     const ageMs = this.#clock.monotonicMs() - this.#countedAtMs;
-    if (ageMs > Math.max(REFUSABLE_MS, this.#tookMs * 10)) await this.#count(max);
+    if (ageMs > Math.max(REFUSABLE_MS, this.#tookMs * 10)) await this.#count();
     if (this.#counted + this.#changed > max) throw refusal();
   }
 
-  #count(max: number): Promise<void> {
-    this.#counting ??= this.#countOnce(max).finally(() => { this.#counting = undefined; });
+  #count(): Promise<void> {
+    this.#counting ??= this.#countOnce().finally(() => { this.#counting = undefined; });
     return this.#counting;
   }
 
-  async #countOnce(max: number): Promise<void> {
+  async #countOnce(): Promise<void> {
     const startedAtMs = this.#clock.monotonicMs();
     const changedBefore = this.#changed;
-    this.#counted = await this.#read(max + 1);
+    this.#counted = await this.#read();
     this.#changed -= changedBefore;
     this.#countedAtMs = this.#clock.monotonicMs();
     this.#tookMs = this.#countedAtMs - startedAtMs;

@@ -5,6 +5,7 @@
  */
 import type { Database, Sql } from './database.ts';
 import { textArray } from './pack.ts';
+import { talliedQueue } from './tally.ts';
 
 /** A job whose claim is committed. */
 export interface ClaimedRow {
@@ -85,7 +86,7 @@ export class ClaimStore {
           started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
         FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-      ) ${withInputs(this.#hot, inputBytesMax)}`;
+      ), ${talliedQueue(this.#hot, -1, this.#hot`SELECT endpoint_id FROM moved`)} ${withInputs(this.#hot, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 

@@ -5,6 +5,7 @@
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
 import { textArray } from './pack.ts';
+import { tallied } from './tally.ts';
 
 /** Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). */
 export function consequences(sql: Sql) {
@@ -45,17 +46,10 @@ function webhooks(sql: Sql) {
     )`;
 }
 
-/**
- * In order of the endpoint, so that two replicas never wait for each other. Jobs can outlive their endpoint for a while; without the look for
- * it one of them would fail the statement, and with it the outcomes of all other endpoints, for as long as it is there.
- */
+/** What came to an end, or back into its queue. */
 function counters(sql: Sql) {
-  return sql`counted AS (
-      INSERT INTO endpoint_counter (endpoint_id, completed, failed, retried)
-      SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')),
-        count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted)
-      FROM moved GROUP BY endpoint_id HAVING EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[moved.endpoint_id])) ORDER BY endpoint_id
-      ON CONFLICT (endpoint_id) DO UPDATE SET completed = endpoint_counter.completed + excluded.completed,
-        failed = endpoint_counter.failed + excluded.failed, retried = endpoint_counter.retried + excluded.retried
-    )`;
+  return tallied(sql, sql`
+    SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED') AS completed, count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')) AS failed,
+      count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued
+    FROM moved GROUP BY endpoint_id`);
 }

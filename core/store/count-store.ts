@@ -75,24 +75,39 @@ export class CountStore {
     };
   }
 
-  /** Number of queued jobs, counted up to `limit` only. */
-  async queued(endpointId: string, limit: number): Promise<number> {
+  /** Number of queued jobs. */
+  async queued(endpointId: string): Promise<number> {
     const [row] = await this.#hot<{ count: number }[]>`
-      SELECT count(*) AS count FROM (SELECT FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'
-        ORDER BY low_priority, position LIMIT ${limit}::int) AS q`;
-    return row?.count ?? 0;
+      SELECT greatest(coalesce(sum(queued), 0), 0)::bigint AS count FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
+    return row!.count;
   }
 
-  /** Number of queued jobs of all endpoints of an account, counted up to `limit` only. */
-  async queuedOfAccount(accountId: string, limit: number): Promise<number> {
+  /** Number of queued jobs of all endpoints of an account. */
+  async queuedOfAccount(accountId: string): Promise<number> {
     const [row] = await this.#hot<{ count: number }[]>`
-      SELECT count(*) AS count FROM (SELECT FROM endpoint e CROSS JOIN LATERAL (
-        SELECT FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' ORDER BY low_priority, position LIMIT ${limit}::int
-      ) q WHERE e.account_id = ${accountId} LIMIT ${limit}::int) AS queued`;
-    return row?.count ?? 0;
+      SELECT greatest(coalesce(sum(t.queued), 0), 0)::bigint AS count
+      FROM endpoint e JOIN endpoint_tally t ON t.endpoint_id = e.id WHERE e.account_id = ${accountId}`;
+    return row!.count;
   }
 
-  /** Counts an endpoint's jobs and workers. Undefined: no such endpoint. */
+  /**
+   * Counts the queues and mends tallies that differ, as those of which a release wrote that kept none; those of endpoints that are gone go. One snapshot
+   * has jobs and tallies as of the same instant, and what is found is added, so whatever changes meanwhile stays. How many differed.
+   */
+  async recount(): Promise<number> {
+    const mended = await this.#hot`
+      INSERT INTO endpoint_tally AS t (endpoint_id, slot, queued)
+      SELECT e.id, 0, j.queued - k.queued FROM endpoint e
+      CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (
+        SELECT FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' ORDER BY low_priority, position) AS q) AS j
+      CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0) AS queued FROM endpoint_tally WHERE endpoint_id = e.id) AS k
+      WHERE j.queued <> k.queued ORDER BY e.id
+      ON CONFLICT (endpoint_id, slot) DO UPDATE SET queued = t.queued + excluded.queued`;
+    await this.#hot`DELETE FROM endpoint_tally t WHERE NOT EXISTS (SELECT FROM endpoint e WHERE e.id = t.endpoint_id)`;
+    return mended.count;
+  }
+
+  /** Counts an endpoint's jobs and workers. Jobs whose life is over count until they are reaped. Undefined: no such endpoint. */
   async health(endpointId: string): Promise<EndpointCounts | undefined> {
     const [row] = await this.#sql<EndpointCounts[]>`
       WITH demand AS (
@@ -105,15 +120,18 @@ export class CountStore {
         SELECT w.address, w.health, w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS held
         FROM worker w LEFT JOIN held h ON h.worker_id = w.id WHERE w.endpoint_id = ${endpointId} AND w.ended_at IS NULL
       )
-      SELECT coalesce(c.completed, 0) AS completed, coalesce(c.failed, 0) AS failed, coalesce(c.retried, 0) AS retried,
-        (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE' AND expires_at > now())
-          + (SELECT coalesce(sum(waiting), 0)::bigint FROM demand) AS "inQueue",
+      SELECT coalesce(c.completed, 0) + t.completed AS completed, coalesce(c.failed, 0) + t.failed AS failed,
+        coalesce(c.retried, 0) + t.retried AS retried, greatest(t.queued, 0) + (SELECT coalesce(sum(waiting), 0)::bigint FROM demand) AS "inQueue",
         (SELECT coalesce(sum(attempts), 0)::bigint FROM held) AS "inProgress",
         e.type, coalesce((SELECT jsonb_agg(to_jsonb(seen)) FROM seen), '[]') AS workers,
         e.workers_min AS "workersMin", e.workers_max AS "workersMax",
         coalesce(d.throttled, 0) AS "decidedThrottled", coalesce(d.refusal, '') AS refusal,
         coalesce(d.refusal_by_machine, '') AS "refusalByMachine"
-      FROM endpoint e LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
+      FROM endpoint e CROSS JOIN (
+          SELECT coalesce(sum(completed), 0)::bigint AS completed, coalesce(sum(failed), 0)::bigint AS failed, coalesce(sum(retried), 0)::bigint AS retried,
+            coalesce(sum(queued), 0)::bigint AS queued FROM endpoint_tally WHERE endpoint_id = ${endpointId}
+        ) AS t
+        LEFT JOIN endpoint_counter c ON c.endpoint_id = e.id LEFT JOIN scale_decision d ON d.endpoint_id = e.id
       WHERE e.id = ${endpointId}`;
     return row;
   }

@@ -6,6 +6,7 @@ import { inTransaction } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { isLive } from './rows.ts';
+import { talliedQueue } from './tally.ts';
 
 /** A job that is no more. */
 export interface Deleted {
@@ -108,10 +109,12 @@ export class DeletionStore {
 async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
   return await inTransaction(sql, async (tx): Promise<DeletedRow[]> => {
       const rows = await tx<DeletedRow[]>`
-      WITH due AS MATERIALIZED (${due})
+      WITH due AS MATERIALIZED (${due}), gone AS (
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
-      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.expires_at > now() AS live,
-        CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id`;
+      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.expires_at > now() AS live,
+        CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
+      ), ${talliedQueue(tx, -1, tx`SELECT endpoint_id FROM gone WHERE state = 'IN_QUEUE'`)}
+      SELECT endpoint_id, id, attempt, position, live, machine_id FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);
     return rows;
   });

@@ -1,6 +1,6 @@
 /** Endpoints. */
 import { and, eq, inArray, sql } from '../../drizzle/orm.ts';
-import { endpoint, endpointCounter } from '../../drizzle/schema/endpoint.ts';
+import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { template } from '../../drizzle/schema/template.ts';
 import type { Actor } from '../domain/permission.ts';
 import { filledFields } from '../domain/fields.ts';
@@ -38,7 +38,7 @@ export class EndpointStore {
   }
 
   /**
-   * Creates an endpoint with its counters. Undefined: the request id was used before. INVALID_REQUEST: its template cannot be used any more,
+   * Creates an endpoint. Undefined: the request id was used before. INVALID_REQUEST: its template cannot be used any more,
    * its network volumes are not all in the account, or two are in one data centre.
    */
   async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
@@ -50,7 +50,6 @@ export class EndpointStore {
       const [row] = await tx.insert(endpoint).values({ ...settings, ...this.#sealed(fresh.id, settings), ...fresh, accountId })
         .onConflictDoNothing({ target }).returning();
       if (!row) return undefined;
-      await tx.insert(endpointCounter).values({ endpointId: row.id });
       await giveTemplate(tx, actor, row.id, settings.templateId);
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });

@@ -6,6 +6,7 @@ import type { Database, Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
+import { talliedQueue } from './tally.ts';
 
 /** A job that was read in a batch. */
 export interface FoundJob {
@@ -72,7 +73,7 @@ export class JobStore {
       ), emptied AS (
         INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m WHERE m.machine_id IS NOT NULL
         ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = NULL, error = NULL
-      )
+      ), ${talliedQueue(this.#hot, -1, this.#hot`SELECT endpoint_id FROM moved WHERE machine_id IS NULL`)}
       SELECT * FROM moved`;
     return row && { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
   }
@@ -91,7 +92,7 @@ export class JobStore {
         DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
       ), cursors AS (
         DELETE FROM stream_cursor t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
-      )
+      ), ${talliedQueue(this.#hot, 1, this.#hot`SELECT endpoint_id FROM moved`)}
       SELECT * FROM moved`;
     return row && { job: jobFromRow(row), position: row.position };
   }

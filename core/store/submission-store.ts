@@ -5,6 +5,7 @@ import type { Database, Sql } from './database.ts';
 import { flagArray, numberArray, packBytes, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
+import { talliedQueue } from './tally.ts';
 
 /** A job to insert. */
 export interface NewJob {
@@ -124,7 +125,7 @@ async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: s
       SELECT g.endpoint_id, g.id, substring(${input.blob}::bytea FROM g.input_start FOR g.input_length),
         substring(${webhook.blob}::bytea FROM g.webhook_start FOR g.webhook_length), substring(${sealed.blob}::bytea FROM g.sealed_start FOR g.sealed_length)
       FROM given g ON CONFLICT (endpoint_id, job_id) DO NOTHING
-    )
+    ), stored AS (
     INSERT INTO job AS j (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, claim_id, has_webhook, execution_timeout_ms,
       retention_ms, submitted_at, started_at, execution_deadline_at, ttl_deadline_at, expires_at)
     SELECT g.endpoint_id, g.id, CASE WHEN g.worker_id IS NULL THEN 'IN_QUEUE' ELSE 'IN_PROGRESS' END, g.low_priority,
@@ -134,7 +135,9 @@ async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: s
       CASE WHEN g.worker_id IS NOT NULL THEN now() + g.execution_timeout_ms * interval '1 ms' END,
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
     FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
-    RETURNING ${jobColumns(sql)}, j.position, j.claim_id`;
+    RETURNING ${jobColumns(sql)}, j.position, j.claim_id
+    ), ${talliedQueue(sql, 1, sql`SELECT endpoint_id FROM stored WHERE state = 'IN_QUEUE'`)}
+    SELECT * FROM stored`;
   return rows.map(storedFromRow);
 }
 

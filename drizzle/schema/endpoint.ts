@@ -1,5 +1,5 @@
 /** Endpoints and the counters of their jobs. */
-import { bigint, boolean, check, index, integer, jsonb, pgTable, sql, text, unique } from '../orm.ts';
+import { bigint, boolean, check, index, integer, jsonb, pgTable, primaryKey, sql, text, unique } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
 import { template } from './template.ts';
@@ -48,7 +48,22 @@ export const endpoint = pgTable('endpoint', {
   check('endpoint_workers_in_order', sql`0 <= ${t.workersMin} AND ${t.workersMin} <= ${t.workersMax}`),
 ]);
 
-/** Counters since the endpoint was made. A row of its own, because it changes with every batch of outcomes. */
+/**
+ * Numbers of an endpoint, in slots whose sum counts: every connection of core has one, so that no two statements wait for each other's commit. No
+ * foreign key: jobs can outlive their endpoint for a while; what is left of one that is gone is removed by the duty that counts queues again.
+ */
+export const endpointTally = pgTable('endpoint_tally', {
+  endpointId: text('endpoint_id').notNull(),
+  slot: integer('slot').notNull(),
+  /** Outcomes since the endpoint was made. */
+  completed: bigint('completed', { mode: 'number' }).notNull().default(0),
+  failed: bigint('failed', { mode: 'number' }).notNull().default(0),
+  retried: bigint('retried', { mode: 'number' }).notNull().default(0),
+  /** Jobs that are IN_QUEUE: those that came less those that went by this slot, so it may be negative. */
+  queued: bigint('queued', { mode: 'number' }).notNull().default(0),
+}, (t) => [primaryKey({ columns: [t.endpointId, t.slot] })]);
+
+/** Counters as releases before endpoint_tally kept them; they are added to it. */
 export const endpointCounter = pgTable('endpoint_counter', {
   endpointId: text('endpoint_id').primaryKey().references(() => endpoint.id, { onDelete: 'cascade' }),
   completed: bigint('completed', { mode: 'number' }).notNull().default(0),

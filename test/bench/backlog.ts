@@ -44,7 +44,7 @@ export async function drainOnce(stack: Stack, kind: MachineKind, jobs: number): 
   const machine = await startMachine(stack, kind, endpointId);
   try {
     await waitFor(`${jobs} completed jobs`, async () => {
-      const [row] = await stack.sql<{ completed: string }[]>`SELECT completed FROM endpoint_counter WHERE endpoint_id = ${endpointId}`;
+      const [row] = await stack.sql<{ completed: string }[]>`SELECT sum(completed) AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
       return Number(row?.completed ?? 0) >= jobs;
     }, DRAIN_MS_MAX);
     // The machine's start is part of it.

@@ -22,6 +22,7 @@ export async function fillTables(sql: Sql, endpointId: string, { finished, queue
   await each(expired, (count, before) => finish(sql, endpointId, count, { secondsAgo: finished + expired - before, life: '-1 day' }));
   await each(finished, (count, before) => finish(sql, endpointId, count, { secondsAgo: finished - before, life: '1 day' }));
   await each(queued, (count) => queue(sql, endpointId, count));
+  await sql`INSERT INTO endpoint_tally (endpoint_id, slot, completed, queued) VALUES (${endpointId}, 0, ${finished + expired}, ${queued})`;
   await sql`VACUUM ANALYZE`;
   await sql`CHECKPOINT`;
 }

@@ -1,0 +1,47 @@
+/** Counts all queues anew from time to time, and mends what the tallies of endpoints say of them: a release before them, or a hand, may have changed jobs. */
+import { Loop } from '../runtime/loop.ts';
+import type { Duty } from '../runtime/loop.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { BaseService } from '../runtime/service.ts';
+import type { Stores } from '../store/storage.ts';
+
+/** What recounting needs. */
+export interface QueueRecounterOptions {
+  stores: Pick<Stores, 'counts'>;
+  /** Default: it is this replica's. */
+  duty?: Duty;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A million queued jobs take a third of a second. The first pass is at the start, which is when it is needed most. */
+const PERIOD_MS = 300_000;
+
+export class QueueRecounter extends BaseService {
+  readonly name = 'queue recounter';
+  readonly #options: QueueRecounterOptions;
+  readonly #loop: Loop;
+
+  constructor(options: QueueRecounterOptions) {
+    super();
+    this.#options = options;
+    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
+  }
+
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
+  }
+
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #pass(): Promise<boolean> {
+    const { stores, logger } = this.#options;
+    const endpoints = await stores.counts.recount();
+    if (endpoints > 0) logger.warn({ endpoints }, 'the length of queues was not what was counted, and is mended');
+    return false;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * The length of a queue is kept by every statement that changes it: it is what counting would find, costs nothing to ask however long the queue is, and
+ * nobody waits for another's commit to keep it.
+ */
+import t from 'tap';
+import { connect } from '../../../core/store/database.ts';
+import { makeStores } from '../../../core/store/storage.ts';
+import { logger, outcome, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+
+const engines = await startEngines(t, { idle: true });
+const { engine, sql, database, stores, sealer } = engines;
+const { calls, attempts } = engine;
+
+/** What is told, and what counting finds. */
+async function lengths(endpointId: string): Promise<{ told: number; counted: number }> {
+  const [row] = await sql<{ count: number }[]>`SELECT count(*) AS count FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'`;
+  return { told: await stores.counts.queued(endpointId), counted: row!.count };
+}
+
+t.test('whatever happens to jobs, the queue is as long as is told', async (t) => {
+  const endpointId = await engines.endpoint({ retry_limit: 1 });
+  const is = async (length: number, after: string): Promise<void> => {
+    t.same(await lengths(endpointId), { told: length, counted: length }, after);
+    t.equal((await stores.counts.health(endpointId))!.inQueue, length, `health, ${after}`);
+  };
+  await is(0, 'a new endpoint');
+  const jobs = await Promise.all([...Array(10).keys()].map((i) => calls.submit(submission(endpointId, { policy: { lowPriority: i % 2 === 0 } }))));
+  await calls.submit(submission(endpointId, { idempotencyKey: 'key' }));
+  await calls.submit(submission(endpointId, { idempotencyKey: 'key' }));
+  await is(11, 'submissions, one of them twice');
+  const [first, second, third] = await attempts.claim(endpointId, slotsOn(endpointId, 3));
+  await is(8, 'a claim');
+  await attempts.recordOutcome(outcome(first!, { kind: 'FAILED', error: 'x' }));
+  await is(8, 'a failure');
+  await attempts.loseAttempts(third!, [third!], 'its worker died');
+  await is(9, 'a lost attempt is queued again');
+  await calls.cancel({ endpointId, jobId: third!.jobId });
+  await is(9, 'a running job is cancelled');
+  const waiting = jobs.filter(({ id }) => ![first, second, third].some((claimed) => claimed!.jobId === id));
+  await calls.cancel({ endpointId, jobId: waiting[0]!.id });
+  await is(8, 'a queued one is cancelled');
+  await calls.retry({ endpointId, jobId: first!.jobId });
+  await is(9, 'a failed one is retried');
+  await sql`UPDATE job SET expires_at = now() WHERE id = ${waiting[1]!.id}`;
+  await stores.deletions.reapExpired(100);
+  await is(8, 'one has expired');
+  await calls.purge(endpointId);
+  await is(0, 'the queue is purged');
+});
+
+t.test('a tally that is wrong is mended, and that of an endpoint that is gone goes', async (t) => {
+  const [endpointId, gone] = [await engines.endpoint(), await engines.endpoint()];
+  for (const id of [endpointId, gone]) await calls.submit(submission(id));
+  await sql`UPDATE endpoint_tally SET queued = queued + 7 WHERE endpoint_id = ${endpointId}`;
+  await sql`DELETE FROM endpoint WHERE id = ${gone}`;
+  t.equal(await stores.counts.recount(), 1);
+  t.same(await lengths(endpointId), { told: 1, counted: 1 });
+  t.same(await sql`SELECT FROM endpoint_tally WHERE endpoint_id = ${gone}`, []);
+  t.equal(await stores.counts.recount(), 0, 'once');
+});
+
+t.test('asking for the length of a long queue reads no more pages than of a short one', async (t) => {
+  const endpointId = await engines.endpoint();
+  await sql`
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
+    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+    FROM generate_series(1, 20000)`;
+  await stores.counts.recount();
+  const counts = makeStores({ ...database, sql: database.hot }, sealer).counts;
+  for (const [what, ask] of [['the queue', () => counts.queued(endpointId)], ['health', () => counts.health(endpointId)]] as const) {
+    // Once before, because a first use reads the catalogue.
+    for (let i = 0; i < 9; i += 1) await ask();
+    const before = await pages();
+    for (let i = 0; i < 10; i += 1) await ask();
+    const each = (await pages() - before) / 10;
+    t.ok(each < 60, `${what}: ${each} pages`);
+  }
+});
+
+t.test('outcomes of one endpoint do not wait for each other to be on disk', async (t) => {
+  const endpointId = await engines.endpoint();
+  for (let i = 0; i < 2; i += 1) await calls.submit(submission(endpointId));
+  const [one, other] = await attempts.claim(endpointId, slotsOn(endpointId, 2));
+  const pools = await Promise.all([...Array(3).keys()].map(async () => {
+    const pool = connect(engines.url, 'test', 1, logger);
+    t.teardown(() => pool.end());
+    const [row] = await pool<{ slot: number }[]>`SELECT pg_backend_pid() % 16 AS slot`;
+    return { pool, slot: row!.slot };
+  }));
+  const slow = pools[0]!;
+  const quick = pools.find(({ slot }) => slot !== slow.slot)!;
+  const entry = ({ jobId, attempt, machineId }: typeof one & {}) => ({
+    endpointId, jobId, attempt, machineId, output: Buffer.from('{}'), error: undefined,
+    settlement: { final: 'COMPLETED', requeueBelow: 0, counted: false } as const,
+  });
+  const using = (hot: typeof slow.pool) => makeStores({ ...database, hot }, sealer).outcomes;
+  await slow.pool.begin(async (tx) => {
+    t.equal((await using(tx as unknown as typeof slow.pool).record([entry(one!)])).length, 1);
+    await quick.pool`SET lock_timeout = '2s'`;
+    t.equal((await using(quick.pool).record([entry(other!)])).length, 1, 'the other is recorded while the first is not committed');
+  });
+  t.match(await stores.counts.health(endpointId), { completed: 2 });
+});
+
+/** Pages that this database has looked at so far. */
+async function pages(): Promise<number> {
+  await database.hot`SELECT pg_stat_force_next_flush()`;
+  const [row] = await database.hot<{ pages: number }[]>`SELECT blks_hit + blks_read AS pages FROM pg_stat_database WHERE datname = current_database()`;
+  return row!.pages;
+}
