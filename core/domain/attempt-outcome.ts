@@ -47,6 +47,12 @@ export function settle(kind: OutcomeKind, rules: RetryRules): Settlement {
   }
 }
 
+/** Whether an attempt that ended so belongs into its job's history: always, or when the job is tried again for it. */
+export function rememberedAs(kind: OutcomeKind): 'ALWAYS' | 'IF_TRIED_AGAIN' | undefined {
+  if (kind === 'LOST' || kind === 'STOPPED') return 'ALWAYS';
+  return kind === 'FAILED' ? 'IF_TRIED_AGAIN' : undefined;
+}
+
 /** The text of a job that FAILED because its attempts were lost. */
 export function lossText(cause: string, kind: OutcomeKind): string {
   if (cause !== '') return cause;

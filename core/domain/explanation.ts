@@ -40,13 +40,32 @@ export interface EndpointExplanation {
   limits: readonly ScaleLimit[];
 }
 
-/** What became of one attempt, as far as its worker is kept. */
+/** An attempt that was lost, or whose error was a reason to try again. */
+export interface LostAttempt {
+  attempt: number;
+  workerId: string;
+  /** Its name, or its id once it is forgotten. */
+  machine: string;
+  cause: string;
+  /** Null: a signal ended it, or it is not known. */
+  exitCode: number | null;
+  /** How its worker ended, with its last lines. Empty: not known. */
+  reason: string;
+  lostAt: Date;
+}
+
+/** What became of one attempt. */
 export interface AttemptExplanation {
   attempt: number;
   workerId: string;
   workerAlive: boolean;
   exitCode: number | null;
   reason: string;
+  /** Why it was lost; empty: it was not. */
+  cause: string;
+  /** For the operator alone. */
+  machine: string;
+  lostAt: Date | undefined;
 }
 
 /** A job as its explanation needs it. */

@@ -1,5 +1,6 @@
 /** Answers "why?": for an endpoint and for a job, with no more than whoever asks may see. */
 import { DomainError } from '../domain/errors.ts';
+import { explainAttempts } from '../domain/attempt-explanation.ts';
 import { explainWorker, summarizeEndpoint, summarizeJob } from '../domain/explanation.ts';
 import type { AttemptExplanation, EndpointExplanation, ExplainedJob } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
@@ -69,14 +70,12 @@ export interface JobExplanation {
 export async function explainJob(context: ExplainContext, key: JobKey, sight: Sight): Promise<JobExplanation> {
   const job = await context.explains.job(key);
   if (!job) throw jobNotFound(key.jobId);
-  const [workers, endpoint] = await Promise.all([
-    job.workerId === '' ? [] : context.explains.workers(key.endpointId, [job.workerId]),
-    job.state === 'IN_QUEUE' ? explainEndpoint(context, key.endpointId, sight) : undefined,
+  const [lost, endpoint] = await Promise.all([
+    context.explains.lostAttempts(key), job.state === 'IN_QUEUE' ? explainEndpoint(context, key.endpointId, sight) : undefined,
   ]);
-  const attempts = workers.map(({ id, alive, exitCode, reason }) => (
-    { attempt: job.attempt, workerId: id, workerAlive: alive, exitCode, reason: sight.workers ? reason : '' }
-  ));
-  return { job, attempts, endpoint, summary: summarizeJob(job, endpoint?.summary ?? '') };
+  const workerIds = [...new Set([job.workerId, ...lost.map(({ workerId }) => workerId)])].filter((id) => id !== '');
+  const workers = workerIds.length === 0 ? [] : await context.explains.workers(key.endpointId, workerIds);
+  return { job, attempts: explainAttempts(job, lost, workers, sight), endpoint, summary: summarizeJob(job, endpoint?.summary ?? '') };
 }
 
 /** A page of the log, the latest first. INVALID_REQUEST: a size or an id that cannot be. */

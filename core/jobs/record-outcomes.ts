@@ -1,5 +1,5 @@
 /** Records how attempts ended. Nothing given up: as long as this process lives and the database comes back, every outcome is recorded. */
-import { lossText, settle } from '../domain/attempt-outcome.ts';
+import { lossText, rememberedAs, settle } from '../domain/attempt-outcome.ts';
 import type { RetryRules } from '../domain/attempt-outcome.ts';
 import { DomainError } from '../domain/errors.ts';
 import { ERROR_LENGTH_MAX } from '../domain/job-limits.ts';
@@ -162,6 +162,7 @@ export class RecordOutcomes {
 function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
   const { endpointId, jobId, attempt, machineId, kind, output } = outcome;
   const reported = kind === 'COMPLETED' || kind === 'FAILED';
+  const remembered = rememberedAs(kind);
   const text = kind === 'LOST' || kind === 'STOPPED' ? lossText(outcome.error, kind) : outcome.error || 'the handler failed without saying why';
   return {
     endpointId,
@@ -171,6 +172,7 @@ function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
     settlement: settle(kind, rules),
     output: reported ? output : undefined,
     error: kind === 'COMPLETED' ? undefined : text.slice(0, ERROR_LENGTH_MAX),
+    ...(remembered && { remembered }),
   };
 }
 

@@ -35,7 +35,7 @@ export function jobExplanationToMessage({ job, summary, attempts, endpoint }: Jo
   const { id, state, lowPriority, queuePosition, waitedMs, attempt, retries } = job;
   return {
     jobId: id, summary, state: STATE_TO_WIRE[state], queuePosition, lowPriority, waitedMs, attempt, lostAttempts: retries,
-    attempts: attempts.map(({ exitCode, ...each }) => ({ ...each, exitCode: exitCode ?? undefined })),
+    attempts: attempts.map(({ exitCode, lostAt, ...each }) => ({ ...each, exitCode: exitCode ?? undefined, lostTime: lostAt })),
     endpoint: endpoint && endpointExplanationToMessage(endpoint),
   };
 }

@@ -4,6 +4,7 @@
  */
 import { inTransaction } from './database.ts';
 import type { Database, Fragment, Sql } from './database.ts';
+import { forgetAttempts } from './lost-attempt-rows.ts';
 import { textArray } from './pack.ts';
 import { isLive } from './rows.ts';
 import { talliedQueue } from './tally.ts';
@@ -23,6 +24,8 @@ interface DeletedRow {
   attempt: number;
   position: number;
   live: boolean;
+  /** Attempts of it may have been lost. */
+  tried: boolean;
   machine_id: string | null;
 }
 
@@ -114,8 +117,9 @@ async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
       RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.expires_at > now() AS live,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
       ), ${talliedQueue(tx, -1, tx`SELECT endpoint_id FROM gone WHERE state = 'IN_QUEUE'`)}
-      SELECT endpoint_id, id, attempt, position, live, machine_id FROM gone`;
+      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, machine_id FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);
+    await forgetAttempts(tx, rows.filter((row) => row.tried));
     return rows;
   });
 }

@@ -1,8 +1,9 @@
 /** What explanations are made of, as it is now. Reads only. */
-import type { ExplainedJob, LoggedDecision } from '../domain/explanation.ts';
+import type { ExplainedJob, LoggedDecision, LostAttempt } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Database } from './database.ts';
+import { readLostAttempts } from './lost-attempt-rows.ts';
 import { isLive } from './rows.ts';
 import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
@@ -56,6 +57,11 @@ export class ExplainStore {
     return this.#database.sql<WorkerEnd[]>`
       SELECT id, ended_at IS NULL AS alive, exit_code AS "exitCode", reason FROM worker
       WHERE endpoint_id = ${endpointId} AND id = ANY(${[...workerIds]})`;
+  }
+
+  /** What is remembered of a job's lost attempts, the latest first. */
+  async lostAttempts(key: JobKey): Promise<LostAttempt[]> {
+    return readLostAttempts(this.#database.sql, key);
   }
 
   /** A job with its place in the queue. Undefined: no such job. */

@@ -4,6 +4,7 @@ import type { Job } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
 import { consequences } from './consequences.ts';
 import { flagArray, numberArray, packBytes, storableText, textArray } from './pack.ts';
+import { remembered } from './lost-attempt-rows.ts';
 import { isLive, isRunning, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
 
@@ -18,6 +19,8 @@ export interface OutcomeEntry {
   output: Buffer | undefined;
   /** Undefined for a completed job. */
   error: string | undefined;
+  /** It belongs into the job's history: always, or when the job is tried again for it. */
+  remembered?: 'ALWAYS' | 'IF_TRIED_AGAIN';
 }
 
 /** What an outcome did. */
@@ -53,6 +56,8 @@ export class OutcomeStore {
    */
   async record(entries: readonly OutcomeEntry[]): Promise<Settled[]> {
     const output = packBytes(entries.map((entry) => entry.output));
+    // Another statement, so that history costs nothing where nothing is lost.
+    const history = entries.some((entry) => entry.remembered !== undefined) ? remembered(this.#hot) : this.#hot``;
     const rows = await this.#hot<SettledRow[]>`
       WITH moved AS (
         UPDATE job j SET
@@ -71,13 +76,13 @@ export class OutcomeStore {
           ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
           ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
           ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
-          ${textArray(entries.map((entry) => entry.machineId))}::text[]
-        ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id)
+          ${textArray(entries.map((entry) => entry.machineId))}::text[], ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[]
+        ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered)
         WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error,
+        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error, g.machine_id, g.remembered,
           substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
-      ) ${consequences(this.#hot)}
+      ) ${consequences(this.#hot)}${history}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, place, has_webhook,
         low_priority, error FROM moved`;
     return rows.map((row) => ({ place: row.place, position: row.position, hasWebhook: row.has_webhook, lowPriority: row.low_priority, job: jobFromRow(row) }));

@@ -10,6 +10,7 @@ export * from './given-template.ts';
 export * from './gpu-hold.ts';
 export * from './installation.ts';
 export * from './job.ts';
+export * from './lost-attempt.ts';
 export * from './machine.ts';
 export * from './network-volume.ts';
 export * from './pod.ts';

@@ -3,6 +3,7 @@ import t from 'tap';
 import { commandLine } from '../facades/cli/command-line.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -27,5 +28,16 @@ t.test('an endpoint and a job that waits there, over HTTP and on the command lin
   t.match((await cli.run('why', endpoint.id)).stdout, WAITS);
   t.match((await cli.run('why', id, '--endpoint', endpoint.id)).stdout, /^It waits in place 1\./);
   t.match(JSON.parse((await cli.run('why', id, '-e', endpoint.id, '--json')).stdout), { queuePosition: 1 });
+  const crashing = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 } }));
+  const lost = (await system.request('POST', `/v2/${crashing.id}/runsync`, { input: { mode: 'exit', code: 3 } })).json as unknown as { id: string };
+  await waitFor('how its workers ended', async () => {
+    const { explanation } = await call(system.clients.jobs, 'explain', { endpointId: crashing.id, jobId: lost.id }, system.key);
+    return explanation!.attempts.length === 3 && explanation!.attempts.every(({ exitCode }) => exitCode === 3);
+  });
+  const { json: history } = await system.request('GET', `/v2/${crashing.id}/explain/${lost.id}`);
+  const CAUSE = /ended with exit code 3 while it held the job/;
+  t.match(history, { state: 'FAILED', lostAttempts: 2, attempts: [3, 2, 1].map((attempt) => ({ attempt, workerAlive: false, lostAt: /Z$/, cause: CAUSE })) });
+  const { stdout } = await cli.run('why', lost.id, '--endpoint', crashing.id);
+  t.match(stdout, /attempt 1 came to nothing .* ago: .*exit code 3 while[^]*Its worker .* exit code 3/);
   t.match((await cli.run('decisions', endpoint.id)).stdout, /there|no job waits|workersMax/);
 });

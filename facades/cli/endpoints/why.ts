@@ -1,6 +1,6 @@
 /** `slipway why` and `slipway decisions`: why a job waits, why an endpoint has these workers, and what its scaler decided. */
 import type { Command } from 'commander';
-import type { EndpointExplanation, JobExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
+import type { AttemptExplanation, EndpointExplanation, JobExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { decisionRecord, endpointExplanationRecord, jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -46,11 +46,15 @@ async function whyJob(cli: Cli, jobId: string, endpoint: string | undefined): Pr
 function showJob(cli: Cli, { summary, attempts, endpoint }: JobExplanation): void {
   const { output } = cli;
   output.line(printable(summary));
-  for (const { attempt, workerId, exitCode, reason, workerAlive } of attempts) {
-    const end = workerAlive ? 'is there' : `has ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}`;
-    output.line(`\nattempt ${attempt}: its worker ${workerId} ${end}${reason === '' ? '' : `: ${printable(reason)}`}`);
-  }
+  for (const attempt of attempts) output.line(`\n${attemptText(attempt, output.nowMs())}`);
   if (endpoint) showParts(cli, endpoint);
+}
+
+function attemptText({ attempt, workerId, exitCode, reason, workerAlive, cause, machine, lostTime }: AttemptExplanation, nowMs: number): string {
+  const lost = lostTime ? ` came to nothing ${ago(lostTime, nowMs)}: ${printable(cause)}\n  Its worker` : ': its worker';
+  const where = machine === '' ? '' : ` on ${printable(machine)}`;
+  const end = workerAlive ? 'is there' : `has ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}`;
+  return `attempt ${attempt}${lost} ${workerId}${where} ${end}${reason === '' ? '' : `: ${printable(reason)}`}`;
 }
 
 function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {

@@ -1,5 +1,5 @@
 /** Explanations as records: GET /explain and `slipway why --json`. What is empty is left out. */
-import type { EndpointExplanation, JobExplanation, MachineExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
+import type { AttemptExplanation, EndpointExplanation, JobExplanation, MachineExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 
 /** One decision. */
@@ -16,9 +16,14 @@ export function endpointExplanationRecord({ lastDecision, machines, ...explanati
 }
 
 /** A job. */
-export function jobExplanationRecord({ state, endpoint, ...explanation }: JobExplanation) {
+export function jobExplanationRecord({ state, endpoint, attempts, ...explanation }: JobExplanation) {
   const name = Object.entries(JobState).find(([, value]) => value === state)?.[0];
-  return { ...explanation, state: name, ...(endpoint ? { endpoint: endpointExplanationRecord(endpoint) } : {}) };
+  return { ...explanation, state: name, attempts: attempts.map(attemptRecord), ...(endpoint ? { endpoint: endpointExplanationRecord(endpoint) } : {}) };
+}
+
+function attemptRecord({ cause, machine, lostTime, ...attempt }: AttemptExplanation) {
+  const lost = lostTime ? { lostAt: lostTime.toISOString(), cause } : {};
+  return { ...attempt, ...lost, ...(machine === '' ? {} : { machine }) };
 }
 
 function machineRecord({ name, refusedBy, change, ...machine }: MachineExplanation) {

@@ -1,6 +1,7 @@
 /** Why a job waits and why an endpoint has these workers: a true cause, in fields and in words, with no more than a key may see. */
 import t from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { call } from '../../helpers/grpc-clients.ts';
@@ -71,4 +72,41 @@ t.test('a lost attempt: the worker\'s end, with its last lines for those who may
   t.match(decisions.find(({ actions }) => actions.length > 0 && actions[0]!.kind === 'ADD'), { present: 0 });
   const earlier = await call(clients.endpoints, 'listDecisions', { endpointId, pageSize: 1, beforeId: decisions[0]!.id }, key);
   t.same(earlier.decisions, decisions.slice(1, 2), 'page by page');
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
+});
+
+t.test('history: every lost attempt with its cause, its worker\'s end when that is told later, and nothing of one that never failed', async (t) => {
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], retryLimit: 2, workersMax: 1, workersMin: 0 });
+  const { id } = await core.submit(endpointId);
+  const assigned = (attempt: number) => waitFor(`attempt ${attempt}`, () => (
+    agent.assignments.find(({ ref }) => ref!.jobId === id && ref!.attempt === attempt)?.ref));
+  const first = await assigned(1);
+  agent.finish(first!, { kind: OutcomeKind.LOST, error: `The worker ${first!.workerId} was ended by SIGKILL while it held the job.\nsecret line` });
+  agent.send({ workers: [{
+    workerId: first!.workerId, endpointId, state: WorkerState.UNHEALTHY, exitCode: 137, reason: 'The worker was ended. Its last lines:\nCUDA out of memory',
+  }] });
+  const second = await assigned(2);
+  await core.sql`DELETE FROM worker WHERE id = ${first!.workerId}`;
+  agent.finish(second!, { kind: OutcomeKind.LOST, error: 'It went silent.' });
+  agent.finish((await assigned(3))!);
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
+  const explained = await whyJob(endpointId, id);
+  t.match(explained, { lostAttempts: 2, summary: /^It is done, by attempt 3\. 2 of its attempts were lost before\.$/ });
+  t.match(explained.attempts, [
+    { attempt: 3, workerId: second!.workerId, workerAlive: true, cause: '', lostTime: undefined },
+    { attempt: 2, workerId: second!.workerId, workerAlive: true, cause: 'It went silent.', exitCode: undefined, reason: '', machine: '', lostTime: Date },
+    { attempt: 1, workerId: first!.workerId, workerAlive: false, cause: /ended by SIGKILL/, exitCode: 137, reason: /CUDA out of memory/, lostTime: Date },
+  ]);
+  t.match((await whyJob(endpointId, id, rootKey)).attempts[1], { machine: agent.machineId }, 'the operator learns where');
+  const { secret: jobsOnly } = await call(clients.keys, 'createKey', {
+    name: 'jobs', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions: { management: Permission.UNSPECIFIED, jobs: Permission.READ },
+  }, key);
+  t.notMatch(JSON.stringify(await whyJob(endpointId, id, jobsOnly)), /secret line|out of memory/, 'lines of a log only for who may read workers');
+  const { id: smooth } = await core.submit(endpointId);
+  agent.finish((await waitFor('the next', () => agent.assignments.find(({ ref }) => ref!.jobId === smooth)))!.ref!);
+  await core.wait(endpointId, smooth);
+  t.equal((await core.sql`SELECT FROM lost_attempt WHERE job_id = ${smooth}`).length, 0);
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
+  await call(clients.endpoints, 'deleteEndpoint', { id: endpointId }, key);
+  await waitFor('the history to go with the job', async () => (await core.sql`SELECT FROM lost_attempt WHERE job_id = ${id}`).length === 0);
 });

@@ -51,7 +51,7 @@ export interface JobExplanation {
   attempt: number;
   /** Attempts that were lost before it. */
   lostAttempts: number;
-  /** What is still known of attempts, the latest first: those whose worker is kept. */
+  /** What is known of attempts, the latest first: those that were lost or tried again, of the last 20, and the last one while its worker is kept. */
   attempts: AttemptExplanation[];
   /** The endpoint's part of it, while the job waits. */
   endpoint: EndpointExplanation | undefined;
@@ -71,6 +71,12 @@ export interface AttemptExplanation {
     | undefined;
   /** How the worker ended and the last lines it wrote. Empty: nothing is known, or the key may not read workers. */
   reason: string;
+  /** Why the attempt was lost, or the error for which the job was tried again. Empty: neither happened to it. */
+  cause: string;
+  /** Name of its machine, for the operator alone and of lost ones only. */
+  machine: string;
+  /** When it was lost. Absent: it was not. */
+  lostTime: Date | undefined;
 }
 
 /** One decision of the scaler. */
@@ -489,7 +495,16 @@ export const JobExplanation: MessageFns<JobExplanation> = {
 };
 
 function createBaseAttemptExplanation(): AttemptExplanation {
-  return { attempt: 0, workerId: "", workerAlive: false, exitCode: undefined, reason: "" };
+  return {
+    attempt: 0,
+    workerId: "",
+    workerAlive: false,
+    exitCode: undefined,
+    reason: "",
+    cause: "",
+    machine: "",
+    lostTime: undefined,
+  };
 }
 
 export const AttemptExplanation: MessageFns<AttemptExplanation> = {
@@ -508,6 +523,15 @@ export const AttemptExplanation: MessageFns<AttemptExplanation> = {
     }
     if (message.reason !== "") {
       writer.uint32(42).string(message.reason);
+    }
+    if (message.cause !== "") {
+      writer.uint32(50).string(message.cause);
+    }
+    if (message.machine !== "") {
+      writer.uint32(58).string(message.machine);
+    }
+    if (message.lostTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.lostTime), writer.uint32(66).fork()).join();
     }
     return writer;
   },
@@ -565,6 +589,30 @@ export const AttemptExplanation: MessageFns<AttemptExplanation> = {
             message.reason = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.cause = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.machine = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.lostTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -587,6 +635,9 @@ export const AttemptExplanation: MessageFns<AttemptExplanation> = {
     message.workerAlive = object.workerAlive ?? false;
     message.exitCode = object.exitCode ?? undefined;
     message.reason = object.reason ?? "";
+    message.cause = object.cause ?? "";
+    message.machine = object.machine ?? "";
+    message.lostTime = object.lostTime ?? undefined;
     return message;
   },
 };
