@@ -13,7 +13,7 @@ import type { SessionContext } from './dispatch/session-context.ts';
 import { SlotPool } from './dispatch/slot-pool.ts';
 import { WorkerLogs } from './dispatch/worker-logs.ts';
 import { WorkerReports } from './dispatch/worker-reports.ts';
-import { chosenScaler } from './domain/scaler.ts';
+import { chosenScaler } from './domain/chosen-scaler.ts';
 import type { AttemptCalls } from './jobs/job-engine.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { ClaimedJob } from './jobs/slots.ts';

@@ -8,7 +8,7 @@ import { checkGpuIds } from './gpu-pools.ts';
 /** How requests reach the workers. */
 export type EndpointType = 'QB' | 'LB';
 /** What the scaler looks at. */
-export type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT';
+export type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
 /** Whether scaled-down workers are kept frozen. */
 export type FlashBootType = 'OFF' | 'FLASHBOOT';
 

@@ -11,7 +11,7 @@ import type { PlacementRefusal } from './placement-refusal.ts';
 import { quotaAfter, workerOverQuota } from './quota.ts';
 import type { QuotaState } from './quota.ts';
 import type { ScaleLimit, ScaleTarget } from './scale-target.ts';
-import { chosenScaler } from './scaler.ts';
+import { chosenScaler } from './chosen-scaler.ts';
 import type { ScaleSample, ScaleSettings, Scaler } from './scaler.ts';
 import { countStates } from './worker-counts.ts';
 import type { StateCounts } from './worker-counts.ts';
@@ -116,8 +116,17 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
 /** Whether a decision says anything that the one before did not. What each machine says may change at every look, and is no news. */
 export function isNews(decision: Decision, before: DecisionSummary | undefined): boolean {
   if (decision.actions.length > 0 || before === undefined) return true;
-  return decision.target !== before.target || decision.throttled !== before.throttled || decision.reason !== before.reason
+  return decision.target !== before.target || decision.throttled !== before.throttled || !sameCause(decision.reason, before.reason)
     || decision.refusal !== before.refusal;
+}
+
+/** Whether two reasons are the same but for the numbers that they end with, in parentheses. */
+export function sameCause(a: string, b: string): boolean {
+  return causeOf(a) === causeOf(b);
+}
+
+function causeOf(reason: string): string {
+  return reason.replace(/ \(\d[^()]*\)/, '');
 }
 
 /** Idle workers that their machines have room for when frozen, the last busy first. */

@@ -1,4 +1,5 @@
 /** How many workers an endpoint should have. Pure: a sample and settings in, a number and its reason out. */
+import type { TrafficSample } from './traffic.ts';
 
 /** One worker as a scaler sees it. */
 export interface WorkerSample {
@@ -32,6 +33,8 @@ export interface ScaleSample {
   oldestWaitMs: number;
   /** Jobs that run. */
   running: number;
+  /** What went on lately; for the SLO scaler alone. */
+  traffic?: TrafficSample;
   /** Workers that have not ended. */
   workers: readonly WorkerSample[];
 }
@@ -41,7 +44,7 @@ export interface ScaleSettings {
   workersMin: number;
   workersMax: number;
   idleTimeoutSeconds: number;
-  scalerType: 'QUEUE_DELAY' | 'REQUEST_COUNT';
+  scalerType: 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
   scalerValue: number;
   /** Idle workers are frozen instead of stopped. */
   flashBoot: boolean;
@@ -88,7 +91,3 @@ export const requestCountScaler: Scaler = (sample, settings) => {
   const reason = jobs === 0 ? 'there are no jobs' : `one worker for every ${settings.scalerValue} jobs`;
   return { workers: Math.ceil(jobs / settings.scalerValue), reason };
 };
-
-/** The scaler that the owner chose. Another one can stand in its place. */
-export const chosenScaler: Scaler = (sample, settings) =>
-  (settings.scalerType === 'REQUEST_COUNT' ? requestCountScaler : queueDelayScaler)(sample, settings);

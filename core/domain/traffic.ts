@@ -25,7 +25,8 @@ const BINS_MAX = 62;
 
 /** What a scaler may know of traffic. */
 export interface TrafficSample {
-  /** Jobs that came in a second: over the last minute, and over the last ten. */
+  /** Jobs that came in a second: over the last 20 s, the last minute, and the last ten minutes. */
+  arrivalsPerSecondNow: number;
   arrivalsPerSecond: number;
   arrivalsPerSecondLong: number;
   /** Mean execution in milliseconds. 0: none was seen. */
@@ -37,8 +38,20 @@ export interface TrafficSample {
 }
 
 /** Windows of a sample, in milliseconds. */
-const SHORT_MS = 60_000;
-export const TRAFFIC_WINDOW_MS = 600_000;
+export const TRAFFIC_WINDOWS_MS = { now: 20_000, short: 60_000, long: 600_000 } as const;
+/** Spans that a sample is made of: those of the windows, and more of them for the lengths of executions where jobs are rare. */
+export const TRAFFIC_SPANS_SEEN_MAX = 200;
+/** Starts of workers that a sample is made of. */
+export const STARTS_SEEN_MAX = 20;
+
+/** Sums over the last spans. */
+export interface TrafficSums {
+  arrivedNow: number;
+  arrivedShort: number;
+  arrivedLong: number;
+  executed: number;
+  executionMs: number;
+}
 
 /** The bin of a length in milliseconds. */
 export function binOf(ms: number): number {
@@ -61,14 +74,23 @@ export function quantileOf(histogram: Histogram, share: number): number {
   return 0;
 }
 
-/** The sample of a moment. `startsMs`: how long the last workers took; `spans`: of the last `TRAFFIC_WINDOW_MS`, or the last ones before. */
-export function trafficSample(spans: readonly TrafficSpan[], nowMs: number, startsMs: readonly number[], slots: number): TrafficSample {
-  const within = (ms: number): number => spans.reduce((sum, { endMs, arrived }) => sum + (endMs > nowMs - ms ? arrived : 0), 0) / (ms / 1_000);
-  const executed = spans.reduce((sum, span) => sum + span.executed, 0);
+/** The sums of a moment. `spans`: the last `TRAFFIC_SPANS_SEEN_MAX` in which anything went on. */
+export function sumTraffic(spans: readonly TrafficSpan[], nowMs: number): TrafficSums {
+  const { now, short, long } = TRAFFIC_WINDOWS_MS;
+  const arrived = (ms: number): number => spans.reduce((sum, span) => sum + (span.endMs > nowMs - ms ? span.arrived : 0), 0);
+  return {
+    arrivedNow: arrived(now), arrivedShort: arrived(short), arrivedLong: arrived(long),
+    executed: spans.reduce((sum, span) => sum + span.executed, 0), executionMs: spans.reduce((sum, span) => sum + span.executionMs, 0),
+  };
+}
+
+/** The sample of a moment. `startsMs`: how long the last workers took until they could work. */
+export function trafficSample(sums: TrafficSums, startsMs: readonly number[], slots: number): TrafficSample {
+  const { now, short, long } = TRAFFIC_WINDOWS_MS;
   const sorted = startsMs.toSorted((a, b) => a - b);
   return {
-    arrivalsPerSecond: within(SHORT_MS), arrivalsPerSecondLong: within(TRAFFIC_WINDOW_MS),
-    executionMs: executed === 0 ? 0 : Math.round(spans.reduce((sum, span) => sum + span.executionMs, 0) / executed),
+    arrivalsPerSecondNow: (sums.arrivedNow * 1_000) / now, arrivalsPerSecond: (sums.arrivedShort * 1_000) / short,
+    arrivalsPerSecondLong: (sums.arrivedLong * 1_000) / long, executionMs: sums.executed === 0 ? 0 : Math.round(sums.executionMs / sums.executed),
     startMs: Math.round(sorted[Math.ceil(sorted.length * 0.9) - 1] ?? 0), slots,
   };
 }

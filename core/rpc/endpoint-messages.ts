@@ -17,6 +17,7 @@ const TYPES: Record<EndpointType, EndpointSettings['type']> = {
 };
 const SCALERS: Record<ScalerType, EndpointSettings['scalerType']> = {
   [ScalerType.UNSPECIFIED]: 'QUEUE_DELAY', [ScalerType.QUEUE_DELAY]: 'QUEUE_DELAY', [ScalerType.REQUEST_COUNT]: 'REQUEST_COUNT',
+  [ScalerType.SLO]: 'SLO',
 };
 const FLASH_BOOTS: Record<FlashBootType, EndpointSettings['flashBootType']> = {
   [FlashBootType.UNSPECIFIED]: 'OFF', [FlashBootType.OFF]: 'OFF', [FlashBootType.FLASHBOOT]: 'FLASHBOOT',
@@ -37,7 +38,7 @@ export function endpointToMessage(
     ...reasons,
     ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
-    scalerType: scalerType === 'REQUEST_COUNT' ? ScalerType.REQUEST_COUNT : ScalerType.QUEUE_DELAY,
+    scalerType: ScalerType[scalerType],
     flashBootType: flashBootType === 'FLASHBOOT' ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
     createTime: createdAt,
     webhookSecret: '',

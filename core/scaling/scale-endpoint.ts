@@ -1,7 +1,7 @@
 /** One endpoint's turn: sample, decide, commit, in one transaction. A decision is a value (core/domain/scale-decision.ts); nothing is written before it. */
 import { placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
-import { decide, isNews, needsFleet, wishedChanges } from '../domain/scale-decision.ts';
+import { decide, isNews, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Random } from '../runtime/clock.ts';
@@ -43,7 +43,7 @@ export function isStuck(
   if (!before || !machines || before.throttled === 0) return false;
   const { add, wake, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
   if (add.length !== before.throttled || wake.length + freeze.length + drain.length + retire.length > 0) return false;
-  if (target !== before.target || reason !== before.reason) return false;
+  if (target !== before.target || !sameCause(reason, before.reason)) return false;
   const placement = placeWorker(machines, sample.settings);
   return 'refusal' in placement && placement.refusal === before.refusal;
 }

@@ -5,9 +5,12 @@ import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.
 import type { Sql } from './database.ts';
 import { readDemands } from './edge-store.ts';
 import { asked } from './placement-view.ts';
+import { readTraffic } from './traffic-store.ts';
 
 /** Queued jobs are counted no further than this. */
 const QUEUED_COUNTED_MAX = 100_000;
+/** Counted each second; so long a queue wants all the workers that there may be. */
+const SLO_COUNTED_MAX = 10_000;
 
 /** An endpoint as scaling needs it. */
 export interface ScaleEndpoint extends ScaleSettings, PlacementRequest {
@@ -42,13 +45,15 @@ export async function sampleEndpoints(sql: Sql, hot: Sql, endpointIds: readonly 
       d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine"
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id WHERE e.id = ANY(${[...endpointIds]})`;
   const workers = Map.groupBy(await readWorkers(sql, endpointIds), ({ endpointId }) => endpointId);
+  const traffic = await readTraffic(sql, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id));
   const demands = new Map([...await jobDemands(hot, rows.filter(({ type }) => type === 'QB')), ...await requestDemands(sql, rows)]);
   return rows.map((row) => {
     const { heldBy, ...demand } = demands.get(row.id) ?? NOTHING;
     const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => ({ ...worker, held: heldBy.get(worker.id) ?? 0 }));
+    const lately = traffic.get(row.id);
     const { target, throttled, reason, refusal, refusalByMachine, ...endpoint } = row;
     const before = target === null ? undefined : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
-    return { endpoint, before, sample: { demand: { ...demand, workers: own }, settings: settingsOf(endpoint) } };
+    return { endpoint, before, sample: { demand: { ...demand, ...(lately && { traffic: lately }), workers: own }, settings: settingsOf(endpoint) } };
   });
 }
 
@@ -96,8 +101,9 @@ async function requestDemands(sql: Sql, endpoints: readonly ScaleEndpoint[]): Pr
   }));
 }
 
-/** The delay scaler only asks whether jobs wait; the count scaler has seen enough when workersMax is reached. */
+/** The delay scaler only asks whether jobs wait; the count scaler has seen enough when workersMax is reached; how many work off a queue depends on it all. */
 function countedMax({ scalerType, workersMax, scalerValue }: ScaleSettings): number {
+  if (scalerType === 'SLO') return SLO_COUNTED_MAX;
   return scalerType === 'REQUEST_COUNT' ? Math.min(workersMax * scalerValue + 1, QUEUED_COUNTED_MAX) : 1;
 }
 

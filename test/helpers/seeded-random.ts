@@ -3,37 +3,16 @@
  * databases still go at their own pace, so what is repeated is what the test does and when it wants to.
  */
 import t from 'tap';
-import type { Random } from '../../core/runtime/clock.ts';
+import { randomOf } from './random-of.ts';
+import type { SeededRandom } from './random-of.ts';
+
+export type { SeededRandom };
 
 /** The seed of this process's tests, a whole number below 2^31; printed once. */
 export const SEED = Number(process.env.SLIPWAY_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`seed ${SEED}; SLIPWAY_TEST_SEED=${SEED} repeats it`);
 
-/** Chance from a seed, and picks from it. */
-export interface SeededRandom extends Random {
-  /** A whole number from 0 up to, and without, `max`. */
-  below(max: number): number;
-  /** One of the items. */
-  one<Item>(items: readonly Item[]): Item;
-}
-
-/** Random numbers that depend on the seed alone (mulberry32). */
+/** Random numbers that depend on the seed alone. */
 export function seededRandom(seed = SEED): SeededRandom {
-  let state = seed >>> 0;
-  const fraction = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (max: number): number => Math.floor(fraction() * max);
-  const hex = (length: number): string => Array.from({ length }, () => below(16).toString(16)).join('');
-  return {
-    fraction,
-    below,
-    one: (items) => items[below(items.length)]!,
-    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
-    bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
-    id: (length) => Array.from({ length }, () => below(36).toString(36)).join(''),
-  };
+  return randomOf(seed);
 }

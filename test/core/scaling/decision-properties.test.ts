@@ -20,8 +20,12 @@ const worker: fc.Arbitrary<Omit<WorkerSample, 'id'>> = fc.record({
   reachable: fc.boolean(), version: fc.constantFrom(1, 1, 1, 0), held: fc.nat(2), idleMs: fc.nat(9_000), ageMs: fc.nat(4_000_000),
   failures: fc.nat(3), retryDue: fc.boolean(),
 });
+const traffic = fc.record({
+  arrivalsPerSecondNow: fc.constantFrom(0, 0.1, 3), arrivalsPerSecond: fc.constantFrom(0, 0.1, 3), arrivalsPerSecondLong: fc.constantFrom(0, 0.01, 3),
+  executionMs: fc.nat(20_000), startMs: fc.nat(40_000), slots: fc.integer({ min: 1, max: 4 }),
+});
 const settings: fc.Arbitrary<DecisionSettings> = fc.record({
-  workersMin: fc.nat(3), workersMax: fc.nat(6), idleTimeoutSeconds: fc.constantFrom(1, 5), scalerType: fc.constantFrom('QUEUE_DELAY', 'REQUEST_COUNT'),
+  workersMin: fc.nat(3), workersMax: fc.nat(6), idleTimeoutSeconds: fc.constantFrom(1, 5), scalerType: fc.constantFrom('QUEUE_DELAY', 'REQUEST_COUNT', 'SLO'),
   scalerValue: fc.integer({ min: 1, max: 4 }), flashBoot: fc.boolean(), version: fc.constant(1), imageName: fc.constant(''),
   gpuIds: fc.constantFrom([], [L4], [A40, L4]), gpuCount: fc.integer({ min: 0, max: 2 }), instanceIds: fc.constant([]), locations: fc.constant([]),
   allowedCudaVersions: fc.constant([]), dataCenterIds: fc.constant([]),
@@ -37,7 +41,7 @@ const quota: fc.Arbitrary<QuotaState> = fc.record({ quota: fc.record({ workers: 
 
 /** A sample with its fleet, and the machines that the fleet was cut from. */
 const seen = fc.record({
-  queued: fc.nat(20), oldestWaitMs: fc.nat(20_000), running: fc.nat(9), workers: fc.array(worker, { maxLength: 7 }), settings, quota,
+  queued: fc.nat(20), traffic, oldestWaitMs: fc.nat(20_000), running: fc.nat(9), workers: fc.array(worker, { maxLength: 7 }), settings, quota,
   machines: fc.tuple(machine, machine, machine, machine),
 }).map(({ workers, settings: chosen, machines: given, quota: state, ...demand }) => {
   const named = workers.map((each, index) => ({ ...each, id: `w${index}` }));

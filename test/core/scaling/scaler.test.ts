@@ -1,6 +1,6 @@
 /** The scalers' tables (docs/management.md#scaling). */
 import t from 'tap';
-import { chosenScaler } from '../../../core/domain/scaler.ts';
+import { chosenScaler } from '../../../core/domain/chosen-scaler.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
 
 const settings = (given: Partial<ScaleSettings> = {}): ScaleSettings => ({

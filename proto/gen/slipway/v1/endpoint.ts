@@ -35,6 +35,11 @@ export const ScalerType = {
   QUEUE_DELAY: 1,
   /** REQUEST_COUNT - ceil((queued + running jobs) / scaler_value) workers; for type LB requests and connections count, those that wait and those in flight. */
   REQUEST_COUNT: 2,
+  /**
+   * SLO - As few workers as let 95 of 100 jobs wait at most scaler_value seconds, from what was measured of this endpoint: arrivals, executions, starts.
+   * Where a start alone takes longer than that, a worker stays while jobs come often enough. Not for type LB. An extension.
+   */
+  SLO: 3,
 } as const;
 
 export type ScalerType = typeof ScalerType[keyof typeof ScalerType];
@@ -43,6 +48,7 @@ export namespace ScalerType {
   export type UNSPECIFIED = typeof ScalerType.UNSPECIFIED;
   export type QUEUE_DELAY = typeof ScalerType.QUEUE_DELAY;
   export type REQUEST_COUNT = typeof ScalerType.REQUEST_COUNT;
+  export type SLO = typeof ScalerType.SLO;
 }
 
 /** Whether scaled-down workers are kept frozen for a fast start. */
@@ -91,7 +97,7 @@ export interface Endpoint {
   idleTimeoutSeconds: number;
   /** What the scaler looks at. Default QUEUE_DELAY; for type LB REQUEST_COUNT, the only one there. */
   scalerType: ScalerType;
-  /** Target of the scaler, at least 1. Default 4. */
+  /** Target of the scaler, at least 1; with SLO the wait in seconds that 95 of 100 jobs shall not exceed. Default 4. */
   scalerValue: number;
   /** Default of policy.execution_timeout_ms, 5,000 to 604,800,000. Default 600,000. */
   executionTimeoutMs: number;

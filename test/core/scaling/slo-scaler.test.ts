@@ -1,0 +1,74 @@
+/** The SLO scaler: what it wants and why, that it keeps its target for less than QUEUE_DELAY costs, and that it neither flaps nor forgets zero. */
+import t from 'tap';
+import type { ScaleSample, WorkerSample } from '../../../core/domain/scaler.ts';
+import { sloScaler } from '../../../core/domain/slo-scaler.ts';
+import type { TrafficSample } from '../../../core/domain/traffic.ts';
+import { matches, play, settingsOf } from '../../fleet/scalers.ts';
+import { traces } from '../../fleet/traces.ts';
+
+const worker = (given: Partial<WorkerSample> = {}): WorkerSample => ({
+  id: 'w', machineId: 'm', gpus: 1, reachable: true, desired: 'RUN', state: 'READY', version: 0, held: 0, idleMs: 0, ageMs: 60_000,
+  failures: 0, retryDue: false, ...given,
+});
+const busy = (count: number): WorkerSample[] => Array.from({ length: count }, () => worker({ held: 1 }));
+const traffic = (given: Partial<TrafficSample> = {}): TrafficSample => ({
+  arrivalsPerSecondNow: 0, arrivalsPerSecond: 0, arrivalsPerSecondLong: 0, executionMs: 10_000, startMs: 20_000, slots: 1, ...given,
+});
+const steady = (perSecond: number): Partial<TrafficSample> => ({
+  arrivalsPerSecondNow: perSecond, arrivalsPerSecond: perSecond, arrivalsPerSecondLong: perSecond,
+});
+const sample = (given: Partial<ScaleSample> = {}): ScaleSample => ({ queued: 0, oldestWaitMs: 0, running: 0, workers: [], traffic: traffic(), ...given });
+
+const ROWS: [what: string, sample: ScaleSample, target: number, wanted: number, reason: RegExp][] = [
+  ['nothing to do', sample(), 5, 0, /no job waits/],
+  ['nothing was ever measured: the first job starts one', sample({ queued: 1, traffic: undefined }), 60, 1, /not all of it measured yet/],
+  ['a hundred jobs of 10 s within 120 s, with a start of 20 s: each worker begins 11 of them in time', sample({ queued: 100 }), 120, 9, /100 wait/],
+  ['the same, with little time: as many as begin them soon after they are there', sample({ queued: 100 }), 5, 48, /a start takes 20 s/],
+  ['workers that start already count by what is left of their start',
+    sample({ queued: 100, workers: [...Array(9)].map(() => worker({ state: 'INITIALIZING', ageMs: 0 })) }), 120, 9, /will be started within/],
+  ['what a new worker could not better starts none', sample({ queued: 1, oldestWaitMs: 4_000, workers: busy(1) }), 5, 1, /as soon as new workers could/],
+  ['what would be late starts one', sample({ queued: 6, oldestWaitMs: 25_000, workers: busy(1) }), 60, 2, /would wait longer than 60 s/],
+  ['several jobs a worker', sample({ queued: 100, traffic: traffic({ slots: 10 }) }), 120, 1, /10 jobs a worker/],
+  ['frozen workers count from when they wake', sample({ queued: 24, workers: [worker({ desired: 'FREEZE', state: 'FROZEN' })] }), 120, 2, /a job waits/],
+  ['jobs that come are expected: 10 at work on average need some more', sample({ workers: busy(10), traffic: traffic(steady(1)) }), 5, 14, /will come/],
+  ['rare jobs keep one where a start alone would be too long', sample({ traffic: traffic({ arrivalsPerSecondLong: 0.006 }) }), 5, 1, /will come/],
+  ['jobs that are too rare keep none', sample({ traffic: traffic({ arrivalsPerSecondLong: 0.003 }) }), 5, 0, /too seldom/],
+  ['nor do rare ones where a start is soon enough', sample({ traffic: traffic({ arrivalsPerSecondLong: 0.006 }) }), 30, 0, /no longer than 30 s/],
+  ['a stream that has ended is believed to have', sample({ traffic: traffic({ arrivalsPerSecond: 0.4, arrivalsPerSecondLong: 1 }) }), 30, 0, /no job waits/],
+];
+
+for (const [what, given, scalerValue, wanted, reason] of ROWS) {
+  t.test(what, async (t) => {
+    const settings = settingsOf({ scalerType: 'SLO', scalerValue, workersMax: 60, flashBoot: true });
+    const recommended = sloScaler(given, settings);
+    t.equal(recommended.workers, wanted, recommended.reason);
+    t.match(recommended.reason, reason);
+    t.match(recommended.reason, / \(\d+ wait, the first for [\d.]+ s, \d+ run; [\d.]+ jobs a minute of [\d.]+ s, a start takes/, 'with its numbers');
+    t.same(sloScaler(JSON.parse(JSON.stringify(given)) as ScaleSample, settings), recommended, 'the same again from the sample as it is kept');
+  });
+}
+
+t.test('against QUEUE_DELAY: as many GPU seconds for half the wait, or 70 % of them for no longer waits', async (t) => {
+  for (const { shape, target, delay, slo } of matches([1, 2, 3])) {
+    const quicker = slo.p95WaitMs <= delay.p95WaitMs * 0.5 && slo.gpuSeconds <= delay.gpuSeconds;
+    const cheaper = slo.p95WaitMs <= delay.p95WaitMs && slo.gpuSeconds <= delay.gpuSeconds * 0.7;
+    t.ok(quicker || cheaper, `${shape}: ${JSON.stringify({ delay, slo })}`);
+    t.ok(slo.p95WaitMs <= target * 1_000, `${shape}: the target is kept`);
+  }
+});
+
+t.test('no flapping: under a steady load workers stay', async (t) => {
+  const [any] = traces(4);
+  const jobs = Array.from({ length: 3_600 }, (_, n) => ({ atMs: n * 500, executionMs: 4_000 + (n % 7) * 600 }));
+  const { starts, waitsMs } = play({ ...any!, jobs, untilMs: 1_800_000 }, settingsOf({ scalerType: 'SLO', scalerValue: 5 }));
+  t.ok(starts <= 30, `${starts} starts for the 12 that are at work on average, in half an hour`);
+  t.ok(waitsMs.slice(400).every((ms) => ms <= 5_000), 'nobody waits too long once it goes');
+});
+
+t.test('zero: all workers are gone when jobs no longer come', async (t) => {
+  for (const trace of traces(5)) {
+    const { spans } = play(trace, settingsOf({ scalerType: 'SLO', scalerValue: 5 }));
+    const last = trace.jobs.at(-1)!;
+    t.ok(Math.max(...spans.map(({ untilMs }) => untilMs)) < last.atMs + 15 * 60_000, trace.name);
+  }
+});

@@ -1,0 +1,82 @@
+/** The SLO scaler beside QUEUE_DELAY over the same loads, by the model (core/domain/scale-model.ts): `npm run fleet -- --scalers`. */
+import { runModel } from '../../core/domain/scale-model.ts';
+import type { ModelResult } from '../../core/domain/scale-model.ts';
+import type { ScaleSettings } from '../../core/domain/scaler.ts';
+import { traces } from './traces.ts';
+import type { Trace } from './traces.ts';
+
+/** What a scaler comes to, over all seeds. */
+export interface Score {
+  p95WaitMs: number;
+  gpuSeconds: number;
+  starts: number;
+}
+
+/** One shape of load: QUEUE_DELAY as it is by default, and the SLO scaler with a target in seconds. */
+export interface Match {
+  shape: string;
+  jobs: number;
+  target: number;
+  delay: Score;
+  slo: Score;
+}
+
+/** Wait targets, one for each shape: of the burst about what QUEUE_DELAY comes to, to spare GPUs; of the others less than half of it, to spare waiting. */
+const TARGETS: Readonly<Record<string, number>> = { burst: 70, diurnal: 7, trickle: 15, ramp: 5 };
+
+/** Settings of an endpoint of the model. */
+export function settingsOf(chosen: Partial<ScaleSettings>): ScaleSettings {
+  return {
+    workersMin: 0, workersMax: 40, idleTimeoutSeconds: 5, scalerType: 'QUEUE_DELAY', scalerValue: 4, flashBoot: false, version: 0, ...chosen,
+  };
+}
+
+/** Runs one load. */
+export function play(trace: Trace, settings: ScaleSettings): ModelResult {
+  const run = runModel({ ...trace, settingsAt: () => settings, slots: 1, wakeMs: 500, placesMax: Infinity, fromMs: 0 });
+  for (;;) {
+    const { done, value } = run.next();
+    if (done) return value;
+  }
+}
+
+/** Plays all shapes with both; means over the seeds. */
+export function matches(seeds: readonly number[]): Match[] {
+  const all = seeds.flatMap((seed) => traces(seed));
+  return [...Map.groupBy(all, ({ name }) => name)].map(([shape, same]) => {
+    const target = TARGETS[shape]!;
+    return {
+      shape, target, jobs: Math.round(mean(same.map(({ jobs }) => jobs.length))),
+      delay: meanScore(same.map((trace) => play(trace, settingsOf({})))),
+      slo: meanScore(same.map((trace) => play(trace, settingsOf({ scalerType: 'SLO', scalerValue: target })))),
+    };
+  });
+}
+
+/** A table of them. */
+export function matchTable(all: readonly Match[]): string {
+  const percent = (part: number, whole: number): string => `${Math.round((part / whole) * 100)} %`;
+  const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+  const rows = all.map(({ shape, jobs, target, delay, slo }) => [
+    shape, String(jobs), `${target} s`, seconds(delay.p95WaitMs), seconds(slo.p95WaitMs), percent(slo.p95WaitMs, delay.p95WaitMs),
+    String(Math.round(delay.gpuSeconds)), String(Math.round(slo.gpuSeconds)), percent(slo.gpuSeconds, delay.gpuSeconds),
+    String(Math.round(delay.starts)), String(Math.round(slo.starts)),
+  ]);
+  const head = ['load', 'jobs', 'target', 'p95 wait: QUEUE_DELAY', 'SLO', '', 'GPU seconds: QUEUE_DELAY', 'SLO', '', 'starts: QUEUE_DELAY', 'SLO'];
+  const widths = head.map((text, column) => Math.max(text.length, ...rows.map((row) => row[column]!.length)));
+  return [head, ...rows].map((row) => row.map((text, column) => text.padStart(widths[column]!)).join('  ')).join('\n');
+}
+
+function meanScore(results: readonly ModelResult[]): Score {
+  return {
+    p95WaitMs: mean(results.map(({ waitsMs }) => waitsMs.toSorted((a, b) => a - b)[Math.ceil(waitsMs.length * 0.95) - 1]!)),
+    gpuSeconds: mean(results.map(({ spans }) => spans.reduce((sum, { fromMs, untilMs }) => sum + untilMs - fromMs, 0) / 1_000)),
+    starts: mean(results.map(({ starts }) => starts)),
+  };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+if (import.meta.main) console.log(matchTable(matches(process.argv.slice(2).map(Number))));

@@ -1,0 +1,62 @@
+/** Made-up loads of one endpoint in the shapes that real ones have; the same seed gives the same load. */
+import type { ModelJob } from '../../core/domain/scale-model.ts';
+import { randomOf } from '../helpers/random-of.ts';
+import type { SeededRandom } from '../helpers/random-of.ts';
+
+/** A load, and how machines take it. */
+export interface Trace {
+  name: string;
+  jobs: ModelJob[];
+  untilMs: number;
+  /** Start of the n-th worker. */
+  startMs(n: number): number;
+}
+
+const MINUTE_MS = 60_000;
+/** Means of a job and of a start, with the image there and a model to load, and how much they vary (sigma of the logarithm). */
+const EXECUTION_MS = 6_000;
+const EXECUTION_SIGMA = 0.6;
+const START_MS = 20_000;
+const START_SIGMA = 0.25;
+
+/** Jobs a second as a share of time gone by, and for how long. */
+const SHAPES: Record<string, { minutes: number; rate(share: number, ms: number): number }> = {
+  // 100 jobs within 4 s, three times, and a few all along.
+  burst: { minutes: 60, rate: (_share, ms) => (ms % (20 * MINUTE_MS) > 2 * MINUTE_MS && ms % (20 * MINUTE_MS) <= 2 * MINUTE_MS + 4_000 ? 25 : 0.005) },
+  // Two days in four hours: up to one and a half jobs a second, hardly any at night.
+  diurnal: { minutes: 240, rate: (share) => 0.01 + 1.5 * Math.max(Math.sin(share * 4 * Math.PI - Math.PI / 2), 0) },
+  // One job in 90 s on average.
+  trickle: { minutes: 240, rate: () => 1 / 90 },
+  // From nothing to three jobs a second, and then nothing.
+  ramp: { minutes: 40, rate: (share) => (share < 0.75 ? 4 * share : 0) },
+};
+
+/** All shapes. */
+export function traces(seed: number): Trace[] {
+  return Object.entries(SHAPES).map(([name, { minutes, rate }]) => {
+    const random = randomOf(seed);
+    const untilMs = minutes * MINUTE_MS;
+    const starts = Array.from({ length: 5_000 }, () => lognormal(random, START_MS, START_SIGMA));
+    const jobs: ModelJob[] = [];
+    // Arrivals are independent of one another: a Poisson process, by tenths of a second.
+    for (let ms = 0; ms < untilMs; ms += 100) {
+      for (let left = poisson(random, rate(ms / untilMs, ms) / 10); left > 0; left -= 1) {
+        jobs.push({ atMs: ms + left, executionMs: lognormal(random, EXECUTION_MS, EXECUTION_SIGMA) });
+      }
+    }
+    jobs.sort((a, b) => a.atMs - b.atMs);
+    return { name, jobs, untilMs: untilMs + 30 * MINUTE_MS, startMs: (n) => starts[n % starts.length]! };
+  });
+}
+
+function poisson(random: SeededRandom, mean: number): number {
+  const limit = Math.exp(-mean);
+  let count = 0;
+  for (let product = random.fraction(); product > limit; product *= random.fraction()) count += 1;
+  return count;
+}
+
+function lognormal(random: SeededRandom, mean: number, sigma: number): number {
+  const normal = Math.sqrt(-2 * Math.log(1 - random.fraction())) * Math.cos(2 * Math.PI * random.fraction());
+  return Math.max(Math.round(mean * Math.exp(sigma * normal - sigma ** 2 / 2)), 1);
+}
