@@ -6,12 +6,14 @@ import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
+import { EdgeServiceClient } from '../proto/gen/slipway/v1/edge_service.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { CoreError } from '../proto/wire/reason.ts';
 import { Activator, WAIT_BOUNDS } from './activator/activator.ts';
 import type { WaitBounds } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
+import { Tunnels } from './activator/tunnels.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
@@ -84,8 +86,11 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
   const link = new RotationLink({ ...replicas, edgeKey: config.edgeKey, logger });
   const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
-  const activator = new Activator({ link, limits, clock });
-  const balancing = { activator, gate, domains: config.lbDomains, edgeKey: config.edgeKey, processingMs: config.lbProcessingMs, logger };
+  const edges = core.callsOf(EdgeServiceClient);
+  const admit = async (apiKey: string): Promise<string> => (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
+  const tunnels = new Tunnels({ admit, clock, logger });
+  const activator = new Activator({ link, tunnels, limits, clock });
+  const balancing = { activator, tunnels, gate, domains: config.lbDomains, edgeKey: config.edgeKey, processingMs: config.lbProcessingMs, logger };
   addAuthorizer(app, balancing);
   addRequestState(app);
   addHttpRules(app);
@@ -105,9 +110,9 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const executor = new GraphqlExecutor(core, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
-  const http = new HttpProcess({ core, parts: [core, executor, link, activator], readiness, app, config, clock, logger });
+  const http = new HttpProcess({ core, parts: [core, executor, link, tunnels, activator], readiness, app, config, clock, logger });
   return {
-    services: [core, executor, link, activator],
+    services: [core, executor, link, tunnels, activator],
     start: async () => {
       await http.start();
       return { url: http.url };

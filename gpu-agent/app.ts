@@ -31,6 +31,7 @@ import { ConnectLoop } from './session/connect-loop.ts';
 import { ImageSettler } from './session/image-settler.ts';
 import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
+import { TunnelKeeper } from './tunnel/tunnel-keeper.ts';
 import { StandbyRoom } from './units/workers/standby-room.ts';
 import { dropAllIn } from './users/given-folder.ts';
 import { Takeover } from './takeover.ts';
@@ -133,7 +134,7 @@ class AgentProcess extends SingleRunService {
     });
     this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, logger });
-    this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop()];
+    this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop(), this.#buildTunnels()];
   }
 
   /** Where workers find it, and as which machine core knows it. Once it has started. */
@@ -252,6 +253,16 @@ class AgentProcess extends SingleRunService {
         this.#settler.down();
       },
       onMessage: (message) => this.#inbound.receive(message),
+    });
+  }
+
+  #buildTunnels(): Service {
+    const { tunnelAddresses: addresses, coreTls: tls, key } = this.#config;
+    return new TunnelKeeper({
+      addresses, tls, key, clock: this.#clock, random: this.#random, logger: this.#logger, find: (workerId) => {
+        const worker = this.#parts.pool.get(workerId);
+        return worker?.http && worker.address ? { host: worker.address, port: worker.http.port } : undefined;
+      },
     });
   }
 

@@ -90,7 +90,8 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
     table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,
   });
   const watch = new AttemptWatch({ table, pool, polls, clock });
-  const health = new HealthWatch({ pool, advertiseHost: config.advertiseHost, ports, silenceMs: config.httpSilenceMs, clock });
+  const { advertiseHost, tunnelAddresses, httpSilenceMs: silenceMs } = config;
+  const health = new HealthWatch({ pool, advertiseHost, tunnels: tunnelAddresses.length > 0, ports, silenceMs, clock });
   const parts = {
     health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog, keeper, outbox, large, reporter,
   };

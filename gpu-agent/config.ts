@@ -66,6 +66,11 @@ export interface AgentConfig {
    * to each container's.
    */
   advertiseHost: string;
+  /**
+   * For a machine that facades and proxies cannot dial: facades, or the edges before them, each `http://host:port` or `https://host:port`, to which the
+   * agent opens tunnels. Workers are then reached through these only. SLIPWAY_TUNNEL_ADDRESS, separated by commas, default none.
+   */
+  tunnelAddresses: string[];
   /** How long a worker of a load-balancing endpoint may leave its health path without 200 or 204, in ms. SLIPWAY_HTTP_SILENCE_MS, default 480000. */
   httpSilenceMs: number;
   /** SLIPWAY_LOG_LEVEL, default info. */
@@ -116,6 +121,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
     workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),
     advertiseHost: reader.text('SLIPWAY_ADVERTISE_HOST', ''),
+    tunnelAddresses: readTunnelAddresses(reader),
     httpSilenceMs: reader.integer('SLIPWAY_HTTP_SILENCE_MS', 480_000, 1_000, 3_600_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
     hostEnv: hostVariables(env),
@@ -135,6 +141,15 @@ function readTlsFiles(reader: EnvReader): TlsFiles {
   ];
   for (const fault of tlsFaults({ caFile, certFile, certKeyFile })) reader.fault(fault);
   return { caFile, certFile, certKeyFile };
+}
+
+function readTunnelAddresses(reader: EnvReader): string[] {
+  return reader.list('SLIPWAY_TUNNEL_ADDRESS', []).flatMap((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url && /^https?:$/.test(url.protocol) && url.host !== '' && url.pathname === '/' && url.search + url.hash + url.username === '') return [url.origin];
+    reader.fault(`SLIPWAY_TUNNEL_ADDRESS holds ${JSON.stringify(text)}, but must be http://HOST:PORT of a facade or https://HOST:PORT of an edge`);
+    return [];
+  });
 }
 
 function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSetting {

@@ -73,6 +73,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['gpu-agent/attempts/', ['gpu-agent/units/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
   ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'proto/', 'core/runtime/']],
   ['gpu-agent/session/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
+  ['gpu-agent/tunnel/', ['proto/', 'core/runtime/']],
   ['gpu-agent/', ['proto/', 'core/runtime/']],
   // What the edge lets through is made of the project's own limits.
   ['deploy/envoy/', ['facades/plugins/rate-limit-rules.ts', 'proto/', 'core/runtime/']],

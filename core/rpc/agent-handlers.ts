@@ -6,12 +6,12 @@ import type {
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SIDE_STREAM_PIECE_BYTES } from '../../proto/wire/limits.ts';
 import type { Access } from '../access/access.ts';
+import { agentOf, machineOf } from '../access/agent-key.ts';
 import { bindKey } from '../access/bind-key.ts';
 import { keyFromRef } from '../dispatch/agent-messages.ts';
 import { Session } from '../dispatch/session.ts';
 import type { SessionContext, SessionStream } from '../dispatch/session-context.ts';
 import { settleImage } from '../dispatch/settle-image.ts';
-import { unauthorized } from '../domain/permission.ts';
 import type { Caller } from '../domain/permission.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -59,20 +59,6 @@ export function agentHandlers({ access, keys, images, onBound, context, logger }
         .then(() => done(null, {}), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
     },
   };
-}
-
-/** The holder of a key of a machine. UNAUTHORIZED: another kind of key; not even the operator's speaks for a machine. */
-async function agentOf(access: Access, apiKey: string): Promise<Caller> {
-  const caller = await access.caller(apiKey);
-  if (caller.scope !== 'AGENT') throw unauthorized();
-  return caller;
-}
-
-/** The machine that a key belongs to: it answers for the attempts of that machine and for no others. */
-async function machineOf(access: Access, apiKey: string): Promise<string> {
-  const { machineId } = await agentOf(access, apiKey);
-  if (machineId === undefined) throw new DomainError('UNAUTHORIZED', 'No machine has joined with this key yet: open a Session first.');
-  return machineId;
 }
 
 function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, session: Session): void {

@@ -1,7 +1,9 @@
-/** EdgeService: the streams of facades. */
+/** EdgeService: the streams of facades, and whose tunnels they may take. */
 import type { EdgeServiceServer } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { machineOf } from '../access/agent-key.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
+import { unary } from './unary.ts';
 import { WatchRotation } from './watch-rotation.ts';
 import type { WatchParts } from './watch-rotation.ts';
 
@@ -32,5 +34,8 @@ class OpenStreams extends BaseService {
 /** Handlers of the service. */
 export function createEdgeHandlers(parts: WatchParts): EdgeHandlers {
   const open = new OpenStreams();
-  return { service: open, handlers: { watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)) } };
+  return { service: open, handlers: {
+    watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
+    admitTunnel: unary(parts.logger, async (_request, apiKey) => ({ machineId: await machineOf(parts.access, apiKey) })),
+  } };
 }

@@ -168,5 +168,7 @@ export class WatchRotation {
 
 function rotationToMessage({ endpointId, workerConcurrency, workers }: RotationEndpoint): EndpointRotation {
   const staying = workers.filter(({ draining }) => !draining);
-  return { endpointId, workerConcurrency, workers: staying.map(({ id, address, ready }) => ({ workerId: id, address, ready })) };
+  return { endpointId, workerConcurrency, workers: staying.map(({ id, address, ready, tunnelMachineId }) => ({
+    workerId: id, address, ready, tunnelMachineId,
+  })) };
 }

@@ -3,14 +3,18 @@ import type { Database, Sql } from './database.ts';
 
 /** How long what a facade or proxy said counts, in milliseconds; it says it again each 5 s at the latest (edge_service.proto). */
 export const DEMAND_VALID_MS = 15_000;
+/** Address of a worker that is reached through its machine's tunnel (agent_service.proto). */
+const TUNNEL_ADDRESS = 'tunnel';
 /** Rows of those that have gone are deleted after this many seconds. */
 const DEMAND_KEPT_SECONDS = 300;
 
 /** One worker of a load-balancing endpoint. */
 export interface RotationWorker {
   id: string;
-  /** host:port; empty: not known yet. */
+  /** host:port; empty: not known yet, or `tunnelMachineId` says how it is reached. */
   address: string;
+  /** The machine through whose tunnel alone it is reached; empty: it is reached by its address. */
+  tunnelMachineId: string;
   /** It takes requests. Otherwise it starts, is unhealthy or is to go. */
   ready: boolean;
   /** It is to go: it finishes what it has and gets nothing new. */
@@ -51,6 +55,7 @@ interface RotationRow {
   workersMax: number;
   id: string | null;
   address: string | null;
+  machineId: string | null;
   ready: boolean | null;
   draining: boolean | null;
 }
@@ -66,16 +71,17 @@ export class EdgeStore {
   async rotation(endpointIds?: readonly string[]): Promise<RotationEndpoint[]> {
     const all = endpointIds === undefined;
     const rows = await this.#sql<RotationRow[]>`
-      SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", e.workers_max AS "workersMax", w.id, w.address,
+      SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", e.workers_max AS "workersMax",
+        w.id, w.address, w.machine_id AS "machineId",
         (w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready, (w.desired = 'DRAIN' OR w.state = 'DRAINING') AS draining
       FROM endpoint e LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL
         AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
       WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...endpointIds ?? []]}::text[])) ORDER BY e.id, w.id`;
     const found = new Map<string, RotationEndpoint>();
-    for (const { endpointId, accountId, workerConcurrency, workersMax, id, address, ready, draining } of rows) {
+    for (const { endpointId, accountId, workerConcurrency, workersMax, id, ready, draining, ...row } of rows) {
       const endpoint = found.get(endpointId) ?? { endpointId, accountId, workerConcurrency, workersMax, workers: [] };
       found.set(endpointId, endpoint);
-      if (id !== null) endpoint.workers.push({ id, address: address ?? '', ready: ready === true, draining: draining === true });
+      if (id !== null) endpoint.workers.push({ id, ready: ready === true, draining: draining === true, ...wayTo(row) });
     }
     return [...found.values()];
   }
@@ -105,6 +111,10 @@ export class EdgeStore {
   async pruneDemands(): Promise<void> {
     await this.#sql`DELETE FROM endpoint_demand WHERE reported_at < now() - ${DEMAND_KEPT_SECONDS}::int * interval '1 s'`;
   }
+}
+
+function wayTo({ address, machineId }: Pick<RotationRow, 'address' | 'machineId'>): Pick<RotationWorker, 'address' | 'tunnelMachineId'> {
+  return address === TUNNEL_ADDRESS ? { address: '', tunnelMachineId: machineId ?? '' } : { address: address ?? '', tunnelMachineId: '' };
 }
 
 /** What there is to do for endpoints, of all facades and proxies that said so lately; those with nothing are left out. */

@@ -9,6 +9,11 @@ const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions
 /** Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on one ends all its streams. */
 export const CLUSTERS = { facades: 'facades', core: 'core', coreAgents: 'core_agents', coreControl: 'core_control', admin: 'admin' } as const;
 
+/** A single facade: each must have a tunnel of its own to the machines that cannot be dialled. */
+export function tunnelCluster(number: number): string {
+  return `facade_${number}`;
+}
+
 /** How often a part is asked whether it is ready, and how long its answer may take, in milliseconds. */
 const HEALTH_MS = 1_000;
 const HEALTH_ANSWER_MS = 3_000;
@@ -19,6 +24,7 @@ const REQUESTS_MAX = 100_000;
 export function clusters({ facades, cores, adminSocketFile }: { facades: HostPort[]; cores: HostPort[]; adminSocketFile: string }): Message[] {
   return [
     { ...replicas(CLUSTERS.facades, facades), ...http1(), health_checks: [{ ...health(), http_health_check: { path: '/readyz' } }] },
+    ...facades.map((facade, number) => ({ ...replicas(tunnelCluster(number), [facade]), ...http1() })),
     { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreControl, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },

@@ -1,5 +1,6 @@
 /** What listens: clients over HTTP, internal services and agents over gRPC, Prometheus. */
-import { CLUSTERS } from './clusters.ts';
+import { TUNNEL_COUNT_HEADER, TUNNEL_PATH, TUNNEL_PROTOCOL } from '../../proto/wire/tunnel.ts';
+import { CLUSTERS, tunnelCluster } from './clusters.ts';
 import { FLOOD_WINDOW_MS } from './config.ts';
 import type { EdgeConfig } from './config.ts';
 import { directFilters, directRoutes, upstreamFilters } from './direct-way.ts';
@@ -76,6 +77,15 @@ function facadeRoute(): Message {
   } };
 }
 
+/** Tunnels of agents to each facade: an upgrade by HTTP/1.1, on the same port as their sessions and with the same certificates. */
+function tunnelRoutes(facades: readonly HostPort[]): Message[] {
+  return facades.map((_, number) => ({
+    match: { path: `${TUNNEL_PATH}${number}`, headers: [{ name: 'upgrade', string_match: { exact: TUNNEL_PROTOCOL, ignore_case: true } }] },
+    route: { cluster: tunnelCluster(number), timeout: '0s', idle_timeout: '0s', upgrade_configs: [{ upgrade_type: TUNNEL_PROTOCOL }] },
+    response_headers_to_add: [{ header: { key: TUNNEL_COUNT_HEADER, value: String(facades.length) }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' }],
+  }));
+}
+
 interface GrpcListener {
   name: string;
   address: HostPort;
@@ -89,13 +99,13 @@ function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: 
   const clients = isAgents && config.agentClients !== undefined;
   const route = { cluster, timeout: '0s', idle_timeout: '0s', max_stream_duration: { max_stream_duration: '0s' } };
   // Agents have a listener of their own, perhaps with certificates: there is no way round it.
-  const closed = isAgents ? [] : [{ match: { prefix: AGENT_SERVICE, grpc: {} }, direct_response: { status: 404 } }];
+  const special = isAgents ? tunnelRoutes(config.facades) : [{ match: { prefix: AGENT_SERVICE, grpc: {} }, direct_response: { status: 404 } }];
   const filter = httpManager({
     name, trustedProxies: config.trustedProxies, accessLog: config.accessLog, silenceMs: 0,
     filters: [],
-    virtualHosts: [{ name, domains: ['*'], routes: [...closed, ...prefixes.map((prefix) => ({ match: { prefix, grpc: {} }, route }))] }],
+    virtualHosts: [{ name, domains: ['*'], routes: [...special, ...prefixes.map((prefix) => ({ match: { prefix, grpc: {} }, route }))] }],
     more: {
-      codec_type: 'HTTP2',
+      codec_type: isAgents ? 'AUTO' : 'HTTP2',
       http2_protocol_options: {
         max_concurrent_streams: 1_024, initial_stream_window_size: CORE_WINDOW_BYTES, initial_connection_window_size: CORE_CONNECTION_WINDOW_BYTES,
         connection_keepalive: { interval: duration(PING_MS), timeout: duration(PING_ANSWER_MS) },
@@ -103,7 +113,7 @@ function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: 
       ...(clients ? { forward_client_cert_details: 'SANITIZE_SET', set_current_client_cert_details: { uri: true } } : {}),
     },
   });
-  return listener(name, address, filter, config.certificate ? serverTls(config.dataDir, { alpn: ['h2'], clients }) : {});
+  return listener(name, address, filter, config.certificate ? serverTls(config.dataDir, { alpn: isAgents ? ['h2', 'http/1.1'] : ['h2'], clients }) : {});
 }
 
 /** Envoy's admin stays on its Unix socket; this shows its numbers and nothing else. */

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { DemandRefusal, EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
@@ -16,6 +17,7 @@ import type { ClientSide, ForwardLimits } from './forward.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import { tooManyWait } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
+import type { Tunnels } from './tunnels.ts';
 
 /** What comes together counts in one word to core, in milliseconds. */
 const GATHER_MS = 5;
@@ -66,6 +68,7 @@ interface Endpoint {
 export class Activator extends BaseService {
   readonly name = 'activator';
   readonly #link: RotationLink;
+  readonly #tunnels: Tunnels;
   readonly #limits: ActivatorLimits;
   readonly #clock: Clock;
   readonly #endpoints = new Map<string, Endpoint>();
@@ -73,9 +76,10 @@ export class Activator extends BaseService {
   #waitingInAll = 0;
   #timer: Timer | undefined;
 
-  constructor({ link, limits, clock }: { link: RotationLink; limits: ActivatorLimits; clock: Clock }) {
+  constructor({ link, tunnels, limits, clock }: { link: RotationLink; tunnels: Tunnels; limits: ActivatorLimits; clock: Clock }) {
     super();
     this.#link = link;
+    this.#tunnels = tunnels;
     this.#limits = limits;
     this.#clock = clock;
     link.listen({
@@ -117,7 +121,7 @@ export class Activator extends BaseService {
       });
       if (!place) return;
       try {
-        const socket = await dial(place.address, gone.signal);
+        const socket = await this.#dial(place, gone.signal);
         const isServed = socket && await forward(client, socket, place, this.#limits, this.#clock);
         if (isServed) return;
         if (gone.signal.aborted) return;
@@ -138,6 +142,10 @@ export class Activator extends BaseService {
     endpoint.usedAtMs = this.#clock.monotonicMs();
     if (endpoint.toldAtMs === -Infinity) this.#tell(endpointId);
     return endpoint.queue.isDirect;
+  }
+
+  #dial({ workerId, address, tunnelMachineId }: WorkerPlace, gone: AbortSignal): Promise<Duplex | undefined> {
+    return tunnelMachineId === '' ? dial(address, gone) : this.#tunnels.open(tunnelMachineId, workerId, gone);
   }
 
   #ask({ headers }: IncomingMessage, signal: AbortSignal): PlaceRequest {

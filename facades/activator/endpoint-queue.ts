@@ -13,7 +13,10 @@ const SUSPECT_MS = 500;
 /** A place at a worker. */
 export interface WorkerPlace {
   workerId: string;
+  /** host:port; empty: `tunnelMachineId` says how it is reached. */
   address: string;
+  /** The machine through whose tunnel alone it is reached; empty: it is reached by its address. */
+  tunnelMachineId: string;
   /** Gives it back. May be called more than once. */
   release(): void;
 }
@@ -35,6 +38,7 @@ export interface PlaceRequest {
 interface Worker {
   id: string;
   address: string;
+  tunnelMachineId: string;
   ready: boolean;
   /** Core names it no more: what runs there runs on, and is counted until it ends. */
   gone: boolean;
@@ -69,9 +73,11 @@ export class EndpointQueue {
     return this.#waiters.size;
   }
 
-  /** Whoever comes may go past it: see Activator.hasReadyWorker. */
+  /** Whoever comes may go past it: see Activator.hasReadyWorker. Where one must be reached by a tunnel, all are shared out here. */
   get isDirect(): boolean {
-    return this.#waiters.size === 0 && this.#concurrency >= LB_DIRECT_CONCURRENCY_MIN && this.#workers.values().some(({ ready, suspect }) => ready && !suspect);
+    if (this.#waiters.size > 0 || this.#concurrency < LB_DIRECT_CONCURRENCY_MIN) return false;
+    const ready = [...this.#workers.values()].filter((worker) => worker.ready);
+    return ready.some(({ suspect }) => !suspect) && ready.every(({ tunnelMachineId }) => tunnelMachineId === '');
   }
 
   /** Requests and connections by worker; those with none are left out. */
@@ -109,9 +115,10 @@ export class EndpointQueue {
     this.#known = true;
     this.#concurrency = Math.max(1, workerConcurrency);
     const named = new Set(workers.map(({ workerId }) => workerId));
-    for (const { workerId: id, address, ready } of workers) {
-      const worker = this.#workers.get(id) ?? { id, address, ready, gone: false, inFlight: 0, suspect: undefined };
-      this.#workers.set(id, Object.assign(worker, { address, ready: ready && address !== '', gone: false }));
+    for (const { workerId: id, address, ready, tunnelMachineId } of workers) {
+      const worker = this.#workers.get(id) ?? { id, address, tunnelMachineId, ready, gone: false, inFlight: 0, suspect: undefined };
+      const isKnown = address !== '' || tunnelMachineId !== '';
+      this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, ready: ready && isKnown, gone: false }));
     }
     for (const worker of this.#workers.values()) {
       if (named.has(worker.id)) continue;
@@ -192,6 +199,6 @@ export class EndpointQueue {
       this.#onChanged();
       this.#serve();
     };
-    return { workerId: worker.id, address: worker.address, release };
+    return { workerId: worker.id, address: worker.address, tunnelMachineId: worker.tunnelMachineId, release };
   }
 }

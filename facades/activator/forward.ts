@@ -6,6 +6,7 @@ import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { WorkerPlace } from './endpoint-queue.ts';
 import { requestHeaders, responseHeaders } from './lb-headers.ts';
@@ -17,6 +18,8 @@ import type { LbError } from './lb-error.ts';
 
 /** Longest time for a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
+/** How long a worker may take to end an upgraded connection that its client has ended, in milliseconds. */
+const END_MS = 5_000;
 
 /** The client's side. */
 export interface ClientSide {
@@ -61,7 +64,7 @@ export function dial(address: string, gone: AbortSignal): Promise<Socket | undef
  * Resolves when nothing of it runs any more: false when the worker said that it is full, had nothing of a body, and another may have the request.
  * Rejects with an LbError while the client may still be answered.
  */
-export function forward(client: ClientSide, socket: Socket, place: WorkerPlace, limits: ForwardLimits, clock: Clock): Promise<boolean> {
+export function forward(client: ClientSide, socket: Duplex, place: WorkerPlace, limits: ForwardLimits, clock: Clock): Promise<boolean> {
   return new Promise((resolve, reject) => new Forward(client, socket, place, limits, clock, { resolve, reject }).start());
 }
 
@@ -72,7 +75,7 @@ interface Over {
 
 class Forward {
   readonly #client: ClientSide;
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   readonly #place: WorkerPlace;
   readonly #limits: ForwardLimits;
   readonly #clock: Clock;
@@ -85,7 +88,7 @@ class Forward {
   /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
   #done = false;
 
-  constructor(client: ClientSide, socket: Socket, place: WorkerPlace, limits: ForwardLimits, clock: Clock, over: Over) {
+  constructor(client: ClientSide, socket: Duplex, place: WorkerPlace, limits: ForwardLimits, clock: Clock, over: Over) {
     this.#client = client;
     this.#socket = socket;
     this.#place = place;
@@ -107,7 +110,7 @@ class Forward {
     this.#upstream = upstream;
     gone.addEventListener('abort', () => this.#fail(undefined), { once: true });
     upstream.once('response', (response) => this.#answer(response));
-    upstream.once('upgrade', (response, worker, head) => this.#join(response, worker, head));
+    upstream.once('upgrade', (response, worker: Duplex, head) => this.#join(response, worker, head));
     upstream.on('error', () => this.#fail(workerFailed()));
     upstream.once('close', () => this.#fail(workerFailed()));
     this.#send(upstream);
@@ -174,7 +177,7 @@ class Forward {
   }
 
   /** Two sockets become one connection. */
-  #join(response: IncomingMessage, worker: Socket, head: Buffer): void {
+  #join(response: IncomingMessage, worker: Duplex, head: Buffer): void {
     const { upgrade, reply } = this.#client;
     if (!upgrade) return this.#fail(workerFailed());
     this.#cancelTimer();
@@ -187,13 +190,19 @@ class Forward {
     socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
     if (head.length > 0) socket.write(head);
     if (upgrade.head.length > 0) worker.write(upgrade.head);
+    let isOver = false;
     const end = (): void => {
+      if (isOver) return;
+      isOver = true;
       socket.destroySoon();
-      worker.destroySoon();
+      worker.end();
+      const timer = this.#clock.after(END_MS, () => worker.destroy());
+      worker.once('close', () => timer.cancel());
       this.#over.resolve(true);
     };
+    // Whatever passes, passes here too.
+    socket.setTimeout(this.#limits.socketIdleMs, end);
     for (const side of [socket, worker]) {
-      side.setTimeout(this.#limits.socketIdleMs, end);
       side.on('error', end);
       side.once('close', end);
     }

@@ -12,11 +12,14 @@ import { identify } from './admit.ts';
 import { tooLarge, upgradeWithBody } from './lb-error.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
+import { asksForTunnel } from './tunnels.ts';
+import type { Tunnels } from './tunnels.ts';
 import { writeRefusal } from './write-refusal.ts';
 
 /** What it needs. */
 export interface LbParts {
   activator: Activator;
+  tunnels: Tunnels;
   gate: GateParts;
   /** Behind an endpoint's id they make the host form. */
   domains: readonly string[];
@@ -32,7 +35,7 @@ type Target = LbTarget & { letIn?: Admitted };
 
 /** Whether a request asks for another protocol where that can be: Node then hands its socket over (`shouldUpgradeCallback`). */
 export function mayUpgrade(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains'>): boolean {
-  return request.headers.upgrade?.toLowerCase() === 'websocket' && targetOf(request, forms) !== undefined;
+  return asksForTunnel(request) || (request.headers.upgrade?.toLowerCase() === 'websocket' && targetOf(request, forms) !== undefined);
 }
 
 /** Adds the surface to an app, behind the rules of HTTP and before its other hooks. */
@@ -48,6 +51,7 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     socket.on('error', () => socket.destroy());
     open.add(socket);
     socket.once('close', () => open.delete(socket));
+    if (asksForTunnel(request)) return void parts.tunnels.accept(request, socket, head);
     const reply = new ServerResponse(request);
     reply.assignSocket(socket);
     reply.shouldKeepAlive = false;

@@ -38,11 +38,16 @@ function wrongPem(name: string, file: string): string | undefined {
   }
 }
 
+/** As Node's own TLS takes them: the files read anew. Throws when one cannot be read. */
+export function tlsMaterial({ caFile, certFile, certKeyFile }: TlsFiles): { ca: Buffer; cert?: Buffer; key?: Buffer } {
+  const pair = certFile === '' ? {} : { cert: readFileSync(certFile), key: readFileSync(certKeyFile) };
+  return { ca: caFile === '' ? trustedHere() : readFileSync(caFile), ...pair };
+}
+
 /** Reads the files anew, so that renewed ones count from the next channel on. Throws when one cannot be read or holds something else. */
 export function tlsCredentials(files: TlsFiles | undefined): ChannelCredentials {
-  const { caFile = '', certFile = '', certKeyFile = '' } = files ?? {};
-  const authorities = caFile === '' ? trustedHere() : readFileSync(caFile);
-  return credentials.createSsl(authorities, ...(certFile === '' ? [] : [readFileSync(certKeyFile), readFileSync(certFile)]));
+  const { ca, cert, key } = tlsMaterial({ caFile: '', certFile: '', certKeyFile: '', ...files });
+  return credentials.createSsl(ca, ...(cert && key ? [key, cert] : []));
 }
 
 /** The system's own; those that Node brings where the system has none, in a bare container for instance. */

@@ -4,7 +4,8 @@
  *
  * A cluster says nothing of workers and changes only with its endpoint's settings. Its assignment has the workers first and the activators second:
  * those get everything as soon as, and as long as, no worker is ready. Workers that are not ready, or are to go, get nothing new; they stand there because
- * Envoy reports what they still have for as long as they do.
+ * Envoy reports what they still have for as long as they do. An Envoy cannot enter tunnels: as long as a worker that takes requests is behind one,
+ * activators get everything, for they alone can share it out among all.
  */
 import { createHash } from 'node:crypto';
 import { Cluster, Cluster_DiscoveryType, Cluster_LbPolicy } from '../../../proto/gen/envoy/config/cluster/v3/cluster.ts';
@@ -101,8 +102,9 @@ export function loadAssignmentOf(endpoint: RotationEndpoint, { activators, edgeK
   const name = clusterName(endpoint.endpointId);
   const workers = endpoint.workerConcurrency >= LB_DIRECT_CONCURRENCY_MIN ? endpoint.workers : [];
   const activation = activationText(edgeKey, endpoint);
+  const shares = endpoint.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '');
   const groups = [
-    workers.flatMap((worker) => lbEndpoint(worker.address, { worker: worker.id }, healthOf(worker))),
+    workers.flatMap((worker) => lbEndpoint(worker.address, { worker: worker.id }, shares ? HealthStatus.DRAINING : healthOf(worker))),
     activators.toSorted().flatMap((address) => lbEndpoint(address, { [ACTIVATION_METADATA]: activation }, HealthStatus.HEALTHY)),
   ];
   const assignment = ClusterLoadAssignment.fromPartial({

@@ -19,6 +19,8 @@ const SLOWLY_AFTER_MS = 30_000;
 const WELL_MS = 1_000;
 const UNWELL_MS = 250;
 const MISSES_MAX = 3;
+/** Address of a worker that is reached through a tunnel (agent_service.proto). */
+const TUNNEL_ADDRESS = 'tunnel';
 /** Longest time in milliseconds for which a worker may say that it is initializing. */
 const INITIALIZING_MS_MAX = 3_600_000;
 
@@ -27,6 +29,8 @@ export interface HealthWatchOptions {
   pool: WorkerPool;
   /** Host by which others reach this machine's workers, containers through a port of the host's; empty: as their executor says. */
   advertiseHost: string;
+  /** Others reach them through tunnels only. */
+  tunnels: boolean;
   ports: FreePorts;
   /** How long a worker may say neither 200 nor 204, in milliseconds. */
   silenceMs: number;
@@ -103,8 +107,8 @@ export class HealthWatch {
   /** Preparing it, an image for instance, counts for nothing. False: others cannot reach it yet. */
   async #started(watched: Watched, address: string): Promise<boolean> {
     const { worker, http } = watched;
-    const { advertiseHost, clock, ports } = this.#options;
-    const isElsewhere = advertiseHost !== '' && worker.spec.imageName !== '';
+    const { advertiseHost, tunnels, clock, ports } = this.#options;
+    const isElsewhere = !tunnels && advertiseHost !== '' && worker.spec.imageName !== '';
     if (isElsewhere) {
       const relay = await Relay.open({ host: address, port: http.port }, ports).catch(() => undefined);
       // It may have ended meanwhile: then nobody would close it.
@@ -115,7 +119,7 @@ export class HealthWatch {
     }
     watched.startedAtMs = watched.heardAtMs = clock.monotonicMs();
     const host = advertiseHost || address;
-    http.address = `${host.includes(':') ? `[${host}]` : host}:${watched.relay?.port ?? http.port}`;
+    http.address = tunnels ? TUNNEL_ADDRESS : `${host.includes(':') ? `[${host}]` : host}:${watched.relay?.port ?? http.port}`;
     http.health = HttpHealth.INITIALIZING;
     worker.news();
     return true;

@@ -230,6 +230,8 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     demands: [{ endpointId: balanced, apiKey, waiting: 0, workers: [] }],
   })],
 
+  ['EdgeService/AdmitTunnel', 'agents', plain({})],
+
   // Before a session of the machine that says it has no workers.
   ['AgentService/SettleImage', 'agents', () => (
     { request: { endpointId: served, version: agent.desired[0]!.spec!.version, imageName: 'i', digest: `sha256:${'a'.repeat(64)}`, podId: '', run: 0 } }

@@ -204,7 +204,10 @@ export interface WorkerReport {
   sdkVersion: string;
   /** The worker wants to be replaced before its next job (refresh_worker). */
   refresh: boolean;
-  /** Where its HTTP server listens, as host:port that facades and proxies can dial. Empty: none is known yet, or its spec has no http_server. */
+  /**
+   * Where its HTTP server listens, as host:port that facades and proxies can dial, or `tunnel`: they reach it through the tunnels that its agent
+   * has opened to facades, and in no other way. Empty: none is known yet, or its spec has no http_server.
+   */
   address: string;
   /** What its health path answers. UNSPECIFIED: as `address`. */
   health: HttpHealth;

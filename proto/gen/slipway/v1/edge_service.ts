@@ -12,9 +12,12 @@ import {
   Client,
   type ClientDuplexStream,
   type ClientOptions,
+  type ClientUnaryCall,
   type handleBidiStreamingCall,
+  type handleUnaryCall,
   makeGenericClientConstructor,
   type Metadata,
+  type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
@@ -70,10 +73,12 @@ export interface EndpointRotation {
 export interface RotationWorker {
   /** The worker. */
   workerId: string;
-  /** Where it listens, host:port. Empty: not known yet. */
+  /** Where it listens, host:port. Empty: not known yet, or `tunnel_machine_id` says how it is reached. */
   address: string;
   /** It takes requests now. */
   ready: boolean;
+  /** The machine through whose tunnel alone it is reached. Empty: it is reached by its address. */
+  tunnelMachineId: string;
 }
 
 /** A demand that was not taken. */
@@ -82,6 +87,16 @@ export interface DemandRefusal {
   endpointId: string;
   /** UNAUTHORIZED, ENDPOINT_NOT_FOUND, WRONG_ENDPOINT_TYPE or RATE_LIMITED. Forget the key that was used; another may do. */
   reason: string;
+}
+
+/** Asks by the key of the call alone. */
+export interface AdmitTunnelRequest {
+}
+
+/** It may. */
+export interface AdmitTunnelResponse {
+  /** The key's machine. */
+  machineId: string;
 }
 
 function createBaseWatchRotationRequest(): WatchRotationRequest {
@@ -444,7 +459,7 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
 };
 
 function createBaseRotationWorker(): RotationWorker {
-  return { workerId: "", address: "", ready: false };
+  return { workerId: "", address: "", ready: false, tunnelMachineId: "" };
 }
 
 export const RotationWorker: MessageFns<RotationWorker> = {
@@ -457,6 +472,9 @@ export const RotationWorker: MessageFns<RotationWorker> = {
     }
     if (message.ready !== false) {
       writer.uint32(24).bool(message.ready);
+    }
+    if (message.tunnelMachineId !== "") {
+      writer.uint32(34).string(message.tunnelMachineId);
     }
     return writer;
   },
@@ -498,6 +516,14 @@ export const RotationWorker: MessageFns<RotationWorker> = {
             message.ready = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.tunnelMachineId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -518,6 +544,7 @@ export const RotationWorker: MessageFns<RotationWorker> = {
     message.workerId = object.workerId ?? "";
     message.address = object.address ?? "";
     message.ready = object.ready ?? false;
+    message.tunnelMachineId = object.tunnelMachineId ?? "";
     return message;
   },
 };
@@ -589,6 +616,104 @@ export const DemandRefusal: MessageFns<DemandRefusal> = {
   },
 };
 
+function createBaseAdmitTunnelRequest(): AdmitTunnelRequest {
+  return {};
+}
+
+export const AdmitTunnelRequest: MessageFns<AdmitTunnelRequest> = {
+  encode(_: AdmitTunnelRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AdmitTunnelRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAdmitTunnelRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AdmitTunnelRequest>): AdmitTunnelRequest {
+    return AdmitTunnelRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<AdmitTunnelRequest>): AdmitTunnelRequest {
+    const message = createBaseAdmitTunnelRequest();
+    return message;
+  },
+};
+
+function createBaseAdmitTunnelResponse(): AdmitTunnelResponse {
+  return { machineId: "" };
+}
+
+export const AdmitTunnelResponse: MessageFns<AdmitTunnelResponse> = {
+  encode(message: AdmitTunnelResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.machineId !== "") {
+      writer.uint32(10).string(message.machineId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AdmitTunnelResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAdmitTunnelResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.machineId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AdmitTunnelResponse>): AdmitTunnelResponse {
+    return AdmitTunnelResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AdmitTunnelResponse>): AdmitTunnelResponse {
+    const message = createBaseAdmitTunnelResponse();
+    message.machineId = object.machineId ?? "";
+    return message;
+  },
+};
+
 /**
  * How facades and proxies learn where the workers of load-balancing endpoints are, and tell what these have to do. Requests never pass core:
  * they go from the edge straight to a worker.
@@ -610,6 +735,19 @@ export const EdgeServiceService = {
       Buffer.from(WatchRotationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WatchRotationResponse => WatchRotationResponse.decode(value),
   },
+  /**
+   * Whose tunnel it is that an agent wants to open to a facade (proto/wire/tunnel.ts): the call carries the agent's own key. To be asked again while
+   * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
+   */
+  admitTunnel: {
+    path: "/slipway.v1.EdgeService/AdmitTunnel" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: AdmitTunnelRequest): Buffer => Buffer.from(AdmitTunnelRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): AdmitTunnelRequest => AdmitTunnelRequest.decode(value),
+    responseSerialize: (value: AdmitTunnelResponse): Buffer => Buffer.from(AdmitTunnelResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): AdmitTunnelResponse => AdmitTunnelResponse.decode(value),
+  },
 } as const;
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
@@ -619,6 +757,11 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
    * endpoint's jobs API, because one facade serves many. When the stream breaks, go on with what is known and tell all demands on the next one.
    */
   watchRotation: handleBidiStreamingCall<WatchRotationRequest, WatchRotationResponse>;
+  /**
+   * Whose tunnel it is that an agent wants to open to a facade (proto/wire/tunnel.ts): the call carries the agent's own key. To be asked again while
+   * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
+   */
+  admitTunnel: handleUnaryCall<AdmitTunnelRequest, AdmitTunnelResponse>;
 }
 
 export interface EdgeServiceClient extends Client {
@@ -633,6 +776,25 @@ export interface EdgeServiceClient extends Client {
     metadata: Metadata,
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
+  /**
+   * Whose tunnel it is that an agent wants to open to a facade (proto/wire/tunnel.ts): the call carries the agent's own key. To be asked again while
+   * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
+   */
+  admitTunnel(
+    request: AdmitTunnelRequest,
+    callback: (error: ServiceError | null, response: AdmitTunnelResponse) => void,
+  ): ClientUnaryCall;
+  admitTunnel(
+    request: AdmitTunnelRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: AdmitTunnelResponse) => void,
+  ): ClientUnaryCall;
+  admitTunnel(
+    request: AdmitTunnelRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: AdmitTunnelResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const EdgeServiceClient = makeGenericClientConstructor(

@@ -11,10 +11,13 @@ import type { LbEndpoint } from '../../../../proto/gen/envoy/config/endpoint/v3/
 import { clusterName } from '../../../../proto/wire/edge-authorizer.ts';
 import { readActivation } from '../../../../proto/wire/activation.ts';
 
-const worker = fc.record({
+const reached = fc.record({
   id: fc.stringMatching(/^[a-z0-9]{14}$/), ready: fc.boolean(), draining: fc.boolean(),
   address: fc.oneof(fc.tuple(fc.ipV4(), fc.integer({ min: 1, max: 65_535 })).map(([ip, port]) => `${ip}:${port}`), fc.constantFrom('', '[::1]:80', 'host:80')),
+  tunnelMachineId: fc.constant(''),
 });
+const tunnelled = reached.map((one) => ({ ...one, address: '', tunnelMachineId: 'machine' }));
+const worker = fc.oneof({ weight: 5, arbitrary: reached }, tunnelled);
 const endpoint: fc.Arbitrary<RotationEndpoint> = fc.record({
   endpointId: fc.stringMatching(/^[a-z0-9]{6}$/), accountId: fc.constant('a'), workerConcurrency: fc.constantFrom(1, 99, 100, 1_000),
   workersMax: fc.constantFrom(0, 3, 1_000),
@@ -37,7 +40,7 @@ t.test('what changed is sent and nothing else; workers change no cluster', async
   fc.assert(fc.property(endpoints, endpoint, worker, (list, other, added) => {
     fc.pre(list.every(({ endpointId }) => endpointId !== other.endpointId));
     const before = snapshotOf([...list, other], ACTIVATORS);
-    const ready = { ...added, ready: true, draining: false, address: '10.9.9.9:1' };
+    const ready = { ...added, ready: true, draining: false, address: '10.9.9.9:1', tunnelMachineId: '' };
     const after = snapshotOf([...list, { ...other, workerConcurrency: 100, workers: [ready] }], ACTIVATORS);
     const clusters = changesOf(versions(before, CLUSTER_TYPE), after.get(CLUSTER_TYPE)!);
     const assignments = changesOf(versions(before, ASSIGNMENT_TYPE), after.get(ASSIGNMENT_TYPE)!);
@@ -48,14 +51,15 @@ t.test('what changed is sent and nothing else; workers change no cluster', async
   }));
 });
 
-t.test('ready workers first, activators second, who alone are told whose it is; nobody else gets anything; no name that is no address', async () => {
+t.test('ready workers first unless one is behind a tunnel, activators second, who alone are told whose it is; no name that is no address', async () => {
   fc.assert(fc.property(endpoint, (one) => {
     const { endpoints: [first, second], policy } = ClusterLoadAssignment.decode(loadAssignmentOf(one, ACTIVATORS).bytes);
     const lb = ({ metadata }: LbEndpoint): Record<string, string> => metadata?.filterMetadata['envoy.lb'] as Record<string, string>;
     const healthy = first!.lbEndpoints.filter(({ healthStatus }) => healthStatus === HealthStatus.HEALTHY).map((host) => lb(host)['worker']);
     const there = one.workers.filter(({ address }) => /^[[\d]/.test(address) && one.workerConcurrency >= 100);
     const told = second!.lbEndpoints.map((host) => readActivation(ACTIVATORS.edgeKey, lb(host)['activation']!)?.endpointId);
-    return healthy.join() === there.filter(({ ready, draining }) => ready && !draining).map(({ id }) => id).join()
+    const entered = one.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '') ? [] : there;
+    return healthy.join() === entered.filter(({ ready, draining }) => ready && !draining).map(({ id }) => id).join()
       && first!.lbEndpoints.map((host) => lb(host)['worker']).join() === there.map(({ id }) => id).join()
       && first!.lbEndpoints.every((host) => !('activation' in lb(host)))
       && told.join() === [one.endpointId, one.endpointId].join() && second!.priority === 1 && policy?.overprovisioningFactor === 100_000;

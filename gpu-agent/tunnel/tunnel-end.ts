@@ -1,0 +1,68 @@
+/** The machine's end of one tunnel (proto/wire/tunnel.ts): each stream becomes a connection to the worker that it names, and to nothing else. */
+import { constants, performServerHandshake } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { TUNNEL_OPTIONS, watchTunnel } from '../../proto/wire/tunnel.ts';
+
+/** How long the one side may take to end what the other has ended, in milliseconds. */
+const END_MS = 5_000;
+
+/** Where something listens, as seen from this host. */
+export interface TunnelTarget {
+  host: string;
+  port: number;
+}
+
+/** What it needs. */
+export interface TunnelEndOptions {
+  /** Where what a stream names listens; undefined: there is no such thing here, or facades may not reach it. */
+  find(name: string): TunnelTarget | undefined;
+  clock: Clock;
+}
+
+/** Serves a tunnel on a connection that a facade has taken, until either ends it. */
+export function serveTunnel(socket: Socket, { find, clock }: TunnelEndOptions): ServerHttp2Session {
+  const session = performServerHandshake(socket, TUNNEL_OPTIONS);
+  watchTunnel(session, clock);
+  session.on('stream', (stream, headers) => join(stream, headers, find, clock));
+  return session;
+}
+
+function join(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, find: TunnelEndOptions['find'], clock: Clock): void {
+  stream.on('error', () => undefined);
+  const name = headers[':authority'];
+  const target = headers[':method'] === 'CONNECT' && name !== undefined ? find(name) : undefined;
+  if (!target) return stream.respond({ ':status': 404 }, { endStream: true });
+  const worker = connect({ ...target, noDelay: true });
+  let isOpen = false;
+  worker.once('connect', () => {
+    if (stream.destroyed) return;
+    isOpen = true;
+    stream.respond({ ':status': 200 });
+    stream.pipe(worker);
+    worker.pipe(stream);
+  });
+  // What is cut on one side is cut on the other: an end in order would look like a whole answer.
+  worker.on('error', () => (isOpen || stream.destroyed ? stream.close(constants.NGHTTP2_CONNECT_ERROR) : refuse(stream)));
+  endTogether(stream, worker, clock);
+}
+
+function refuse(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 502 }, { endStream: true });
+}
+
+function endTogether(stream: ServerHttp2Stream, worker: Socket, clock: Clock): void {
+  stream.once('end', () => {
+    const timer = clock.after(END_MS, () => worker.destroy());
+    worker.once('close', () => timer.cancel());
+  });
+  worker.once('close', () => {
+    // It has answered before all was sent: the rest is thrown away. A reset would take the end of its answer along.
+    stream.resume();
+    const timer = clock.after(END_MS, () => stream.close(constants.NGHTTP2_CANCEL));
+    stream.once('close', () => timer.cancel());
+  });
+  stream.once('close', () => worker.destroy());
+}

@@ -1,0 +1,146 @@
+/**
+ * Keeps a tunnel open to each facade, so that these reach the workers of this machine although they cannot dial it. An edge says how many facades it
+ * has; each gets one. A tunnel that ends is opened again, with pauses that grow; what goes wrong is said once and then once a minute.
+ */
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { BaseService } from '../../core/runtime/service.ts';
+import { explainConnection, tlsMaterial } from '../../proto/wire/tls.ts';
+import type { TlsFiles } from '../../proto/wire/tls.ts';
+import { TUNNEL_COUNT_HEADER, TUNNEL_FACADES_MAX, TUNNEL_PATH, TUNNEL_PROTOCOL } from '../../proto/wire/tunnel.ts';
+import { serveTunnel } from './tunnel-end.ts';
+import type { TunnelEndOptions } from './tunnel-end.ts';
+
+/** Pauses between tries: requests wait for the first, and a facade that refuses does so for long. */
+const PAUSE = { firstMs: 100, maxMs: 5_000 };
+/** A tunnel that stood so long was no failure, in milliseconds. */
+const STOOD_MS = 5_000;
+const OPEN_MS = 10_000;
+const TELL_PERIOD_MS = 60_000;
+/** Of a refusal's text, in characters. */
+const SAID_MAX = 300;
+
+/** What it needs. */
+export interface TunnelKeeperOptions extends TunnelEndOptions {
+  /** Facades, or edges before them: `http://host:port` or `https://host:port`. */
+  addresses: readonly string[];
+  key: string;
+  /** For those by https; read again for each tunnel. */
+  tls: TlsFiles;
+  random: Random;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class TunnelKeeper extends BaseService {
+  readonly name = 'tunnels';
+  readonly #options: TunnelKeeperOptions;
+  /** One for each facade, by where it is reached. */
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(options: TunnelKeeperOptions) {
+    super();
+    this.#options = options;
+  }
+
+  /** Begins to open them; that they stand is not waited for. */
+  protected override onStart(): void {
+    for (const address of this.#options.addresses) this.#keep(address, 0);
+  }
+
+  protected override async onStop(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  #keep(address: string, number: number): void {
+    const url = new URL(`${TUNNEL_PATH}${number}`, address).href;
+    if (!this.#running.has(url) && !this.ending.aborted) this.#running.set(url, this.#run(url, address));
+  }
+
+  async #run(url: string, address: string): Promise<void> {
+    const { clock, random, logger } = this.#options;
+    let failures = 0;
+    let toldAtMs = -Infinity;
+    while (!this.ending.aborted) {
+      const startedMs = clock.monotonicMs();
+      const reason = await this.#once(url, address);
+      if (this.ending.aborted) return;
+      const stood = clock.monotonicMs() - startedMs >= STOOD_MS;
+      failures = stood ? 1 : failures + 1;
+      if (stood || clock.monotonicMs() - toldAtMs >= TELL_PERIOD_MS) {
+        toldAtMs = clock.monotonicMs();
+        logger.warn({ url, reason }, 'no tunnel, will try again: facades cannot reach the workers of this machine by it');
+      }
+      await delay(clock, backoffMs(failures, PAUSE, random), this.ending);
+    }
+  }
+
+  /** Opens one and serves it to its end; answers why it ended. Never rejects. */
+  async #once(url: string, address: string): Promise<string> {
+    try {
+      const { socket, facades } = await this.#ask(url);
+      for (let number = 1; number < facades; number += 1) this.#keep(address, number);
+      this.#options.logger.info({ url }, 'tunnel opened');
+      return await this.#serve(socket);
+    } catch (error) {
+      const said = (error as Error).message;
+      return explainConnection(said, address) ?? said;
+    }
+  }
+
+  #serve(socket: Socket): Promise<string> {
+    const session = serveTunnel(socket, this.#options);
+    const end = (): void => session.destroy();
+    this.ending.addEventListener('abort', end, { once: true });
+    return new Promise((resolve) => {
+      let reason = 'it was ended';
+      session.on('error', (error) => { reason = error.message; });
+      session.once('close', () => {
+        this.ending.removeEventListener('abort', end);
+        resolve(reason);
+      });
+    });
+  }
+
+  #ask(url: string): Promise<{ socket: Socket; facades: number }> {
+    const { key, tls, clock } = this.#options;
+    const headers = { authorization: `Bearer ${key}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL };
+    const options = { headers, agent: false, signal: this.ending } as const;
+    return new Promise((resolve, reject) => {
+      const asked = url.startsWith('https:') ? httpsRequest(url, { ...options, ...tlsMaterial(tls), ...serverName(url) }) : httpRequest(url, options);
+      const timer = clock.after(OPEN_MS, () => asked.destroy(new Error(`there was no answer in ${OPEN_MS / 1_000} s`)));
+      asked.once('close', () => timer.cancel());
+      asked.on('error', reject);
+      asked.once('response', (answer) => { void refusal(answer).then((text) => reject(new Error(text))); });
+      asked.once('upgrade', (answer, socket: Socket, head) => {
+        timer.cancel();
+        if (head.length > 0) socket.unshift(head);
+        const told = Number(answer.headers[TUNNEL_COUNT_HEADER]);
+        resolve({ socket, facades: Number.isInteger(told) ? Math.min(Math.max(told, 1), TUNNEL_FACADES_MAX) : 1 });
+      });
+      asked.end();
+    });
+  }
+}
+
+/** TLS names no server by its address. */
+function serverName(url: string): { servername?: string } {
+  return isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0 ? {} : { servername: '' };
+}
+
+async function refusal(answer: IncomingMessage): Promise<string> {
+  let text = '';
+  try {
+    for await (const piece of answer) if (text.length < SAID_MAX) text += String(piece);
+  } catch {
+    // What came of it is enough.
+  }
+  return `it was refused by ${answer.statusCode}: ${text.slice(0, SAID_MAX)}`;
+}
