@@ -40,7 +40,8 @@ import { createJobHandlers } from './rpc/job-handlers.ts';
 import { keyHandlers } from './rpc/key-handlers.ts';
 import { PageBudget } from './rpc/page-budget.ts';
 import { machineHandlers } from './rpc/machine-handlers.ts';
-import { ManagementRate } from './rpc/management-rate.ts';
+import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/call-limits.ts';
+import { CallRate } from './rpc/call-rate.ts';
 import { podHandlers } from './rpc/pod-handlers.ts';
 import { addReflection } from './rpc/reflection.ts';
 import { registryAuthHandlers } from './rpc/registry-auth-handlers.ts';
@@ -118,11 +119,12 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const { stores, sealer, engine, dispatch, context, access } = parts;
   const edge = createEdgeHandlers({ access, ...parts.edge, edgeKey: config.edgeKey, ...seams });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
-  const jobs = createJobHandlers({ calls: engine.calls, explains: context, access, clock, logger });
+  const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
+  const jobs = createJobHandlers({ calls: engine.calls, explains: { ...context, rate: explainRate }, access, clock, logger });
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new PageBudget(), logger };
-  const rate = new ManagementRate({ access, clock, logger });
+  const rate = new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
     clock,
@@ -133,7 +135,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [EdgeServiceService, edge.handlers],
       [AggregatedDiscoveryServiceService, controlPlane.discovery],
       [LoadReportingServiceService, controlPlane.loadReports],
-      [EndpointServiceService, rate.limit(endpointHandlers(access, context, lists))],
+      [EndpointServiceService, rate.limit(endpointHandlers(access, { ...context, rate: explainRate }, lists))],
       [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
       [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock, random, logger })],
       [KeyServiceService, rate.limit(keyHandlers(access, { ...stores, random }, onKeyChanged, lists))],

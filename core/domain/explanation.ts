@@ -1,6 +1,7 @@
 /** Why an endpoint has the workers that it has, and why a job is where it is: in fields and in a sentence. Pure. */
 import type { JobState } from './job-state.ts';
 import type { MachineExplanation } from './machine-explanation.ts';
+import { queueLengthMax } from './queue-limit.ts';
 import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
 import type { DecisionNumbers, WorkerAction } from './scale-decision.ts';
 import type { ScaleLimit } from './scale-target.ts';
@@ -66,6 +67,27 @@ export interface AttemptExplanation {
   /** For the operator alone. */
   machine: string;
   lostAt: Date | undefined;
+}
+
+/** Jobs that wait, and what bounds them. */
+export interface QueueLength {
+  workersMax: number;
+  queued: number;
+  /** At all endpoints of the account; 0 where it has no quota of queued jobs. */
+  ofAccount: number;
+  /** Null: none. */
+  quota: number | null;
+}
+
+/** What refuses further jobs now. */
+export function queueLimits({ workersMax, queued, ofAccount, quota }: QueueLength): ScaleLimit[] {
+  const most = queueLengthMax(workersMax);
+  const full = `${queued} jobs wait and ${most} is the most for workersMax ${workersMax}: further ones are refused (429) until some are done`;
+  const over = `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) until some are done`;
+  return [
+    ...(queued >= most ? [{ limit: 'QUEUE_LENGTH', cut: 0, text: full } as const] : []),
+    ...(quota !== null && ofAccount >= quota ? [{ limit: 'QUEUED_JOBS', cut: 0, text: over } as const] : []),
+  ];
 }
 
 /** A job as its explanation needs it. */

@@ -1,7 +1,7 @@
 /** Answers "why?": for an endpoint and for a job, with no more than whoever asks may see. */
 import { DomainError } from '../domain/errors.ts';
 import { explainAttempts } from '../domain/attempt-explanation.ts';
-import { explainWorker, summarizeEndpoint, summarizeJob } from '../domain/explanation.ts';
+import { explainWorker, queueLimits, summarizeEndpoint, summarizeJob } from '../domain/explanation.ts';
 import type { AttemptExplanation, EndpointExplanation, ExplainedJob } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
 import { jobNotFound } from '../domain/job.ts';
@@ -38,9 +38,10 @@ export async function explainEndpoint({ explains, scales, cannotRun }: ExplainCo
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], told, refusals, nowhere, machines] = await Promise.all([
+  const [[last], told, refusals, nowhere, machines, queue] = await Promise.all([
     explains.decisions(endpointId, 0, 1), sight.workers ? explains.workers(endpointId, shown.map(({ id }) => id)) : [],
     scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(),
+    explains.queueLength(endpointId),
   ]);
   const words = new Map(told.map(({ id, reason }) => [id, reason]));
   const workers = shown.map((worker) => explainWorker(worker, settings, words.get(worker.id) ?? ''));
@@ -53,7 +54,7 @@ export async function explainEndpoint({ explains, scales, cannotRun }: ExplainCo
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
     summary: summarizeEndpoint(demand, settings, workers, reasons),
     // What a place or a quota cut is known from the last decision alone.
-    limits: [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')],
+    limits: [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX'), ...queueLimits(queue)],
     machines: explainMachines(machines, settings, sight.operator),
   };
 }

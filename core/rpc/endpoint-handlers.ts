@@ -10,6 +10,7 @@ import { deleteEndpoint, getEndpoint, listEndpoints, restartEndpoint, withTempla
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
 import { explainEndpoint, listDecisions } from '../endpoints/explain.ts';
+import type { CallRate } from './call-rate.ts';
 import { decisionToMessage, endpointExplanationToMessage, sightOf } from './explain-messages.ts';
 import { changeFromMessage, endpointToMessage, endpointRequestFromMessage } from './endpoint-messages.ts';
 import { reasonFor } from './job-messages.ts';
@@ -19,7 +20,7 @@ import type { ListParts } from './paging.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
-export function endpointHandlers(access: Access, context: EndpointContext, lists: ListParts): EndpointServiceServer {
+export function endpointHandlers(access: Access, context: EndpointContext & { rate: CallRate }, lists: ListParts): EndpointServiceServer {
   const { logger } = lists;
   /** With the reasons why workers find no place. */
   const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
@@ -65,6 +66,7 @@ export function endpointHandlers(access: Access, context: EndpointContext, lists
     }),
     explain: unary(logger, async ({ endpointId }, apiKey) => {
       const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
+      context.rate.admit(caller.accountId);
       const sight = await sightOf(access, apiKey, endpointId, caller);
       return { explanation: endpointExplanationToMessage(await explainEndpoint(context, endpointId, sight)) };
     }),

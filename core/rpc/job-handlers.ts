@@ -10,6 +10,7 @@ import type { Service } from '../runtime/service.ts';
 import { JobRpc } from './job-rpc.ts';
 import { explainJob } from '../endpoints/explain.ts';
 import type { ExplainContext } from '../endpoints/explain.ts';
+import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
 import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
 import { Pipeline } from './pipeline.ts';
@@ -18,7 +19,7 @@ import { keyOf, statusOf, unary } from './unary.ts';
 /** What the handlers need. */
 export interface JobHandlersOptions {
   calls: JobCalls;
-  explains: ExplainContext;
+  explains: ExplainContext & { rate: CallRate };
   access: Access;
   clock: Clock;
   logger: Logger;
@@ -80,6 +81,7 @@ export function createJobHandlers({ calls, explains, access, clock, logger }: Jo
       }),
       explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });
+        explains.rate.admit(caller.accountId);
         const sight = await sightOf(access, apiKey, endpointId, caller);
         return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
       }),

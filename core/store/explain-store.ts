@@ -1,5 +1,5 @@
 /** What explanations are made of, as it is now. Reads only. */
-import type { ExplainedJob, LoggedDecision, LostAttempt } from '../domain/explanation.ts';
+import type { ExplainedJob, LoggedDecision, LostAttempt, QueueLength } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Database } from './database.ts';
@@ -42,6 +42,17 @@ export class ExplainStore {
   async endpoint(endpointId: string): Promise<EndpointSample | undefined> {
     const { sql, hot } = this.#database;
     return (await sampleEndpoints(sql, hot, [endpointId]))[0];
+  }
+
+  /** How many jobs wait at an endpoint and at all of its account's, each with what is the most. */
+  async queueLength(endpointId: string): Promise<QueueLength> {
+    const [row] = await this.#database.sql<QueueLength[]>`
+      SELECT e.workers_max AS "workersMax", a.queued_job_quota AS quota,
+        (SELECT coalesce(sum(queued), 0)::bigint FROM endpoint_tally WHERE endpoint_id = e.id) AS queued, (
+          SELECT coalesce(sum(t.queued), 0)::bigint FROM endpoint o JOIN endpoint_tally t ON t.endpoint_id = o.id
+          WHERE o.account_id = a.id AND a.queued_job_quota IS NOT NULL) AS "ofAccount"
+      FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ${endpointId}`;
+    return row ?? { workersMax: 0, quota: null, queued: 0, ofAccount: 0 };
   }
 
   /** Logged decisions, the latest first; those before the one with `beforeId`, or all when that is 0. */

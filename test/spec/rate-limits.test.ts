@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
-import { MANAGEMENT_CALLS_MAX } from '../../core/domain/management-limits.ts';
+import { MANAGEMENT_CALLS_MAX } from '../../core/domain/call-limits.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
@@ -226,7 +226,7 @@ t.test('management | calls of core itself count together with those of facades',
     listed = await publicRequest(system.url, busy)('GET', '/v1/templates');
   }
   t.equal(listed?.status, 429, 'a facade is refused as well');
-  t.match(listed?.text, /More than 5000 calls of an account in 10 s; try again in \d+ s\./);
+  t.match(listed?.text, /More than 5000 such calls of an account in 10 s; try again in \d+ s\./);
   t.same([...seen.keys()].sort(), ['INVALID_REQUEST', 'RATE_LIMITED']);
   t.ok(seen.get('INVALID_REQUEST')! > MANAGEMENT_CALLS_MAX - 100, 'all that is within the rate passes');
   t.equal(await ask(calm), 'INVALID_REQUEST', 'another account is not affected');

@@ -64,7 +64,7 @@ function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
 
 function showParts({ output }: Cli, { lastDecision, limits, workers, machines }: EndpointExplanation): void {
   if (lastDecision) output.line(`\nlast decision: ${decisionText(lastDecision, output.nowMs())}`);
-  for (const { text, cut } of limits) output.line(`  ${cut} fewer workers: ${printable(text)}`);
+  for (const { text, cut } of limits) output.line(`  ${cut === 0 ? 'full' : `${cut} fewer workers`}: ${printable(text)}`);
   if (workers.length > 0) output.line('\nworkers:');
   for (const { id, state, reason } of workers) output.line(`  ${id} ${state.toLowerCase()}: ${printable(reason)}`);
   if (machines.length > 0) output.line('\nmachines, for one more worker:');

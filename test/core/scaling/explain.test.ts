@@ -6,6 +6,8 @@ import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { EXPLANATIONS_MAX } from '../../../core/domain/call-limits.ts';
+import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
@@ -15,6 +17,9 @@ const core = await startReplicas(t);
 const { clients, key, rootKey } = core;
 const why = async (endpointId: string, apiKey = key) => (await call(clients.endpoints, 'explain', { endpointId }, apiKey)).explanation!;
 const whyJob = async (endpointId: string, jobId: string, apiKey = key) => (await call(clients.jobs, 'explain', { endpointId, jobId }, apiKey)).explanation!;
+const quota = (queuedJobs: number | undefined) => call(clients.access, 'setQuota', {
+  accountId: core.accountId, quota: { workers: undefined, gpus: undefined, queuedJobs, requests: undefined },
+}, rootKey);
 const agent = await core.joinAgent({ gpus: [L4], onAssignment: () => undefined });
 
 t.test('no place: who refused, by what, and what would change that; names for the operator alone', async (t) => {
@@ -48,6 +53,12 @@ t.test('workersMax that cuts, a busy worker, and a GPU that is taken', async (t)
   const other = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 0 });
   await core.submit(other);
   t.match(await why(other), { summary: /^At least one job waits and none runs.*workersMax is 0: raise it/ });
+  await quota(1);
+  await core.sql`UPDATE endpoint_tally SET queued = 50 WHERE endpoint_id = ${other}`;
+  t.match((await why(other)).limits.filter(({ cut }) => cut === 0), [
+    { limit: 'QUEUE_LENGTH', text: /^50 jobs wait and 50 is the most for workersMax 0/ }, { limit: 'QUEUED_JOBS', text: /account wait and its quota is 1:/ },
+  ]);
+  await quota(undefined);
   agent.finish(agent.assignments[0]!.ref!);
   await waitFor('the next', () => agent.assignments.length === 2);
   agent.finish(agent.assignments[1]!.ref!);
@@ -109,4 +120,17 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
   await core.updateEndpoint(endpointId, { workersMax: 0 });
   await call(clients.endpoints, 'deleteEndpoint', { id: endpointId }, key);
   await waitFor('the history to go with the job', async () => (await core.sql`SELECT FROM lost_attempt WHERE job_id = ${id}`).length === 0);
+});
+
+t.test('one account asks so often and no more, for jobs and endpoints together, and others go on', async (t) => {
+  const busy = await core.newKey(KeyScope.ALL, [], await core.newAccount('busy'));
+  const endpointId = await core.createEndpoint({ workersMin: 0 }, busy);
+  const ask = async () => (await reasonOf(whyJob(endpointId, 'none', busy))).split(':')[0]!;
+  const seen: string[] = [];
+  // On a machine that is too busy for a whole window's calls the next window has its turn.
+  while (!seen.includes('RATE_LIMITED') && seen.length < 10 * EXPLANATIONS_MAX) seen.push(...await Promise.all(Array.from({ length: 101 }, ask)));
+  t.same([...new Set(seen)].sort(), ['JOB_NOT_FOUND', 'RATE_LIMITED']);
+  t.ok(seen.filter((reason) => reason === 'JOB_NOT_FOUND').length >= EXPLANATIONS_MAX, 'all that is within the rate passes');
+  t.match(await reasonOf(why(endpointId, busy)), /^RATE_LIMITED: More than 200 such calls of an account in 10 s; try again in \d+ s\./);
+  t.ok((await why(endpointId, rootKey)).summary, 'the operator is not limited');
 });

@@ -119,9 +119,9 @@ export interface ScaleAction {
 
 /** Something that keeps an endpoint from workers it wishes for. */
 export interface ScaleLimit {
-  /** WORKERS_MAX, QUOTA, NO_PLACE or AT_ONCE; others may follow. */
+  /** WORKERS_MAX, QUOTA, NO_PLACE or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken. Others may follow. */
   limit: string;
-  /** Workers that there would be without it. */
+  /** Workers that there would be without it; 0 of what refuses jobs. */
   cut: number;
   /** In words. */
   text: string;

@@ -1,30 +1,32 @@
 /**
- * The rate of an account's calls to the management services, whether a facade makes them or the account itself: else one who calls core directly
- * could keep it from the others.
+ * The rate of an account's calls of one kind, whether a facade makes them or the account itself: else one who calls core directly could keep it from
+ * the others.
  */
 import type { UntypedHandleCall, UntypedServiceImplementation, handleUnaryCall } from '@grpc/grpc-js';
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
-import { MANAGEMENT_CALLS_MAX, MANAGEMENT_WINDOW_MS } from '../domain/management-limits.ts';
+import { CALLS_WINDOW_MS } from '../domain/call-limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { keyOf, statusOf } from './unary.ts';
 
 /** What it needs. */
-export interface ManagementRateOptions {
+export interface CallRateOptions {
+  /** Calls in a window. */
+  callsMax: number;
   access: Access;
   clock: Clock;
   logger: Logger;
 }
 
-/** One for all services: they share the count. */
-export class ManagementRate {
-  readonly #options: ManagementRateOptions;
+/** One for all that share the count. */
+export class CallRate {
+  readonly #options: CallRateOptions;
   /** Calls of the accounts that made any in the present window. */
   readonly #counts = new Map<string, number>();
   #endsAtMs = 0;
 
-  constructor(options: ManagementRateOptions) {
+  constructor(options: CallRateOptions) {
     this.#options = options;
   }
 
@@ -34,18 +36,20 @@ export class ManagementRate {
     return Object.fromEntries<UntypedHandleCall>(limited) as Handlers;
   }
 
-  /** Counts a call. RATE_LIMITED: it is one too many; it counts all the same. */
+  /** Counts a call; those of the operator, who has no account, are not limited. RATE_LIMITED: it is one too many; it counts all the same. */
   admit(accountId: string): void {
-    const nowMs = this.#options.clock.monotonicMs();
+    if (accountId === '') return;
+    const { clock, callsMax } = this.#options;
+    const nowMs = clock.monotonicMs();
     if (nowMs >= this.#endsAtMs) {
       this.#counts.clear();
-      this.#endsAtMs = nowMs + MANAGEMENT_WINDOW_MS;
+      this.#endsAtMs = nowMs + CALLS_WINDOW_MS;
     }
     const count = (this.#counts.get(accountId) ?? 0) + 1;
     this.#counts.set(accountId, count);
-    if (count <= MANAGEMENT_CALLS_MAX) return;
+    if (count <= callsMax) return;
     const seconds = Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000));
-    const text = `More than ${MANAGEMENT_CALLS_MAX} calls of an account in ${MANAGEMENT_WINDOW_MS / 1_000} s; try again in ${seconds} s.`;
+    const text = `More than ${callsMax} such calls of an account in ${CALLS_WINDOW_MS / 1_000} s; try again in ${seconds} s.`;
     throw new DomainError('RATE_LIMITED', text);
   }
 
@@ -60,7 +64,7 @@ export class ManagementRate {
 
   async #admitHolder(apiKey: string): Promise<void> {
     const caller = await this.#options.access.caller(apiKey).catch(() => undefined);
-    // The handler refuses unknown keys itself. The operator's own calls are not limited.
-    if (caller && caller.accountId !== '') this.admit(caller.accountId);
+    // The handler refuses unknown keys itself.
+    if (caller) this.admit(caller.accountId);
   }
 }
