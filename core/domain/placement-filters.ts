@@ -186,9 +186,19 @@ function freeOf({ vcpus, vcpusUsed, memoryGb, memoryGbUsed }: PlacementMachine):
   return [vcpus === 0 ? Infinity : Math.max(0, vcpus - vcpusUsed), memoryGb === 0 ? Infinity : Math.max(0, memoryGb - memoryGbUsed)];
 }
 
-/** GPUs of one type for the worker, the most preferred type that is free often enough. */
-export function choice(machine: PlacementMachine, request: PlacementRequest): { rank: number; gpuUuids: string[] } | undefined {
-  if (request.gpuCount === 0) return { rank: 0, gpuUuids: [] };
+/** GPUs of one type of a machine, for a worker. */
+export interface GpuChoice {
+  /** Place of the type in the list of preferences, from 0. */
+  rank: number;
+  gpuUuids: string[];
+  /** How many more of that type are left there. */
+  spare: number;
+}
+
+/** The most preferred type that is free often enough; of several that are equal the one of which fewest frozen workers must go and least is left. */
+export function choice(machine: PlacementMachine, request: PlacementRequest): GpuChoice | undefined {
+  const { gpuCount } = request;
+  if (gpuCount === 0) return { rank: 0, gpuUuids: [], spare: 0 };
   const byType = new Map<string, { rank: number; gpuUuids: string[]; free: number }>();
   for (const gpu of machine.gpus) {
     const rank = rankOf(gpu, request);
@@ -200,8 +210,9 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): { 
     else group.gpuUuids.splice(group.free++, 0, gpu.uuid);
     byType.set(type, group);
   }
-  const groups = [...byType.values()].filter((group) => group.gpuUuids.length >= request.gpuCount).sort((a, b) => a.rank - b.rank);
-  return groups[0] && { rank: groups[0].rank, gpuUuids: groups[0].gpuUuids.slice(0, request.gpuCount) };
+  const fitting = [...byType.values()].filter((group) => group.gpuUuids.length >= gpuCount);
+  const best = fitting.sort((a, b) => a.rank - b.rank || Math.min(b.free, gpuCount) - Math.min(a.free, gpuCount) || a.gpuUuids.length - b.gpuUuids.length)[0];
+  return best && { rank: best.rank, gpuUuids: best.gpuUuids.slice(0, gpuCount), spare: best.gpuUuids.length - gpuCount };
 }
 
 /** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */

@@ -54,14 +54,15 @@ export function bestOf(candidates: readonly PlacementMachine[], request: Placeme
 
 /**
  * Preferred GPU type first, then a machine that has the image, then the one where the fewest frozen workers must go, then the one with the fewest
- * siblings, then the one with the most room.
+ * siblings (an endpoint's workers are spread), then the one that keeps the fewest GPUs of that type, and of any, so that large blocks stay free for who
+ * needs them; without a GPU the one with the most room.
  */
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting
     .map((machine) => candidate(machine, request))
     .sort((a, b) => a.rank - b.rank || sizeRank(a.size, request) - sizeRank(b.size, request)
       || Number(b.machine.hasImage) - Number(a.machine.hasImage) || a.evicted.length - b.evicted.length
-      || a.machine.siblings - b.machine.siblings || roomOf(b.machine) - roomOf(a.machine));
+      || a.machine.siblings - b.machine.siblings || a.spare - b.spare || roomRank(a, request) - roomRank(b, request));
 }
 
 /** Place of a worker. */
@@ -116,21 +117,24 @@ interface Candidate {
   machine: PlacementMachine;
   rank: number;
   gpuUuids: string[];
+  spare: number;
   size: CpuSize | undefined;
   evicted: string[];
 }
 
 function candidate(machine: PlacementMachine, request: PlacementRequest): Candidate {
-  const { rank, gpuUuids } = choice(machine, request) ?? { rank: 0, gpuUuids: [] };
+  const { rank, gpuUuids, spare } = choice(machine, request) ?? { rank: 0, gpuUuids: [], spare: 0 };
   const size = sizeFor(machine, request);
-  return { machine, rank, gpuUuids, size, evicted: standbysInTheWay(machine, gpuUuids, size) };
+  return { machine, rank, gpuUuids, spare, size, evicted: standbysInTheWay(machine, gpuUuids, size) };
 }
 
 function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest): number {
   return size === undefined ? 0 : instanceIds.indexOf(size.instanceId);
 }
 
-function roomOf(machine: PlacementMachine): number {
-  return machine.gpus.filter((gpu) => !gpu.used).length + machine.cpuSlots - machine.cpuSlotsUsed;
+/** With GPUs the fullest first, without the emptiest. */
+function roomRank({ machine }: Candidate, { gpuCount }: PlacementRequest): number {
+  const gpus = machine.gpus.filter((gpu) => !gpu.used).length;
+  return gpuCount > 0 ? gpus : machine.cpuSlotsUsed - machine.cpuSlots - gpus;
 }
 

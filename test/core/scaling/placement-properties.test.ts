@@ -1,0 +1,111 @@
+/** What always holds of a place, whatever the machines: the order of GPU types is exact over all of them, nothing is given twice, blocks and spread. */
+import fc from 'fast-check';
+import t from 'tap';
+import { occupied, place } from '../../../core/domain/placement.ts';
+import type { PlacementPlace } from '../../../core/domain/placement.ts';
+import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
+import { SEED } from '../../helpers/seeded-random.ts';
+
+const TYPES = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA RTX A5000', 'NVIDIA GeForce RTX 4090'] as const;
+
+const gpus = fc.array(fc.record({
+  name: fc.constantFrom(...TYPES), used: fc.boolean(), standby: fc.constantFrom(false, false, true), migProfile: fc.constantFrom('', '', '', '1g.6gb'),
+}), { maxLength: 6 });
+const machine = fc.record({
+  connected: fc.constantFrom(true, true, true, false), gpus, siblings: fc.nat(3), hasImage: fc.boolean(), locations: fc.constantFrom([], ['CZ']),
+});
+const fleet = fc.array(machine, { minLength: 1, maxLength: 5 }).map((all) => all.map((each, index): PlacementMachine => {
+  const id = `m${index}`;
+  const cards = each.gpus.map((gpu, n) => ({ ...gpu, uuid: `${id}-${n}`, standby: gpu.standby && !gpu.used }));
+  const standbys = cards.filter(({ standby }) => standby).map(({ uuid }) => ({ workerId: `s-${uuid}`, gpuUuids: [uuid], instanceId: '', frozenMs: 1 }));
+  return {
+    ...each, id, name: id, gpus: cards, standbys, gone: false, cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '', vcpus: 0, vcpusUsed: 0, memoryGb: 0,
+    memoryGbUsed: 0, standbyMax: 4, runsCommands: true, engine: undefined, noEngineReason: '',
+  };
+}));
+const request: fc.Arbitrary<PlacementRequest> = fc.record({
+  gpuIds: fc.shuffledSubarray([...TYPES]), gpuCount: fc.integer({ min: 1, max: 3 }), locations: fc.constantFrom([], [], ['CZ']), imageName: fc.constant(''),
+  instanceIds: fc.constant([]), allowedCudaVersions: fc.constant([]), dataCenterIds: fc.constant([]),
+});
+
+/** Whole cards of a type that nobody runs on. */
+const free = (at: PlacementMachine, type: string) => at.gpus.filter(({ name, used, migProfile }) => name === type && !used && migProfile === '');
+const mayRun = (at: PlacementMachine, { locations }: PlacementRequest) => at.connected && (locations.length === 0 || locations.includes(at.locations[0] ?? ''));
+const firstFree = (machines: PlacementMachine[], asked: PlacementRequest) => asked.gpuIds.find((type) => (
+  machines.some((at) => mayRun(at, asked) && free(at, type).length >= asked.gpuCount)));
+
+function holds(what: string, check: (machines: PlacementMachine[], asked: PlacementRequest, placed: PlacementPlace | undefined) => boolean): void {
+  t.test(what, async (t) => {
+    t.doesNotThrow(() => fc.assert(fc.property(fleet, request, (machines, asked) => {
+      const placed = place(machines, asked);
+      return check(machines, asked, 'machineId' in placed ? placed : undefined);
+    }), { seed: SEED, numRuns: 3_000 }));
+  });
+}
+
+const named = ({ gpuIds }: PlacementRequest) => gpuIds.length > 0;
+const at = (machines: PlacementMachine[], placed: PlacementPlace) => machines.find(({ id }) => id === placed.machineId)!;
+
+holds('the first listed type that is free anywhere wins, and nothing is refused that has one', (machines, asked, placed) => {
+  if (!named(asked)) return true;
+  const type = firstFree(machines, asked);
+  return placed === undefined ? type === undefined : at(machines, placed).gpus.find(({ uuid }) => uuid === placed.gpuUuids[0])!.name === type;
+});
+
+holds('as many as asked for, of one kind, on one machine that may run it, free until then', (machines, asked, placed) => {
+  if (!placed) return true;
+  const given = at(machines, placed).gpus.filter(({ uuid }) => placed.gpuUuids.includes(uuid));
+  const kinds = new Set(given.map(({ name, migProfile }) => `${name} ${migProfile}`));
+  return given.length === asked.gpuCount && kinds.size === 1 && given.every(({ used }) => !used) && mayRun(at(machines, placed), asked);
+});
+
+holds('who goes on sleeping has nothing that is given away', (machines, _asked, placed) => {
+  if (!placed) return true;
+  const left = at(machines, placed).standbys.filter(({ workerId }) => !placed.evicted.includes(workerId));
+  return left.every(({ gpuUuids }) => !gpuUuids.some((uuid) => placed.gpuUuids.includes(uuid)));
+});
+
+holds('one after the other until nothing fits: no GPU twice, and the order of types stays exact', (machines, asked) => {
+  if (!named(asked)) return true;
+  const given: string[] = [];
+  let now = machines;
+  for (let placed = place(now, asked); 'machineId' in placed; placed = place(now, asked)) {
+    const { machineId, gpuUuids } = placed;
+    const type = at(now, placed).gpus.find(({ uuid }) => uuid === gpuUuids[0])!.name;
+    if (type !== firstFree(now, asked)) return false;
+    given.push(...gpuUuids);
+    now = now.map((each) => (each.id === machineId ? occupied(each, placed as PlacementPlace) : each));
+  }
+  return new Set(given).size === given.length && firstFree(now, asked) === undefined;
+});
+
+holds('where machines differ in nothing else, the smallest block of the type that suffices is taken', (machines, asked) => {
+  if (!named(asked)) return true;
+  const plain = machines.map((each) => ({
+    ...each, siblings: 0, hasImage: false, standbys: [], gpus: each.gpus.map((gpu) => ({ ...gpu, standby: false })),
+  }));
+  const placed = place(plain, asked);
+  if (!('machineId' in placed)) return true;
+  const type = firstFree(plain, asked)!;
+  const blocks = plain.filter((each) => mayRun(each, asked)).map((each) => free(each, type).length).filter((size) => size >= asked.gpuCount);
+  return free(at(plain, placed), type).length === Math.min(...blocks);
+});
+
+t.test('workers of one endpoint are spread over machines as long as that is possible', async (t) => {
+  t.doesNotThrow(() => fc.assert(fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), fc.nat(20), (count, each, wanted) => {
+    let machines = Array.from({ length: count }, (_, index): PlacementMachine => ({
+      id: `m${index}`, name: `m${index}`, connected: true, gone: false, locations: [], cpuSlots: 0, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0,
+      vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0, runsCommands: true, engine: undefined, noEngineReason: '',
+      hasImage: false, gpus: Array.from({ length: each }, (__, n) => ({ uuid: `${index}-${n}`, name: TYPES[0], migProfile: '', used: false, standby: false })),
+    }));
+    for (let n = 0; n < wanted; n += 1) {
+      const placed = place(machines, {
+        gpuIds: [TYPES[0]], gpuCount: 1, imageName: '', instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [],
+      });
+      if (!('machineId' in placed)) return n === count * each;
+      machines = machines.map((machineAt) => (machineAt.id === placed.machineId ? occupied(machineAt, placed) : machineAt));
+    }
+    const siblings = machines.map((machineAt) => machineAt.siblings);
+    return Math.max(...siblings) - Math.min(...siblings) <= 1;
+  }), { seed: SEED }));
+});
