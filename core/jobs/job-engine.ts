@@ -6,6 +6,7 @@ import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { PolicyRequest } from '../domain/job-policy.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
+import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { ClaimedJob, Slot } from './slots.ts';
 
 /** A job to accept. */
@@ -94,7 +95,7 @@ export interface JobCalls {
   retry(key: JobKey): Promise<Job>;
   /** Number of removed jobs. */
   purge(endpointId: string): Promise<number>;
-  list(endpointId: string, options: { state: JobState | undefined; offset: number; limit: number }): Promise<{ jobs: Job[]; total: number }>;
+  list(endpointId: string, page: JobListRequest): Promise<JobListPage>;
   health(endpointId: string): Promise<EndpointHealth>;
 }
 

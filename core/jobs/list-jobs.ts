@@ -1,18 +1,7 @@
 /** Lists the jobs of an endpoint, newest first, without output. */
 import { DomainError } from '../domain/errors.ts';
-import type { JobState } from '../domain/job-state.ts';
-import type { Job } from '../domain/job.ts';
+import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { Stores } from '../store/storage.ts';
-
-/** Which part of the list. */
-export interface JobPage {
-  /** Only this state; undefined = all. */
-  state: JobState | undefined;
-  /** Newest jobs to skip. */
-  offset: number;
-  /** 1 to 1,000; 0 = 100. */
-  limit: number;
-}
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
@@ -25,12 +14,12 @@ export class ListJobs {
     this.#jobs = jobs;
   }
 
-  /** A page, and how many jobs match in all. INVALID_REQUEST: offset or limit out of range. */
-  async list(endpointId: string, page: JobPage): Promise<{ jobs: Job[]; total: number }> {
-    const { state, offset } = page;
+  /** A page; a limit of 0 is 100. INVALID_REQUEST: offset or limit out of range. */
+  async list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
+    const { state, before, offset } = page;
     const limit = page.limit === 0 ? LIMIT_DEFAULT : page.limit;
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) throw new DomainError('INVALID_REQUEST', `limit must be from 1 to ${LIMIT_MAX}`);
     if (!Number.isInteger(offset) || offset < 0 || offset > OFFSET_MAX) throw new DomainError('INVALID_REQUEST', 'offset must not be negative');
-    return await this.#jobs.list(endpointId, { state, offset, limit });
+    return await this.#jobs.list(endpointId, { state, before, offset, limit });
   }
 }

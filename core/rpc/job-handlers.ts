@@ -13,6 +13,7 @@ import type { ExplainContext } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
 import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
+import { positionFromToken, positionToken } from './paging.ts';
 import { Pipeline } from './pipeline.ts';
 import { keyOf, statusOf, unary } from './unary.ts';
 
@@ -74,10 +75,10 @@ export function createJobHandlers({ calls, explains, access, clock, logger }: Jo
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
         return { removed: await calls.purge(endpointId) };
       }),
-      listJobs: unary(logger, async ({ endpointId, state, offset, limit }, apiKey) => {
+      listJobs: unary(logger, async ({ endpointId, state, offset, limit, pageToken }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-        const { jobs, total } = await calls.list(endpointId, { state: stateFromMessage(state), offset, limit });
-        return { jobs: jobs.map(jobToMessage), total };
+        const page = await calls.list(endpointId, { state: stateFromMessage(state), before: positionFromToken(pageToken), offset, limit });
+        return { jobs: page.jobs.map(jobToMessage), total: page.total, totalCapped: page.totalCapped, nextPageToken: positionToken(page.next) };
       }),
       explain: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId });

@@ -44,6 +44,19 @@ export function tokenOf(next: PageKey | undefined): string {
   return next ? Buffer.from(`${next.at} ${next.id}`).toString('base64url') : '';
 }
 
+/** Names the page after a job of a list of jobs; empty: there is none. */
+export function positionToken(position: number | undefined): string {
+  return position === undefined ? '' : Buffer.from(`${position}`).toString('base64url');
+}
+
+/** Where that page begins; undefined: at the newest. INVALID_REQUEST: a token that no page gave. */
+export function positionFromToken(token: string): number | undefined {
+  if (token === '') return undefined;
+  const text = /^[\w-]{1,32}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
+  if (!/^\d{1,15}$/.test(text)) throw badToken();
+  return Number(text);
+}
+
 function keyFromToken(token: string): PageKey {
   const text = /^[\w-]{1,256}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
   const [, at, id] = /^(\d{1,16}) ([\w-]{1,128})$/.exec(text) ?? [];

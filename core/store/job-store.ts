@@ -1,8 +1,9 @@
 /** Reads jobs, and moves them on behalf of their owners: cancel, retry, remaining life. */
 import { statesBefore } from '../domain/job-state.ts';
 import type { Job, JobKey } from '../domain/job.ts';
-import type { JobState } from '../domain/job-state.ts';
 import type { Database, Sql } from './database.ts';
+import { listJobs } from './job-list.ts';
+import type { JobListPage, JobListRequest } from './job-list.ts';
 import { numberArray, textArray } from './pack.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import type { JobRow } from './rows.ts';
@@ -25,11 +26,9 @@ export interface Cancelled {
 
 export class JobStore {
   readonly #hot: Sql;
-  readonly #sql: Sql;
 
-  constructor({ hot, sql }: Pick<Database, 'hot' | 'sql'>) {
+  constructor({ hot }: Pick<Database, 'hot'>) {
     this.#hot = hot;
-    this.#sql = sql;
   }
 
   /** Reads many jobs; those that are not there or have expired are missing in the answer. Outputs up to `outputBytesMax[i]` bytes come with them. */
@@ -97,14 +96,8 @@ export class JobStore {
     return row && { job: jobFromRow(row), position: row.position };
   }
 
-  /** A page of an endpoint's jobs, newest first, and how many match in all. */
-  async list(endpointId: string, page: { state: JobState | undefined; offset: number; limit: number }) {
-    const match = this.#sql`
-      j.endpoint_id = ${endpointId} AND j.expires_at > now() AND (${page.state ?? null}::text IS NULL OR j.state = ${page.state ?? null})`;
-    const rows = await this.#sql<JobRow[]>`
-      SELECT ${jobColumns(this.#sql)}, o.error FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
-      WHERE ${match} ORDER BY j.submitted_at DESC, j.position DESC OFFSET ${page.offset}::int LIMIT ${page.limit}::int`;
-    const [count] = await this.#sql<{ total: number }[]>`SELECT count(*) AS total FROM job j WHERE ${match}`;
-    return { jobs: rows.map(jobFromRow), total: count?.total ?? 0 };
+  /** A page of an endpoint's jobs. See job-list.ts. */
+  list(endpointId: string, page: JobListRequest): Promise<JobListPage> {
+    return listJobs(this.#hot, endpointId, page);
   }
 }

@@ -5,6 +5,7 @@ import { drizzle, migrate as runMigrations } from '../../drizzle/orm.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { connect } from './database.ts';
 import type { Sql } from './database.ts';
+import { buildLargeIndexes } from './large-indexes.ts';
 import { tuneHotTables } from './hot-tables.ts';
 
 const FOLDER = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url));
@@ -23,13 +24,23 @@ export class NewerDatabaseError extends Error {
 export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
   const sql = connect(database.url, 'slipway-migrate', 1, logger, { client_min_messages: 'warning' });
   try {
-    await sql`SELECT pg_advisory_lock(${LOCK})`;
+    await lock(sql);
     await refuseNewer(sql);
+    await buildLargeIndexes(sql, logger);
     await runMigrations(drizzle(sql), { migrationsFolder: FOLDER });
     await tuneHotTables(sql);
   } finally {
     // Ending the connection frees the lock.
     await sql.end({ timeout: 5 });
+  }
+}
+
+/** By asking again and again: one long statement that waits would be a transaction that building an index waits for. */
+async function lock(sql: Sql): Promise<void> {
+  for (;;) {
+    const [row] = await sql<{ locked: boolean }[]>`SELECT pg_try_advisory_lock(${LOCK}) AS locked`;
+    if (row!.locked) return;
+    await sql`SELECT pg_sleep(0.1)`;
   }
 }
 

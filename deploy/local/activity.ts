@@ -128,7 +128,7 @@ class Activity {
     const states = [...(ended.completed > 0 ? [JobState.COMPLETED] : []), ...(ended.failed > 0 ? [JobState.FAILED, JobState.TIMED_OUT] : [])];
     const jobs: Job[] = [];
     for (const state of states) {
-      const request = { endpointId, state, offset: 0, limit: 2 * LINES_MAX };
+      const request = { endpointId, state, offset: 0, limit: 2 * LINES_MAX, pageToken: '' };
       jobs.push(...(await core.jobs.call((client) => client.listJobs, request, by(apiKey))).jobs);
     }
     const endedMs = clock.monotonicMs();
@@ -147,7 +147,8 @@ class Activity {
 const msOf = ({ finishTime }: Job): number => finishTime?.getTime() ?? 0;
 
 function jobLine({ id, state, delayMs, executionMs, error }: Job, place: string): string {
-  const short = /^(?:sync-)?[^-]+/.exec(id)?.[0] ?? id;
+  // The end of its UUID: the beginning is the time, which jobs of a minute share.
+  const short = /-([0-9a-f]{12})-u1$/.exec(id)?.[1] ?? id;
   const times = executionMs === undefined ? '' : ` in ${executionMs} ms after waiting ${delayMs ?? 0} ms`;
   const why = error === undefined ? '' : `: ${plain(error).replace(/\s+/g, ' ').slice(0, ERROR_LENGTH_MAX)}`;
   const status = Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? 'ended';

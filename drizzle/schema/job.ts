@@ -42,6 +42,8 @@ export const job = pgTable('job', {
   index('job_running_idx').on(t.endpointId, t.workerId).where(sql`${t.state} = 'IN_PROGRESS'`),
   index('job_machine_idx').on(t.machineId).where(sql`${t.state} = 'IN_PROGRESS'`),
   index('job_execution_deadline_idx').on(t.executionDeadlineAt).where(sql`${t.state} = 'IN_PROGRESS'`),
+  // For lists of jobs: those that wait or run are found by the indexes above.
+  index('job_finished_idx').on(t.endpointId, t.state, t.position).where(sql`${t.finishedAt} IS NOT NULL`),
   index('job_expires_idx').on(t.expiresAt),
   check('job_state_known', sql`${t.state} IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT')`),
   check('job_finished_at_matches_state', sql`(${t.finishedAt} IS NOT NULL) = (${t.state} IN ('COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'))`),

@@ -19,21 +19,29 @@ const STATES = new Map<string, JobState>([
   ['TIMED_OUT', JobState.TIMED_OUT],
 ]);
 
-/** The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six). */
+/** The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), `status` (one of the six), `cursor` (`nextCursor` of the page before). */
 export function requests({ jobs, answers }: JobParts): JobHandler {
   return async (request, reply) => {
     const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });
     const limit = boundedNumber(request.query, 'limit', 100, { min: 1, max: 1_000 });
     const state = stateOf((request.query as Record<string, unknown>)['status']);
-    const selection = { endpointId: endpointIdOf(request), state, offset, limit };
+    const pageToken = cursorOf(request.query);
+    const selection = { endpointId: endpointIdOf(request), state, offset, limit, pageToken };
     const { answer: page } = await answers.hold(request, reply, {
       read: () => jobs.list(request.caller.apiKey, selection),
       bytesOf: (found) => found.jobs.reduce((bytes, job) => bytes + RECORD_BYTES + jobBytes(job), 0),
     });
-    const hasMore = offset + page.jobs.length < page.total;
+    const hasMore = page.nextPageToken !== '';
+    const more = `${page.totalCapped ? ',"totalCapped":true' : ''}${hasMore ? `,"nextCursor":${JSON.stringify(page.nextPageToken)}` : ''}`;
     const items = page.jobs.map(presentListedJob).join(',');
-    return sendJson(reply, `{"requests":[${items}],"total":${page.total},"offset":${offset},"limit":${limit},"hasMore":${hasMore}}`);
+    return sendJson(reply, `{"requests":[${items}],"total":${page.total},"offset":${offset},"limit":${limit},"hasMore":${hasMore}${more}}`);
   };
+}
+
+function cursorOf(query: unknown): string {
+  const { cursor = '' } = query as Record<string, unknown>;
+  if (typeof cursor !== 'string') throw new CoreError('INVALID_REQUEST', '"cursor" must be given once.');
+  return cursor;
 }
 
 function stateOf(word: unknown): JobState {

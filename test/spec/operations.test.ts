@@ -166,9 +166,12 @@ t.test('GET /requests', async (t) => {
     requests: [{ id: ids[2], status: 'IN_QUEUE' }, { id: ids[1], status: 'IN_QUEUE' }, { id: ids[0], status: 'CANCELLED' }],
     total: 3, offset: 0, limit: 100, hasMore: false,
   }, 'newest first');
-  t.same((await listed.call('GET', '/requests?offset=1&limit=1')).json, {
-    requests: [{ id: ids[1], status: 'IN_QUEUE' }], total: 3, offset: 1, limit: 1, hasMore: true,
-  });
+  const second = (await listed.call('GET', '/requests?offset=1&limit=1')).json;
+  t.match(second, { requests: [{ id: ids[1], status: 'IN_QUEUE' }], total: 3, offset: 1, limit: 1, hasMore: true, nextCursor: /^[\w-]+$/ });
+  t.same((await listed.call('GET', `/requests?cursor=${String(second['nextCursor'])}`)).json, {
+    requests: [{ id: ids[0], status: 'CANCELLED' }], total: 3, offset: 0, limit: 100, hasMore: false,
+  }, 'a cursor goes on where the page before ended');
+  for (const cursor of ['x', '%00', 'a&cursor=b', 'MTIz'.repeat(99)]) t.equal((await listed.call('GET', `/requests?cursor=${cursor}`)).status, 400, cursor);
   t.same((await listed.call('GET', '/requests?status=CANCELLED')).json.requests, [{ id: ids[0], status: 'CANCELLED' }]);
   const finished = (await jobs.call('GET', '/requests?status=COMPLETED&limit=1')).json.requests as object[];
   t.same(Object.keys(finished[0]!).sort(), FINAL_FIELDS.filter((name) => name !== 'output'), 'records without output');

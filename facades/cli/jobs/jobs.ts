@@ -113,13 +113,14 @@ async function showStatus(cli: Cli, jobId: string, { endpoint, wait }: EndpointO
 
 async function listJobs(cli: Cli, { endpoint, status: state = JobState.UNSPECIFIED, limit, offset }: ListOptions): Promise<void> {
   const endpointId = await endpointIdOf(cli, endpoint);
-  const { jobs, total } = await cli.core.jobs.call((client) => client.listJobs, { endpointId, state, offset, limit });
+  const request = { endpointId, state, offset, limit, pageToken: '' };
+  const { jobs, total, totalCapped, nextPageToken } = await cli.core.jobs.call((client) => client.listJobs, request);
   const { output } = cli;
-  const hasMore = offset + jobs.length < total;
+  const hasMore = nextPageToken !== '';
   // Field names of GET /v2/{endpoint_id}/requests.
-  output.result({ requests: jobs.map(jobRecord), total, offset, limit, hasMore }, () => {
+  output.result({ requests: jobs.map(jobRecord), total, offset, limit, hasMore, ...(totalCapped && { totalCapped }) }, () => {
     output.table<Job>(jobColumns(output.nowMs()), jobs, 'There are no such jobs.');
-    if (hasMore) output.note(`${count(total, 'job')} in all; --limit and --offset show more.`);
+    if (hasMore) output.note(`${totalCapped ? 'More than ' : ''}${count(total, 'job')} in all; --limit and --offset show more.`);
   });
 }
 

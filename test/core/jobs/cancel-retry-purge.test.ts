@@ -135,6 +135,13 @@ t.test('list: newest first, by state, in pages, with the total', async (t) => {
   t.same(await page({ state: undefined, offset: 0, limit: 0 }), { ids: [0, 1, 2, 3, 4], total: 5 });
   t.same(await page({ state: undefined, offset: 1, limit: 2 }), { ids: [1, 2], total: 5 });
   t.same(await page({ state: 'CANCELLED', offset: 0, limit: 10 }), { ids: [2], total: 1 });
+  const first = await calls.list(endpointId, { state: undefined, offset: 0, limit: 2 });
+  const top = await calls.submit(submission(endpointId));
+  t.same(await page({ state: undefined, before: first.next, offset: 0, limit: 2 }), { ids: [2, 3], total: 6 }, 'what comes meanwhile shifts no page');
+  t.equal((await calls.list(endpointId, { state: undefined, before: first.next, offset: 1, limit: 2 })).next, undefined, 'the last page');
+  const running = await engine.attempts.claim(endpointId, slotsOn(endpointId, 1));
+  t.same((await calls.list(endpointId, { state: undefined, offset: 0, limit: 9 })).jobs.map(({ id }) => id), [top.id, ...ids], 'in whatever state');
+  t.same((await calls.list(endpointId, { state: 'IN_PROGRESS', offset: 0, limit: 9 })).jobs.map(({ id }) => id), running.map(({ jobId }) => jobId));
   await refused(t, calls.list(endpointId, { state: undefined, offset: -1, limit: 1 }), 'INVALID_REQUEST');
   await refused(t, calls.list(endpointId, { state: undefined, offset: 0, limit: 1_001 }), 'INVALID_REQUEST');
 });

@@ -36,6 +36,16 @@ async function databaseOf(t: Test, migrations: number): Promise<{ url: string; s
   return { url, sql };
 }
 
+t.test('0017: the index of finished jobs is built beside a release that serves, also where a start before was interrupted', async (t) => {
+  const { url, sql } = await databaseOf(t, 17);
+  await sql`CREATE INDEX job_finished_idx ON job (endpoint_id)`;
+  await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'job_finished_idx'::regclass`;
+  // Three at once: those that wait for their turn must not be waited for by the build.
+  await Promise.all([1, 2, 3].map(() => migrate({ url }, logger)));
+  const [index] = await sql`SELECT indisvalid, pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indexrelid = 'job_finished_idx'::regclass`;
+  t.match(index, { indisvalid: true, definition: /\(endpoint_id, state, "?position"?\) WHERE \(finished_at IS NOT NULL\)/ });
+});
+
 t.test('0002: templates that endpoints use become serverless, and nothing else changes', async (t) => {
   const { url, sql } = await databaseOf(t, 2);
   await sql`INSERT INTO account (id, name) VALUES ('a', 'a')`;

@@ -1,6 +1,6 @@
 /**
- * The length of a queue is kept by every statement that changes it: it is what counting would find, costs nothing to ask however long the queue is, and
- * nobody waits for another's commit to keep it.
+ * Large tables. The length of a queue is kept by every statement that changes it: it is what counting would find, costs nothing to ask however long
+ * the queue is, and nobody waits for another's commit to keep it.
  */
 import t from 'tap';
 import { connect } from '../../../core/store/database.ts';
@@ -59,15 +59,20 @@ t.test('a tally that is wrong is mended, and that of an endpoint that is gone go
   t.equal(await stores.counts.recount(), 0, 'once');
 });
 
-t.test('asking for the length of a long queue reads no more pages than of a short one', async (t) => {
+t.test('asking for the length of a long queue, and for the few jobs of another state, reads no more pages than of a short one', async (t) => {
   const endpointId = await engines.endpoint();
   await sql`
     INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
     SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
     FROM generate_series(1, 20000)`;
   await stores.counts.recount();
-  const counts = makeStores({ ...database, sql: database.hot }, sealer).counts;
-  for (const [what, ask] of [['the queue', () => counts.queued(endpointId)], ['health', () => counts.health(endpointId)]] as const) {
+  const { counts, jobs } = makeStores({ ...database, sql: database.hot }, sealer);
+  const [failed] = await attempts.claim(endpointId, slotsOn(endpointId, 1));
+  await attempts.recordOutcome(outcome(failed!, { kind: 'FAILED', error: 'x' }));
+  const list = () => jobs.list(endpointId, { state: 'FAILED', offset: 0, limit: 100 });
+  t.match(await list(), { jobs: [{ id: failed!.jobId }], total: 1, totalCapped: false });
+  t.match(await jobs.list(endpointId, { state: undefined, offset: 0, limit: 1 }), { jobs: { length: 1 }, total: 10_000, totalCapped: true });
+  for (const [what, ask] of [['the queue', () => counts.queued(endpointId)], ['health', () => counts.health(endpointId)], ['a list', list]] as const) {
     // Once before, because a first use reads the catalogue.
     for (let i = 0; i < 9; i += 1) await ask();
     const before = await pages();

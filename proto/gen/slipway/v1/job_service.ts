@@ -273,18 +273,24 @@ export interface ListJobsRequest {
   endpointId: string;
   /** Only this state. UNSPECIFIED: all. */
   state: JobState;
-  /** How many newest jobs to skip, from 0. */
+  /** How many newest jobs to skip, from 0. Reading them is not spared: for pages far down use page_token. */
   offset: number;
   /** At most this many, 1 to 1,000. Default 100. */
   limit: number;
+  /** `next_page_token` of the page before; `offset` then counts from there. Empty: from the newest. */
+  pageToken: string;
 }
 
 /** A page of jobs. */
 export interface ListJobsResponse {
   /** Newest first, without output. */
   jobs: Job[];
-  /** How many match in all. */
+  /** How many match in all, from the newest, counted to 10,000 or to the end of this page. */
   total: number;
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
+  /** More match than `total` says. */
+  totalCapped: boolean;
 }
 
 /** An endpoint to count. */
@@ -2016,7 +2022,7 @@ export const PurgeQueueResponse: MessageFns<PurgeQueueResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { endpointId: "", state: 0, offset: 0, limit: 0 };
+  return { endpointId: "", state: 0, offset: 0, limit: 0, pageToken: "" };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -2032,6 +2038,9 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     if (message.limit !== 0) {
       writer.uint32(32).int32(message.limit);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(42).string(message.pageToken);
     }
     return writer;
   },
@@ -2081,6 +2090,14 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             message.limit = reader.int32();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2102,12 +2119,13 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     message.state = object.state ?? 0;
     message.offset = object.offset ?? 0;
     message.limit = object.limit ?? 0;
+    message.pageToken = object.pageToken ?? "";
     return message;
   },
 };
 
 function createBaseListJobsResponse(): ListJobsResponse {
-  return { jobs: [], total: 0 };
+  return { jobs: [], total: 0, nextPageToken: "", totalCapped: false };
 }
 
 export const ListJobsResponse: MessageFns<ListJobsResponse> = {
@@ -2117,6 +2135,12 @@ export const ListJobsResponse: MessageFns<ListJobsResponse> = {
     }
     if (message.total !== 0) {
       writer.uint32(16).int64(message.total);
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(26).string(message.nextPageToken);
+    }
+    if (message.totalCapped !== false) {
+      writer.uint32(32).bool(message.totalCapped);
     }
     return writer;
   },
@@ -2150,6 +2174,22 @@ export const ListJobsResponse: MessageFns<ListJobsResponse> = {
             message.total = longToNumber(reader.int64());
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.totalCapped = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2169,6 +2209,8 @@ export const ListJobsResponse: MessageFns<ListJobsResponse> = {
     const message = createBaseListJobsResponse();
     message.jobs = object.jobs?.map((e) => Job.fromPartial(e)) || [];
     message.total = object.total ?? 0;
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.totalCapped = object.totalCapped ?? false;
     return message;
   },
 };
@@ -2789,7 +2831,7 @@ export const JobServiceService = {
     responseSerialize: (value: PurgeQueueResponse): Buffer => Buffer.from(PurgeQueueResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PurgeQueueResponse => PurgeQueueResponse.decode(value),
   },
-  /** Lists jobs of an endpoint, newest first, without output. */
+  /** Lists jobs of an endpoint, newest first, without output; one that was retried counts from then. */
   listJobs: {
     path: "/slipway.v1.JobService/ListJobs" as const,
     requestStream: false as const,
@@ -2853,7 +2895,7 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   retryJob: handleUnaryCall<RetryJobRequest, RetryJobResponse>;
   /** Removes all queued jobs of an endpoint; running ones go on. */
   purgeQueue: handleUnaryCall<PurgeQueueRequest, PurgeQueueResponse>;
-  /** Lists jobs of an endpoint, newest first, without output. */
+  /** Lists jobs of an endpoint, newest first, without output; one that was retried counts from then. */
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
   /** Counts jobs and workers of an endpoint. */
   getHealth: handleUnaryCall<GetHealthRequest, GetHealthResponse>;
@@ -2991,7 +3033,7 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PurgeQueueResponse) => void,
   ): ClientUnaryCall;
-  /** Lists jobs of an endpoint, newest first, without output. */
+  /** Lists jobs of an endpoint, newest first, without output; one that was retried counts from then. */
   listJobs(
     request: ListJobsRequest,
     callback: (error: ServiceError | null, response: ListJobsResponse) => void,

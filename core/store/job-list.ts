@@ -1,0 +1,63 @@
+/**
+ * Pages of the jobs of an endpoint, newest first. No index has all jobs in order: one would be written to by every change of every job. Each kind of
+ * state has its own, so a page is merged of the newest of each, and costs the same however many jobs there are.
+ */
+import type { JobState } from '../domain/job-state.ts';
+import type { Job } from '../domain/job.ts';
+import type { Fragment, Sql } from './database.ts';
+import { jobColumns, jobFromRow } from './rows.ts';
+import type { JobRow } from './rows.ts';
+
+/** Which part of the list. */
+export interface JobListRequest {
+  /** Only this state; undefined = all. */
+  state: JobState | undefined;
+  /** Only jobs before this position in the list's order: the last one of the page before. Undefined: from the newest. */
+  before?: number | undefined;
+  /** Newest jobs to skip. Costs as much as reading them. */
+  offset: number;
+  limit: number;
+}
+
+/** A page of it. */
+export interface JobListPage {
+  jobs: Job[];
+  /** How many match in all, counted to 10,000 or to the end of this page. */
+  total: number;
+  /** There are more than `total`. */
+  totalCapped: boolean;
+  /** Where the next page begins; undefined: there is none. */
+  next: number | undefined;
+}
+
+const COUNTED_MAX = 10_000;
+
+/** What each index is asked for, word for word as the index says it. */
+const PARTS: Record<JobState, (sql: Sql) => Fragment[]> = {
+  IN_QUEUE: (sql) => [sql`state = 'IN_QUEUE' AND low_priority = false`, sql`state = 'IN_QUEUE' AND low_priority = true`],
+  IN_PROGRESS: (sql) => [sql`state = 'IN_PROGRESS'`],
+  COMPLETED: (sql) => [sql`state = 'COMPLETED' AND finished_at IS NOT NULL`],
+  FAILED: (sql) => [sql`state = 'FAILED' AND finished_at IS NOT NULL`],
+  CANCELLED: (sql) => [sql`state = 'CANCELLED' AND finished_at IS NOT NULL`],
+  TIMED_OUT: (sql) => [sql`state = 'TIMED_OUT' AND finished_at IS NOT NULL`],
+};
+
+/** Reads a page; on the hot pool, whose plans are the indexes. */
+export async function listJobs(sql: Sql, endpointId: string, { state, before, offset, limit }: JobListRequest): Promise<JobListPage> {
+  const parts = (state ? [state] : Object.keys(PARTS) as JobState[]).flatMap((name) => PARTS[name](sql));
+  const newest = (count: number, from: number | undefined): Fragment => parts.map((part) => sql`
+    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND position < ${from ?? Number.MAX_SAFE_INTEGER} AND expires_at > now()
+      ORDER BY position DESC LIMIT ${count}::int)`).reduce((all, part) => sql`${all} UNION ALL ${part}`);
+  const rows = await sql<(JobRow & { position: number })[]>`
+    WITH page AS MATERIALIZED (SELECT * FROM (${newest(offset + limit + 1, before)}) AS n ORDER BY position DESC OFFSET ${offset}::int LIMIT ${limit + 1}::int)
+    SELECT ${jobColumns(sql)}, j.position, o.error FROM page j
+    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY j.position DESC`;
+  const counted = Math.max(COUNTED_MAX, offset + limit) + 1;
+  const [count] = await sql<{ total: number }[]>`
+    SELECT count(*) AS total FROM (SELECT FROM (${newest(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;
+  const shown = rows.slice(0, limit);
+  return {
+    jobs: shown.map(jobFromRow), total: Math.min(count!.total, counted - 1), totalCapped: count!.total === counted,
+    next: rows.length > limit ? shown.at(-1)?.position : undefined,
+  };
+}

@@ -1,0 +1,22 @@
+/**
+ * Indexes that were added to tables which may hold millions of rows. They are built before the migration that names them, without holding up a replica of the
+ * release before that serves meanwhile; the migration then finds them there. A database without that table gets them from its migrations.
+ */
+import type { Logger } from '../runtime/logger.ts';
+import type { Sql } from './database.ts';
+
+const LARGE_INDEXES: Record<string, string> = {
+  job_finished_idx: 'job (endpoint_id, state, position) WHERE finished_at IS NOT NULL',
+};
+
+/** Builds those that are missing, or that an interrupted start left unfinished. Waits for transactions that are open. */
+export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {
+  for (const [name, definition] of Object.entries(LARGE_INDEXES)) {
+    const [row] = await sql<{ wanted: boolean }[]>`
+      SELECT to_regclass('job') IS NOT NULL AND NOT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${name}) AND indisvalid) AS wanted`;
+    if (!row!.wanted) continue;
+    logger.info({ index: name }, 'building an index');
+    await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql(name)}`;
+    await sql.unsafe(`CREATE INDEX CONCURRENTLY ${name} ON ${definition}`);
+  }
+}
