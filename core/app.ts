@@ -25,6 +25,7 @@ import { RotationBoard } from './edge/rotation-board.ts';
 import { RotationList } from './edge/rotation-list.ts';
 import { CannotRun } from './endpoints/cannot-run.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
+import { WhatIfAnswers } from './endpoints/what-if-answers.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { DutyBoard } from './events/duty-board.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
@@ -96,7 +97,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const context: EndpointContext = {
-    ...stores, sealer, random, cannotRun, deleteJobs: engine.deleteJobs,
+    ...stores, sealer, random, cannotRun, whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => events.emit('desired', machineIds),
     onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {

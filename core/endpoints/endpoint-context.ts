@@ -1,4 +1,6 @@
 /** What the use cases of endpoints, templates and machines work with. */
+import type { EndpointSettings } from '../domain/endpoint.ts';
+import type { WhatIf } from '../domain/what-if.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Stores } from '../store/storage.ts';
@@ -7,6 +9,7 @@ import type { CannotRun } from './cannot-run.ts';
 export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains'> {
   sealer: Sealer;
   cannotRun: CannotRun;
+  whatIfs: { answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> };
   random: Random;
   /** Deletes all jobs of an endpoint. */
   deleteJobs(endpointId: string): Promise<number>;

@@ -12,6 +12,7 @@ import { updateEndpoint } from '../endpoints/update-endpoint.ts';
 import { explainEndpoint, listDecisions } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { decisionToMessage, endpointExplanationToMessage, sightOf } from './explain-messages.ts';
+import { whatIfToMessage } from './what-if-messages.ts';
 import { changeFromMessage, endpointToMessage, endpointRequestFromMessage } from './endpoint-messages.ts';
 import { reasonFor } from './job-messages.ts';
 import { ownAccount } from './own-account.ts';
@@ -73,6 +74,13 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
     listDecisions: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       return { decisions: (await listDecisions(context, endpointId, pageSize, beforeId)).map(decisionToMessage) };
+    }),
+    whatIf: unary(logger, async ({ endpoint, updateMask, hours }, apiKey) => {
+      if (!endpoint) throw invalid('endpoint is required');
+      const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id });
+      const mask = updateMask ?? [];
+      const change = mask.length === 0 ? {} : changeFromMessage(endpoint, mask).settings;
+      return whatIfToMessage(await context.whatIfs.answer(accountId, endpoint.id, change, hours));
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
       const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });

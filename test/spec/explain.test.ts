@@ -40,4 +40,7 @@ t.test('an endpoint and a job that waits there, over HTTP and on the command lin
   const { stdout } = await cli.run('why', lost.id, '--endpoint', crashing.id);
   t.match(stdout, /attempt 1 came to nothing .* ago: .*exit code 3 while[^]*Its worker .* exit code 3/);
   t.match((await cli.run('decisions', endpoint.id)).stdout, /there|no job waits|workersMax/);
+  const asked = await cli.run('decisions', endpoint.id, '--what-if', 'workersMax=5,scalerType=slo,idleTimeout=2');
+  t.match(asked, { code: 0, stdout: /of \d+ recorded decisions would have come to another number of workers/ });
+  t.match(await cli.run('decisions', endpoint.id, '--what-if', 'color=red'), { code: 2, stderr: /workersMin, workersMax/ });
 });

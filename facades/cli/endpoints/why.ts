@@ -1,13 +1,16 @@
 /** `slipway why` and `slipway decisions`: why a job waits, why an endpoint has these workers, and what its scaler decided. */
 import type { Command } from 'commander';
+import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { AttemptExplanation, EndpointExplanation, JobExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { decisionRecord, endpointExplanationRecord, jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
+import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { wholeNumber } from '../option-values.ts';
 import { printable } from '../output/printable.ts';
 import { ago } from '../output/words.ts';
 import { endpointIdOf } from './find-endpoint.ts';
+import { readSettings, showWhatIf } from './what-if.ts';
 
 /** As core makes them: `<uuid>-u1`, or `sync-<uuid>-u1`. */
 const JOB_ID = /^(sync-)?[0-9a-f]{8}-[0-9a-f-]{27}-\w+$/;
@@ -25,10 +28,13 @@ export function addWhy(program: Command, cli: Cli): void {
     ));
   addCommand(program, {
     usage: 'decisions [endpoint]', description: 'Show what the scaler of an endpoint decided and why, the latest last.',
-    examples: ['decisions ocr', 'decisions ocr --limit 200 --json'],
+    examples: ['decisions ocr', 'decisions ocr --limit 200 --json', 'decisions ocr --what-if workersMax=5,scalerType=SLO,scalerValue=10'],
   })
     .option('--limit <number>', 'decisions, 1 to 1,000', wholeNumber(), DECISIONS_DEFAULT)
-    .action((named: string | undefined, { limit }: { limit: number }) => showDecisions(cli, named, limit));
+    .option('--what-if <settings>', 'show instead what other settings would have come to, as workersMax=5,scalerValue=2', readSettings)
+    .option('--hours <number>', 'with --what-if: hours back from now, 1 to 12; default 12', wholeNumber(1))
+    .action((named: string | undefined, { limit, whatIf, hours }: { limit: number; whatIf?: FieldChanges<Endpoint>; hours?: number }) => (
+      whatIf ? showWhatIf(cli, named, whatIf, hours ?? 0) : showDecisions(cli, named, limit)));
 }
 
 async function whyEndpoint(cli: Cli, named: string | undefined): Promise<void> {

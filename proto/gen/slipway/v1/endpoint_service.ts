@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { FieldMask } from "../../google/protobuf/field_mask.ts";
+import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { Endpoint } from "./endpoint.ts";
 import { EndpointExplanation, ScaleDecision } from "./explanation.ts";
 
@@ -144,6 +145,75 @@ export interface ListDecisionsRequest {
 export interface ListDecisionsResponse {
   /** None: there are no earlier ones. */
   decisions: ScaleDecision[];
+}
+
+/** What if it had had other settings. */
+export interface WhatIfRequest {
+  /** The endpoint's id, and the values of the settings that are to be others. */
+  endpoint:
+    | Endpoint
+    | undefined;
+  /**
+   * Names of those: workers_min, workers_max, idle_timeout_seconds, scaler_type, scaler_value, flash_boot_type. Empty: none, which compares the model
+   * with what was measured.
+   */
+  updateMask:
+    | string[]
+    | undefined;
+  /** Hours back from now, 1 to 12. Default: 12. */
+  hours: number;
+}
+
+/** What was and what would have been. */
+export interface WhatIfResponse {
+  /** At most twelve, of equal length, in order. None: no job came. */
+  periods: WhatIfPeriod[];
+  /** All of them together. Absent: no job came. */
+  total:
+    | WhatIfPeriod
+    | undefined;
+  /** Recorded decisions whose sample was decided again with the other settings, and those of them that come to another number of workers. */
+  replayedDecisions: number;
+  /** See replayed_decisions. */
+  changedDecisions: number;
+  /** What is measured, what is modelled and what is left out, in sentences. */
+  notes: string[];
+}
+
+/** A period of it. */
+export interface WhatIfPeriod {
+  /** From … */
+  startTime:
+    | Date
+    | undefined;
+  /** … until, exclusively. */
+  endTime:
+    | Date
+    | undefined;
+  /** Jobs that came, those with low priority left out. */
+  jobs: number;
+  /** As it was measured. Waits count when their job ends. */
+  measured:
+    | WhatIfFigures
+    | undefined;
+  /** By the model, with the settings of then: how far it is from `measured` tells how far the model can be trusted. */
+  asItWas:
+    | WhatIfFigures
+    | undefined;
+  /** By the model, with the other settings. */
+  wouldBe: WhatIfFigures | undefined;
+}
+
+/** One side of the comparison. */
+export interface WhatIfFigures {
+  /** Workers on average. */
+  workers: number;
+  /** Seconds of workers, starting ones included. */
+  workerSeconds: number;
+  /** The same times the GPUs of a worker; 0 with compute_type CPU. */
+  gpuSeconds: number;
+  /** 95 of 100 jobs waited no longer, in milliseconds; 0 without a job. Of what was measured to about a fifth. */
+  p95WaitMs: number;
 }
 
 function createBaseCreateEndpointRequest(): CreateEndpointRequest {
@@ -1148,6 +1218,411 @@ export const ListDecisionsResponse: MessageFns<ListDecisionsResponse> = {
   },
 };
 
+function createBaseWhatIfRequest(): WhatIfRequest {
+  return { endpoint: undefined, updateMask: undefined, hours: 0 };
+}
+
+export const WhatIfRequest: MessageFns<WhatIfRequest> = {
+  encode(message: WhatIfRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpoint !== undefined) {
+      Endpoint.encode(message.endpoint, writer.uint32(10).fork()).join();
+    }
+    if (message.updateMask !== undefined) {
+      FieldMask.encode(FieldMask.wrap(message.updateMask), writer.uint32(18).fork()).join();
+    }
+    if (message.hours !== 0) {
+      writer.uint32(24).int32(message.hours);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WhatIfRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWhatIfRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpoint = Endpoint.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.updateMask = FieldMask.unwrap(FieldMask.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.hours = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WhatIfRequest>): WhatIfRequest {
+    return WhatIfRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WhatIfRequest>): WhatIfRequest {
+    const message = createBaseWhatIfRequest();
+    message.endpoint = (object.endpoint !== undefined && object.endpoint !== null)
+      ? Endpoint.fromPartial(object.endpoint)
+      : undefined;
+    message.updateMask = object.updateMask ?? undefined;
+    message.hours = object.hours ?? 0;
+    return message;
+  },
+};
+
+function createBaseWhatIfResponse(): WhatIfResponse {
+  return { periods: [], total: undefined, replayedDecisions: 0, changedDecisions: 0, notes: [] };
+}
+
+export const WhatIfResponse: MessageFns<WhatIfResponse> = {
+  encode(message: WhatIfResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.periods) {
+      WhatIfPeriod.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.total !== undefined) {
+      WhatIfPeriod.encode(message.total, writer.uint32(18).fork()).join();
+    }
+    if (message.replayedDecisions !== 0) {
+      writer.uint32(24).int32(message.replayedDecisions);
+    }
+    if (message.changedDecisions !== 0) {
+      writer.uint32(32).int32(message.changedDecisions);
+    }
+    for (const v of message.notes) {
+      writer.uint32(42).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WhatIfResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWhatIfResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.periods.push(WhatIfPeriod.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.total = WhatIfPeriod.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.replayedDecisions = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.changedDecisions = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.notes.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WhatIfResponse>): WhatIfResponse {
+    return WhatIfResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WhatIfResponse>): WhatIfResponse {
+    const message = createBaseWhatIfResponse();
+    message.periods = object.periods?.map((e) => WhatIfPeriod.fromPartial(e)) || [];
+    message.total = (object.total !== undefined && object.total !== null)
+      ? WhatIfPeriod.fromPartial(object.total)
+      : undefined;
+    message.replayedDecisions = object.replayedDecisions ?? 0;
+    message.changedDecisions = object.changedDecisions ?? 0;
+    message.notes = object.notes?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseWhatIfPeriod(): WhatIfPeriod {
+  return {
+    startTime: undefined,
+    endTime: undefined,
+    jobs: 0,
+    measured: undefined,
+    asItWas: undefined,
+    wouldBe: undefined,
+  };
+}
+
+export const WhatIfPeriod: MessageFns<WhatIfPeriod> = {
+  encode(message: WhatIfPeriod, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(10).fork()).join();
+    }
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(18).fork()).join();
+    }
+    if (message.jobs !== 0) {
+      writer.uint32(24).int32(message.jobs);
+    }
+    if (message.measured !== undefined) {
+      WhatIfFigures.encode(message.measured, writer.uint32(34).fork()).join();
+    }
+    if (message.asItWas !== undefined) {
+      WhatIfFigures.encode(message.asItWas, writer.uint32(42).fork()).join();
+    }
+    if (message.wouldBe !== undefined) {
+      WhatIfFigures.encode(message.wouldBe, writer.uint32(50).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WhatIfPeriod {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWhatIfPeriod();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.jobs = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.measured = WhatIfFigures.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.asItWas = WhatIfFigures.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.wouldBe = WhatIfFigures.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WhatIfPeriod>): WhatIfPeriod {
+    return WhatIfPeriod.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WhatIfPeriod>): WhatIfPeriod {
+    const message = createBaseWhatIfPeriod();
+    message.startTime = object.startTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
+    message.jobs = object.jobs ?? 0;
+    message.measured = (object.measured !== undefined && object.measured !== null)
+      ? WhatIfFigures.fromPartial(object.measured)
+      : undefined;
+    message.asItWas = (object.asItWas !== undefined && object.asItWas !== null)
+      ? WhatIfFigures.fromPartial(object.asItWas)
+      : undefined;
+    message.wouldBe = (object.wouldBe !== undefined && object.wouldBe !== null)
+      ? WhatIfFigures.fromPartial(object.wouldBe)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseWhatIfFigures(): WhatIfFigures {
+  return { workers: 0, workerSeconds: 0, gpuSeconds: 0, p95WaitMs: 0 };
+}
+
+export const WhatIfFigures: MessageFns<WhatIfFigures> = {
+  encode(message: WhatIfFigures, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workers !== 0) {
+      writer.uint32(9).double(message.workers);
+    }
+    if (message.workerSeconds !== 0) {
+      writer.uint32(17).double(message.workerSeconds);
+    }
+    if (message.gpuSeconds !== 0) {
+      writer.uint32(25).double(message.gpuSeconds);
+    }
+    if (message.p95WaitMs !== 0) {
+      writer.uint32(32).int64(message.p95WaitMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WhatIfFigures {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWhatIfFigures();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 9) {
+              break;
+            }
+
+            message.workers = reader.double();
+            continue;
+          }
+          case 2: {
+            if (tag !== 17) {
+              break;
+            }
+
+            message.workerSeconds = reader.double();
+            continue;
+          }
+          case 3: {
+            if (tag !== 25) {
+              break;
+            }
+
+            message.gpuSeconds = reader.double();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.p95WaitMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WhatIfFigures>): WhatIfFigures {
+    return WhatIfFigures.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WhatIfFigures>): WhatIfFigures {
+    const message = createBaseWhatIfFigures();
+    message.workers = object.workers ?? 0;
+    message.workerSeconds = object.workerSeconds ?? 0;
+    message.gpuSeconds = object.gpuSeconds ?? 0;
+    message.p95WaitMs = object.p95WaitMs ?? 0;
+    return message;
+  },
+};
+
 /** Endpoints of the caller's account. Another account's endpoint is NOT_FOUND. */
 export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
@@ -1250,6 +1725,20 @@ export const EndpointServiceService = {
       Buffer.from(ListDecisionsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListDecisionsResponse => ListDecisionsResponse.decode(value),
   },
+  /**
+   * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
+   * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
+   * RESOURCE_EXHAUSTED: the account asks too much of this at once.
+   */
+  whatIf: {
+    path: "/slipway.v1.EndpointService/WhatIf" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: WhatIfRequest): Buffer => Buffer.from(WhatIfRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WhatIfRequest => WhatIfRequest.decode(value),
+    responseSerialize: (value: WhatIfResponse): Buffer => Buffer.from(WhatIfResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WhatIfResponse => WhatIfResponse.decode(value),
+  },
 } as const;
 
 export interface EndpointServiceServer extends UntypedServiceImplementation {
@@ -1275,6 +1764,12 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
   explain: handleUnaryCall<EndpointServiceExplainRequest, EndpointServiceExplainResponse>;
   /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
   listDecisions: handleUnaryCall<ListDecisionsRequest, ListDecisionsResponse>;
+  /**
+   * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
+   * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
+   * RESOURCE_EXHAUSTED: the account asks too much of this at once.
+   */
+  whatIf: handleUnaryCall<WhatIfRequest, WhatIfResponse>;
 }
 
 export interface EndpointServiceClient extends Client {
@@ -1412,6 +1907,26 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
+   * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
+   * RESOURCE_EXHAUSTED: the account asks too much of this at once.
+   */
+  whatIf(
+    request: WhatIfRequest,
+    callback: (error: ServiceError | null, response: WhatIfResponse) => void,
+  ): ClientUnaryCall;
+  whatIf(
+    request: WhatIfRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: WhatIfResponse) => void,
+  ): ClientUnaryCall;
+  whatIf(
+    request: WhatIfRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: WhatIfResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const EndpointServiceClient = makeGenericClientConstructor(
@@ -1431,6 +1946,18 @@ type DeepPartial<T> = T extends Builtin ? T
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function toTimestamp(date: Date): Timestamp {
+  const seconds = Math.trunc(date.getTime() / 1_000);
+  const nanos = (date.getTime() % 1_000) * 1_000_000;
+  return { seconds, nanos };
+}
+
+function fromTimestamp(t: Timestamp): Date {
+  let millis = (t.seconds || 0) * 1_000;
+  millis += (t.nanos || 0) / 1_000_000;
+  return new globalThis.Date(millis);
+}
 
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());

@@ -1,0 +1,186 @@
+/**
+ * What would have been with other settings: hours of an endpoint as they were measured, the same hours by the model with the settings of then, and by
+ * the model with others. How far the first two differ is how far the model can be trusted. Pure.
+ */
+import { decide } from './scale-decision.ts';
+import type { DecisionSample, DecisionSettings } from './scale-decision.ts';
+import { runModel } from './scale-model.ts';
+import type { ModelJob, ModelResult } from './scale-model.ts';
+import type { ScaleSettings } from './scaler.ts';
+import { addHistogram, quantileOf } from './traffic.ts';
+import type { TrafficSpan } from './traffic.ts';
+
+/** Settings that a question may change: those that scaling looks at. */
+export const WHAT_IF_FIELDS = ['workersMin', 'workersMax', 'idleTimeoutSeconds', 'scalerType', 'scalerValue', 'flashBootType'] as const;
+
+/** A recorded decision. */
+export interface RecordedDecision {
+  decidedAtMs: number;
+  target: number;
+  /** Workers that found no place. */
+  throttled: number;
+  settings: DecisionSettings | null;
+  /** Null: too large, or there are later ones enough. */
+  sample: DecisionSample | null;
+}
+
+/** What was recorded of an endpoint. */
+export interface Recorded {
+  spans: readonly TrafficSpan[];
+  decisions: readonly RecordedDecision[];
+  /** Times in which a worker was metered. */
+  workers: readonly { fromMs: number; untilMs: number }[];
+  /** How long the last workers took until they could work, in milliseconds. */
+  startsMs: readonly number[];
+  /** Jobs that a worker holds at once, and its GPUs. */
+  slots: number;
+  gpus: number;
+}
+
+/** One side of the comparison, over a period. */
+export interface WhatIfFigures {
+  /** On average. */
+  workers: number;
+  workerSeconds: number;
+  gpuSeconds: number;
+  /** 95 of 100 waited no longer; 0 without a job. */
+  p95WaitMs: number;
+}
+
+/** A period, or all of it. */
+export interface WhatIfPeriod {
+  fromMs: number;
+  untilMs: number;
+  jobs: number;
+  measured: WhatIfFigures;
+  /** By the model, with the settings of then. */
+  asItWas: WhatIfFigures;
+  /** By the model, with the others. */
+  wouldBe: WhatIfFigures;
+}
+
+/** The answer. */
+export interface WhatIf {
+  periods: WhatIfPeriod[];
+  /** Undefined: no job came. */
+  total: WhatIfPeriod | undefined;
+  /** Recorded decisions that were replayed, and those that come to another number of workers. */
+  replayed: number;
+  changed: number;
+  /** What is measured, what is modelled, and what is left out. */
+  notes: string[];
+}
+
+/** Jobs that are modelled; of more the latest. */
+const JOBS_MAX = 50_000;
+const PERIODS_MAX = 12;
+const WAKE_MS = 500;
+/** What counts when no start was ever measured, in milliseconds. */
+const ASSUMED_START_MS = 10_000;
+/** Spreads values evenly however many are taken. */
+const GOLDEN = 0.618_033_988_749_895;
+
+/** Answers, in steps. */
+export function* answerWhatIf(
+  recorded: Recorded, before: ScaleSettings, change: Partial<ScaleSettings>, nowMs: number,
+): Generator<undefined, WhatIf, undefined> {
+  const spans = latest(recorded.spans);
+  const replayed = replay(recorded.decisions, change);
+  if (spans.length === 0) return { periods: [], total: undefined, ...replayed, notes: ['No job came in this time: there is nothing to model.'] };
+  const fromMs = Math.min(...spans.map(({ endMs, spanMs }) => endMs - spanMs));
+  const jobs = jobsOf(spans);
+  const settingsAt = settingsOver(recorded.decisions, before);
+  const places = placesOf(recorded.decisions.filter(({ decidedAtMs }) => decidedAtMs >= fromMs));
+  const starts = recorded.startsMs.toSorted((a, b) => a - b);
+  const model = {
+    jobs, slots: recorded.slots, wakeMs: WAKE_MS, placesMax: places, fromMs, untilMs: nowMs,
+    startMs: (n: number) => starts[Math.floor(((n * GOLDEN) % 1) * starts.length)] ?? ASSUMED_START_MS,
+  };
+  const asItWas = yield* runModel({ ...model, settingsAt });
+  const wouldBe = yield* runModel({ ...model, settingsAt: (ms) => ({ ...settingsAt(ms), ...change }) });
+  const figures = (from: number, until: number): WhatIfPeriod => ({
+    fromMs: from, untilMs: until, jobs: jobs.filter(({ atMs }) => atMs >= from && atMs < until).length,
+    measured: measuredFigures(recorded, from, until),
+    asItWas: modelledFigures(asItWas, jobs, recorded.gpus, from, until), wouldBe: modelledFigures(wouldBe, jobs, recorded.gpus, from, until),
+  });
+  const count = Math.max(Math.min(PERIODS_MAX, Math.ceil((nowMs - fromMs) / 60_000)), 1);
+  const length = (nowMs - fromMs) / count;
+  const periods = Array.from({ length: count }, (_, n) => figures(fromMs + n * length, fromMs + (n + 1) * length));
+  return { periods, total: figures(fromMs, nowMs), ...replayed, notes: notesOf(recorded, spans, places) };
+}
+
+/** The latest spans, with as many jobs as are modelled at the most. */
+function latest(spans: readonly TrafficSpan[]): TrafficSpan[] {
+  let left = JOBS_MAX;
+  return spans.toSorted((a, b) => b.endMs - a.endMs).filter(({ arrived }) => (left -= arrived) >= 0).reverse();
+}
+
+/** Jobs as they may have come: evenly within their span, with execution times as they were measured over all spans. */
+function jobsOf(spans: readonly TrafficSpan[]): ModelJob[] {
+  const lengths: number[] = [];
+  for (const { executions } of spans) addHistogram(lengths, executions);
+  const executed = spans.reduce((sum, span) => sum + span.executed, 0);
+  const mean = spans.reduce((sum, span) => sum + span.executionMs, 0) / Math.max(executed, 1);
+  const shape = Array.from({ length: 256 }, (_, n) => quantileOf(lengths, (n + 0.5) / 256));
+  const shapeMean = shape.reduce((sum, ms) => sum + ms, 0) / shape.length;
+  const scale = shapeMean === 0 ? 0 : mean / shapeMean;
+  let number = 0;
+  return spans.flatMap(({ endMs, spanMs, arrived }) => Array.from({ length: arrived }, (_, n) => {
+    number += 1;
+    return { atMs: endMs - spanMs + ((n + 0.5) / arrived) * spanMs, executionMs: shape[Math.floor(((number * GOLDEN) % 1) * 256)]! * scale };
+  })).sort((a, b) => a.atMs - b.atMs);
+}
+
+/** The settings of each moment, as decisions recorded them. */
+function settingsOver(decisions: readonly RecordedDecision[], before: ScaleSettings): (ms: number) => ScaleSettings {
+  const known = decisions.flatMap(({ decidedAtMs, settings }) => (settings ? [{ decidedAtMs, settings }] : [])).sort((a, b) => a.decidedAtMs - b.decidedAtMs);
+  let at = 0;
+  return (ms) => {
+    if (at > 0 && known[at]!.decidedAtMs > ms) at = 0;
+    while (at + 1 < known.length && known[at + 1]!.decidedAtMs <= ms) at += 1;
+    return known[at]?.settings ?? before;
+  };
+}
+
+/** Most workers that found a place where some found none. */
+function placesOf(decisions: readonly RecordedDecision[]): number {
+  const cut = decisions.filter(({ throttled }) => throttled > 0).map(({ target, throttled }) => target - throttled);
+  return cut.length === 0 ? Infinity : Math.max(...cut);
+}
+
+function measuredFigures({ spans, workers, gpus }: Recorded, fromMs: number, untilMs: number): WhatIfFigures {
+  const waits: number[] = [];
+  for (const span of spans) if (span.endMs > fromMs && span.endMs <= untilMs) addHistogram(waits, span.waits);
+  return { ...timesOf(workers, gpus, fromMs, untilMs), p95WaitMs: quantileOf(waits, 0.95) };
+}
+
+function modelledFigures({ waitsMs, spans }: ModelResult, jobs: readonly ModelJob[], gpus: number, fromMs: number, untilMs: number): WhatIfFigures {
+  const waits = waitsMs.filter((_, n) => jobs[n]!.atMs >= fromMs && jobs[n]!.atMs < untilMs).sort((a, b) => a - b);
+  return { ...timesOf(spans, gpus, fromMs, untilMs), p95WaitMs: waits[Math.ceil(waits.length * 0.95) - 1] ?? 0 };
+}
+
+function timesOf(spans: readonly { fromMs: number; untilMs: number }[], gpus: number, fromMs: number, untilMs: number): Omit<WhatIfFigures, 'p95WaitMs'> {
+  const ms = spans.reduce((sum, span) => sum + Math.max(Math.min(span.untilMs, untilMs) - Math.max(span.fromMs, fromMs), 0), 0);
+  return { workers: ms / (untilMs - fromMs), workerSeconds: ms / 1_000, gpuSeconds: (ms / 1_000) * gpus };
+}
+
+/** Recorded samples, decided again with the other settings: what the next step would have been, each time. */
+function replay(decisions: readonly RecordedDecision[], change: Partial<ScaleSettings>): Pick<WhatIf, 'replayed' | 'changed'> {
+  const samples = decisions.flatMap(({ sample, target }) => (sample ? [{ sample, target }] : []));
+  const changed = samples.filter(({ sample, target }) => decide({ ...sample, settings: { ...sample.settings, ...change } }).target !== target);
+  return { replayed: samples.length, changed: changed.length };
+}
+
+function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[], places: number): string[] {
+  const executed = spans.reduce((sum, span) => sum + span.executed, 0);
+  const waits = spans.reduce((sum, span) => sum + span.waits.reduce((all, count) => all + count, 0), 0);
+  return [
+    `Measured: arrivals in spans of about 10 s, ${executed} execution times, ${waits} waits, ${startsMs.length} starts of workers, and metered workers.`,
+    'Modelled: jobs come evenly within each span; execution times and starts are drawn from the measured ones; a scaler looks once a second. Not in it: '
+      + 'crashes, lost machines, jobs with low priority, and what waited or ran when it began.',
+    ...(startsMs.length === 0 ? [`No start was measured: ${ASSUMED_START_MS / 1_000} s are assumed.`] : []),
+    ...(executed === 0 ? ['No execution was measured: jobs count as taking no time.'] : []),
+    places === Infinity ? 'Every worker finds a place: none lacked one in this time.' : `No more than ${places} workers find a place: others lacked one.`,
+    ...(decisions.some(({ settings }) => settings !== null) ? [] : ['No decision was recorded: the present settings count as those of then.']),
+  ];
+}

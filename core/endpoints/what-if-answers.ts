@@ -1,0 +1,57 @@
+/** Answers "what if the endpoint had had other settings?" from what was recorded of it. Changes nothing. */
+import { checkEndpoint } from '../domain/endpoint.ts';
+import type { EndpointSettings } from '../domain/endpoint.ts';
+import { invalid, snake } from '../domain/fields.ts';
+import { unlistedTypes } from '../domain/gpu-pools.ts';
+import { endpointNotFound } from '../domain/permission.ts';
+import type { ScaleSettings } from '../domain/scaler.ts';
+import { TRAFFIC_KEPT_HOURS } from '../domain/traffic.ts';
+import { WHAT_IF_FIELDS, answerWhatIf } from '../domain/what-if.ts';
+import type { WhatIf } from '../domain/what-if.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { SlicedWork } from '../runtime/sliced-work.ts';
+import type { Stores } from '../store/storage.ts';
+import { getEndpoint } from './endpoints.ts';
+
+/** What it is answered from. */
+export interface WhatIfOptions {
+  stores: Pick<Stores, 'endpoints' | 'explains' | 'traffic'>;
+  clock: Clock;
+}
+
+/** Questions that may wait, in all and of one account, as bytes of work; one may take a second of processor. */
+const QUESTION_BYTES = 1024 * 1024;
+const WAITING_MAX = 16;
+const OF_ACCOUNT_MAX = 2;
+
+export class WhatIfAnswers {
+  readonly #options: WhatIfOptions;
+  readonly #work: SlicedWork;
+
+  constructor(options: WhatIfOptions) {
+    this.#options = options;
+    const bytes = { bytesMax: WAITING_MAX * QUESTION_BYTES, ownerBytesMax: OF_ACCOUNT_MAX * QUESTION_BYTES };
+    this.#work = new SlicedWork({ name: 'what-if questions', ...bytes, clock: options.clock });
+  }
+
+  /** ENDPOINT_NOT_FOUND; INVALID_REQUEST: a setting that is none of scaling, out of range, or no queue. OverloadError. */
+  async answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> {
+    const { stores, clock } = this.#options;
+    if (hours < 0 || hours > TRAFFIC_KEPT_HOURS) throw invalid(`hours is ${hours}, but must be from 1 to ${TRAFFIC_KEPT_HOURS}, or 0 for all of them`);
+    const other = Object.keys(change).find((field) => !WHAT_IF_FIELDS.some((known) => known === field));
+    if (other !== undefined) {
+      throw invalid(`update_mask: ${snake(other)} is no setting that scaling looks at; there are ${WHAT_IF_FIELDS.map(snake).join(', ')}`);
+    }
+    const [endpoint, seen] = await Promise.all([getEndpoint(stores, accountId, endpointId), stores.explains.endpoint(endpointId)]);
+    if (!seen) throw endpointNotFound(endpointId);
+    checkEndpoint({ ...endpoint, ...change }, new Set(unlistedTypes(endpoint.gpuIds)));
+    if (endpoint.type === 'LB') throw invalid('the endpoint is a load-balancing one: only of queues is enough recorded to answer that');
+    const recorded = await stores.traffic.recorded(endpointId, accountId, hours || TRAFFIC_KEPT_HOURS);
+    const work = answerWhatIf(recorded, seen.sample.settings, scaleSettings(change), clock.nowMs());
+    return await this.#work.run(accountId, QUESTION_BYTES, work);
+  }
+}
+
+function scaleSettings({ flashBootType, ...change }: Partial<EndpointSettings>): Partial<ScaleSettings> {
+  return { ...(change as Partial<ScaleSettings>), ...(flashBootType === undefined ? {} : { flashBoot: flashBootType === 'FLASHBOOT' }) };
+}
