@@ -1,4 +1,4 @@
-/** A real container executor on a test's own Podman, and launches for it. */
+/** A real container executor on a test's own engine, and launches for it. */
 import { randomBytes } from 'node:crypto';
 import root from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
@@ -12,7 +12,7 @@ import { UnitNetworks, interfacePrefix } from '../../gpu-agent/executors/contain
 import { NO_LIMITS } from '../../gpu-agent/executors/executor.ts';
 import type { Launch } from '../../gpu-agent/executors/executor.ts';
 import { BASE_IMAGE } from './podman.ts';
-import type { TestPodman } from './podman.ts';
+import type { TestEngine } from './test-engine.ts';
 
 /** A name that no other unit or machine has. */
 export function freshId(): string {
@@ -20,17 +20,18 @@ export function freshId(): string {
 }
 
 /** An executor of a machine of its own, or of one that an earlier one had. Its containers and rules go when the file ends. */
-export function makeExecutor(podman: TestPodman, more: Partial<ContainerExecutorOptions> = {}, openBridge = async (_: string): Promise<number> => 9) {
+export function makeExecutor(engine: TestEngine, more: Partial<ContainerExecutorOptions> = {}, openBridge = async (_: string): Promise<number> => 9) {
   const machineId = more.machineId ?? freshId();
   const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
   const networks = new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: true, openBridge });
   const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const executor = new ContainerExecutor({
-    engines: new EngineFinder({ setting: podman.socket, dockerHost: '', runtimeDir: '' }, systemClock), networks, machineId,
+    engines: new EngineFinder({ setting: engine.socket, dockerHost: '', runtimeDir: '' }, systemClock), networks, machineId,
     clock: systemClock, random: systemRandom, logger, ...more,
   });
   root.teardown(async () => {
-    await executor.sweep(new Set());
+    // The way to its engine may have gone with a test; all of a test's engine goes in the end.
+    await executor.sweep(new Set()).catch(() => undefined);
     await executor.close();
     await networks.close();
   });

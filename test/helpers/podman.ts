@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import root from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
+import type { TestEngine } from './test-engine.ts';
 import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
@@ -32,21 +33,11 @@ rm -rf -- "$1"
 const PROGRAMS = ['/bin/sh', '/bin/sleep', '/bin/cat', '/bin/ls', '/bin/dd', '/bin/mkdir', '/usr/bin/id', '/usr/bin/env', '/usr/bin/python3'];
 const LEFT_OUT = ['test', 'config-3*', 'idlelib', 'pydoc_data', 'lib2to3', 'tkinter', 'ensurepip', 'pip', 'setuptools'];
 
-export interface TestPodman {
-  /** Path of its socket. */
-  socket: string;
-  folder: string;
+export interface TestPodman extends TestEngine {
   /** Environment of its command line. */
   env: Readonly<Record<string, string>>;
   /** Its command line; stdout. */
   cli(...args: string[]): Promise<string>;
-  /** Ends its service at once; containers live on. */
-  killService(): Promise<void>;
-  startService(): Promise<void>;
-  /** Images are read from this registry without TLS. */
-  trustRegistry(address: string): Promise<void>;
-  /** A process that goes with it. */
-  keepPid(name: string, pid: number): void;
 }
 
 let podman: Promise<TestPodman> | undefined;
@@ -68,6 +59,12 @@ async function start(): Promise<TestPodman> {
   let service: ReturnType<typeof spawn> | undefined;
   const self: TestPodman = {
     socket: path('podman.sock'), folder, env, cli,
+    names: ({ all = false, paused = false } = {}) => cli('ps', '--format={{.Names}}', ...(all ? ['--all'] : []), ...(paused ? ['--filter=status=paused'] : [])),
+    exec: (container, ...command) => cli('exec', container, ...command),
+    importTar: async (file, name, ...changes) => { await cli('import', ...changes.flatMap((line) => ['--change', line]), file, name); },
+    push: async (image, name, { username, password }) => {
+      await cli('push', '--quiet', '--compression-format=zstd', `--creds=${username}:${password}`, image, name);
+    },
     startService: async () => {
       service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], { env, stdio: 'ignore' });
       writeFileSync(path('service.pid'), `${service.pid}\n`);
@@ -91,7 +88,7 @@ async function start(): Promise<TestPodman> {
     await reaped;
   });
   makeBaseTar(path('base.tar'));
-  await cli('import', path('base.tar'), BASE_IMAGE);
+  await self.importTar(path('base.tar'), BASE_IMAGE);
   await self.startService();
   return self;
 }
@@ -124,10 +121,10 @@ default_subnet_pools=[{base="${network}",size=24}]
 }
 
 /** Makes an image of an unmodified Python worker: a venv's packages on this host's Python, and one handler. */
-export async function makeWorkerImage(podman: TestPodman, python: string, handler: string, name: string): Promise<void> {
+export async function makeWorkerImage(engine: TestEngine, python: string, handler: string, name: string): Promise<void> {
   const packages = realpathSync(execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim());
-  const file = join(podman.folder, 'worker.tar');
-  const copy = join(podman.folder, 'handler.py');
+  const file = join(engine.folder, 'worker.tar');
+  const copy = join(engine.folder, 'handler.py');
   copyFileSync(handler, copy);
   const system = execFileSync('/usr/bin/python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'], { encoding: 'utf8' }).trim();
   makeBaseTar(file, [
@@ -135,7 +132,7 @@ export async function makeWorkerImage(podman: TestPodman, python: string, handle
     packages.slice(1), copy.slice(1), 'etc/ssl/certs', 'etc/ssl/openssl.cnf',
     ...librariesOf(`find ${packages} -name '*.so*'`).filter((library) => !library.startsWith(packages)).map((library) => library.slice(1)),
   ]);
-  await podman.cli('import', '--change', 'CMD ["/usr/bin/python3","-u","/app/handler.py"]', file, name);
+  await engine.importTar(file, name, 'CMD ["/usr/bin/python3","-u","/app/handler.py"]');
   rmSync(file);
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import root from 'tap';
 import { quietPort } from './ports.ts';
-import type { TestPodman } from './podman.ts';
+import type { TestEngine } from './test-engine.ts';
 import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
@@ -17,10 +17,10 @@ export const registrySkip: string | false = existsSync('/usr/bin/docker-registry
 /** Who may pull and push. */
 export const REGISTRY_USER = { username: 'alice', password: 'pa55-word' };
 
-/** Starts one that the Podman reads without TLS; it ends with the test's file. */
-export async function startRegistry(podman: TestPodman) {
+/** Starts one that the engine reads without TLS; it ends with the test's file. */
+export async function startRegistry(engine: TestEngine) {
   const port = await quietPort();
-  const folder = join(podman.folder, 'registry');
+  const folder = join(engine.folder, 'registry');
   mkdirSync(folder);
   const { username, password } = REGISTRY_USER;
   writeFileSync(join(folder, 'users'), execFileSync('htpasswd', ['-Bbn', '-C', '4', username, password]));
@@ -32,11 +32,11 @@ http: {addr: "127.0.0.1:${port}"}
 auth: {htpasswd: {realm: test, path: ${folder}/users}}
 `);
   const address = `127.0.0.1:${port}`;
-  await podman.trustRegistry(address);
+  await engine.trustRegistry(address);
   let child: ReturnType<typeof spawn> | undefined;
   const start = async (): Promise<void> => {
     child = spawn('docker-registry', ['serve', join(folder, 'settings.yml')], { stdio: 'ignore' });
-    podman.keepPid('registry', child.pid!);
+    engine.keepPid('registry', child.pid!);
     await waitFor('the registry to answer', async () => (await fetch(`http://${address}/v2/`)).status === 401);
   };
   const stop = async (): Promise<void> => {
@@ -50,7 +50,7 @@ auth: {htpasswd: {realm: test, path: ${folder}/users}}
     address, start, stop,
     /** Puts an image there under `path:tag`. */
     push: async (image: string, name: string): Promise<string> => {
-      await podman.cli('push', '--quiet', '--compression-format=zstd', `--creds=${username}:${password}`, image, `${address}/${name}`);
+      await engine.push(image, `${address}/${name}`, REGISTRY_USER);
       return `${address}/${name}`;
     },
     /** The digest that a name has there. */

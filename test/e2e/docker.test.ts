@@ -1,0 +1,58 @@
+/** A real Docker: containers, their networks, a private registry, and an unmodified Python worker by the public API. */
+import { join } from 'node:path';
+import t from 'tap';
+import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
+import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
+import { ImagePuller } from '../../gpu-agent/images/image-puller.ts';
+import { ImageStore } from '../../gpu-agent/images/image-store.ts';
+import { containerCases } from '../gpu-agent/executors/container/container-cases.ts';
+import { networkCases } from '../gpu-agent/executors/container/network-cases.ts';
+import { dockerSkip, startDocker } from '../helpers/docker.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { BASE_IMAGE, makeWorkerImage } from '../helpers/podman.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
+import { startSystem } from '../helpers/system.ts';
+
+t.setTimeout(240_000);
+
+// One file: two Dockers on a host take each other's rules of the firewall away.
+t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') }, async (t) => {
+  const docker = await startDocker();
+  await t.test('containers', (t) => containerCases(t, docker));
+  await t.test('networks', (t) => networkCases(t, docker));
+
+  await t.test('a private registry', async (t) => {
+    const registry = await startRegistry(docker);
+    const name = await registry.push(BASE_IMAGE, 'lab/base:1');
+    const engine = await askEngine(docker.socket, systemClock);
+    const puller = new ImagePuller({
+      store: new ImageStore(engine.docker), architecture: engine.facts.architecture, clock: systemClock, random: systemRandom, triesMax: 1,
+    });
+    const lines: string[] = [];
+    const settled: string[] = [];
+    const prepare = (image: string, credentials: typeof REGISTRY_USER | undefined) => puller.prepare(
+      { name: image, digest: '', credentials, settle: async (digest) => { settled.push(digest); return digest; } },
+      (line) => lines.push(line), new AbortController().signal,
+    );
+    await t.rejects(prepare(name, undefined), { failure: 'NO_ACCESS', message: /gives no access to .*lab\/base:1.*registry credentials/ });
+    await t.rejects(prepare(name, { ...REGISTRY_USER, password: 'wrong' }), { failure: 'NO_ACCESS', message: /gives no access/ });
+    await t.rejects(prepare(`${registry.address}/lab/none:1`, REGISTRY_USER), { failure: 'NOT_FOUND', message: /has no image .*lab\/none:1/ });
+    t.ok((await prepare(name, REGISTRY_USER)).digests.includes(`${registry.address}/lab/base@${settled[0]!}`));
+    t.ok(lines.includes(`pulling ${name}`));
+  });
+
+  await t.test('an unmodified Python worker', async (t) => {
+    await makeWorkerImage(docker, PYTHONS.new, join(import.meta.dirname, '../handlers/all.py'), 'localhost/worker:1');
+    const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: docker.socket } });
+    const id = await system.createEndpoint({ command: [], imageName: 'localhost/worker:1' });
+    const jobs = endpointJobs(system, id);
+    t.match(await jobs.runSync({ prompt: 'a fox' }), { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
+    t.equal(((await jobs.runSync({ big: 3_000_000 })).output as { text: string }).text.length, 3_000_000);
+    const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key);
+    const { machines } = await call(system.clients.machines, 'listMachines', { pageSize: 10, pageToken: '' }, system.rootKey);
+    t.match(machines[0]!.machine!.containerEngine, { name: 'docker', version: /^\d/ });
+    t.match(await docker.names(), workers[0]!.id, 'in a container');
+  });
+});

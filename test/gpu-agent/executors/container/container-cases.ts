@@ -1,0 +1,163 @@
+/** What containers do on a real engine, whichever it is: output, ends, orders, limits, and what survives the agent and the engine. */
+import { readFileSync } from 'node:fs';
+import type { Test } from 'tap';
+import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
+import { launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
+import { engineCutter } from '../../../helpers/engine-cutter.ts';
+import { scratch } from '../../../helpers/scratch.ts';
+import type { TestEngine } from '../../../helpers/test-engine.ts';
+import { waitFor } from '../../../helpers/wait-for.ts';
+
+/** Runs them all as parts of a test. */
+export async function containerCases(t: Test, engine: TestEngine): Promise<void> {
+  const { executor, machineId } = makeExecutor(engine);
+
+  await t.test('what it wrote comes in order, and its exit code', async (t) => {
+    const launch = launchOf('i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done; echo $GREETING >&2; exit 3', { env: { GREETING: 'hello' } });
+    const unit = await startContainer(executor, launch);
+    t.same(await unit.ended, { code: 3, signal: undefined, failure: undefined });
+    // Two pipes: engines read them one after the other.
+    t.match(launch.output(), /^hello$/m);
+    t.equal(launch.output().replace('hello\n', ''), Array.from({ length: 300 }, (_, index) => `line ${index}\n`).join(''));
+    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
+  });
+
+  await t.test('a program that is not there is said', async (t) => {
+    const unit = await startContainer(executor, launchOf('', { command: ['/no/such'] }));
+    const { failure } = await unit.ended;
+    t.match(failure, /could not be started.*"\/no\/such".*no such file/);
+  });
+
+  await t.test('SIGTERM is a request, SIGKILL is not', async (t) => {
+    const launch = launchOf('trap "echo asked; exit 7" TERM; echo up; while :; do sleep 0.05; done');
+    const unit = await startContainer(executor, launch);
+    await waitFor('it to run', () => launch.output() === 'up\n');
+    unit.stop();
+    t.same(await unit.ended, { code: 7, signal: undefined, failure: undefined });
+    t.equal(launch.output(), 'up\nasked\n');
+
+    const stubborn = launchOf('trap "" TERM; echo up; while :; do sleep 0.05; done');
+    const killed = await startContainer(executor, stubborn);
+    await waitFor('it to run', () => stubborn.output() === 'up\n');
+    killed.stop();
+    killed.kill();
+    t.same(await killed.ended, { code: undefined, signal: 'SIGKILL', failure: undefined });
+  });
+
+  await t.test('killed before it was made, it never runs', async (t) => {
+    const launch = launchOf('echo ran');
+    await executor.prepare(launch, () => undefined, new AbortController().signal);
+    const unit = executor.start(launch);
+    unit.kill();
+    t.match(await unit.ended, { signal: 'SIGKILL' });
+  });
+
+  await t.test('more memory than its limit: out of memory is known for certain', async (t) => {
+    const launch = launchOf('exec python3 -c "a = bytearray(300 << 20)"', { limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } });
+    const unit = await startContainer(executor, launch);
+    t.same(await unit.ended, { code: undefined, signal: 'SIGKILL', failure: undefined, outOfMemory: true });
+    const fine = await startContainer(executor, launchOf('kill -9 $$', { limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } }));
+    t.notOk((await fine.ended).outOfMemory, 'killed for another reason');
+  });
+
+  await t.test('limits, mounts, working directory, no new privileges, only what it needs', async (t) => {
+    const { folder } = await scratch(t);
+    const launch = launchOf('exec 2>&1; pwd; df=$(cat /proc/mounts); echo "$df" | while read a b c d e; do [ $b = /dev/shm ] && echo $d; done; '
+      + 'cat /proc/self/status; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null; ls /run; echo from inside > /data/note; ls /', {
+      mounts: [{ source: folder, target: '/data' }], workingDirectory: '/tmp/work',
+      limits: { ...NO_LIMITS, pids: 77, shmBytes: 3 << 20, cpus: 0.5, memoryBytes: 64 << 20 },
+    });
+    const unit = await startContainer(executor, launch);
+    t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
+    const output = launch.output();
+    t.match(output, /^\/tmp\/work\n/);
+    t.match(output, /size=3072k/, 'shm');
+    t.match(output, /NoNewPrivs:\t1/);
+    t.match(output, /^77$/m, 'pids');
+    const capabilities = BigInt(`0x${/CapEff:\t(\w+)/.exec(output)![1]!}`);
+    for (const [name, bit] of [['NET_ADMIN', 12n], ['SYS_PTRACE', 19n], ['SYS_ADMIN', 21n]] as const) t.equal((capabilities >> bit) & 1n, 0n, `no ${name}`);
+    t.notMatch(output, /\.sock/);
+    t.equal(readFileSync(`${folder}/note`, 'utf8'), 'from inside\n');
+  });
+
+  await t.test('frozen it stands still, thawed it goes on, and stop reaches a frozen one', async (t) => {
+    const launch = launchOf('trap "exit 0" TERM; while :; do echo tick; sleep 0.02; done');
+    const unit = await startContainer(executor, launch);
+    await waitFor('ticks', () => launch.output().length > 10);
+    await unit.freeze();
+    await unit.freeze();
+    t.equal((await engine.names({ paused: true })).trim(), `slipway-${machineId}-${launch.unitId}`);
+    const { length } = launch.output();
+    const stats = await unit.stats();
+    t.ok(stats && stats.memoryBytes > 0 && stats.cpuMicros > 0, 'stats');
+    t.ok(launch.output().length - length < 10, 'nothing more came but what was on its way');
+    await unit.thaw();
+    const then = launch.output().length;
+    await waitFor('more ticks', () => launch.output().length > then + 10);
+    await unit.freeze();
+    unit.stop();
+    t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
+  });
+
+  await t.test('it outlives its agent; the next one takes it up, and sweeps what it does not know', async (t) => {
+    const first = makeExecutor(engine);
+    const launch = launchOf('trap "echo asked; exit 5" TERM; echo early; while :; do sleep 0.05; done');
+    const stranger = launchOf('sleep 100');
+    await startContainer(first.executor, launch);
+    await startContainer(first.executor, stranger);
+    await waitFor('it to run', () => launch.output() === 'early\n');
+    await first.executor.close();
+
+    const second = makeExecutor(engine, { machineId: first.machineId });
+    let output = '';
+    const unit = await second.executor.adopt(launch.unitId, (bytes) => { output += String(bytes); });
+    t.equal(await second.executor.adopt('nothing0000000', () => undefined), undefined);
+    await second.executor.sweep(new Set([launch.unitId]));
+    const names = await engine.names({ all: true });
+    t.match(names, launch.unitId);
+    t.notMatch(names, stranger.unitId);
+    await waitFor('what it wrote before', () => output === 'early\n');
+    unit!.stop();
+    t.same(await unit!.ended, { code: 5, signal: undefined, failure: undefined });
+    t.equal(output, 'early\nasked\n');
+  });
+
+  await t.test('the engine is killed: the container lives on, its output and its end are not lost', async (t) => {
+    const { folder, open } = await scratch(t);
+    const script = 'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep 0.02; done; echo three; exit 9';
+    const launch = launchOf(script, { mounts: [{ source: folder, target: '/data' }] });
+    const unit = await startContainer(executor, launch);
+    await waitFor('the first line', () => launch.output() === 'one\n');
+    // It writes before the engine has written down that it runs.
+    await waitFor('it to run', () => unit.address !== '');
+    await engine.killService();
+    open('go');
+    await engine.startService();
+    await waitFor('the second line', () => launch.output() === 'one\ntwo\n');
+    open('end');
+    t.same(await unit.ended, { code: 9, signal: undefined, failure: undefined });
+    t.equal(launch.output(), 'one\ntwo\nthree\n');
+  });
+
+  await t.test('the answer to its start is lost: it runs, and is not started twice', async (t) => {
+    const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ANSWERED');
+    const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
+    const launch = launchOf('echo up; trap "exit 7" TERM; while :; do sleep 0.05; done');
+    const unit = await startContainer(executor, launch);
+    await waitFor('its address', () => unit.address !== '');
+    await waitFor('its output', () => launch.output() === 'up\n');
+    t.equal(cutter.cuts(), 1);
+    unit.stop();
+    t.same(await unit.ended, { code: 7, signal: undefined, failure: undefined });
+  });
+
+  await t.test('the engine is killed when it has made it: not started, said so, and removed once the engine is back', async (t) => {
+    const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ASKED');
+    const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
+    const launch = launchOf('echo up');
+    const unit = await startContainer(executor, launch);
+    t.match((await unit.ended).failure, /could not be started/);
+    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
+    t.equal(launch.output(), '');
+  });
+}
