@@ -118,7 +118,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, seams: Seams) {
   const { clock, random, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
-  const edge = createEdgeHandlers({ access, ...parts.edge, edgeKey: config.edgeKey, ...seams });
+  const edge = createEdgeHandlers({ access, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, ...seams });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
   const jobs = createJobHandlers({ calls: engine.calls, explains: { ...context, rate: explainRate }, access, clock, logger });

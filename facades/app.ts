@@ -13,6 +13,8 @@ import { Activator, WAIT_BOUNDS } from './activator/activator.ts';
 import type { WaitBounds } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
+import { PodProxy } from './activator/pod-proxy.ts';
+import type { PodProxyOptions } from './activator/pod-proxy.ts';
 import { Tunnels } from './activator/tunnels.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
@@ -89,8 +91,11 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const edges = core.callsOf(EdgeServiceClient);
   const admit = async (apiKey: string): Promise<string> => (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
   const tunnels = new Tunnels({ admit, clock, logger });
+  const locate: PodProxyOptions['locate'] = (request, apiKey) => edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
+  const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, limits, clock });
   const activator = new Activator({ link, tunnels, limits, clock });
-  const balancing = { activator, tunnels, gate, domains: config.lbDomains, edgeKey: config.edgeKey, processingMs: config.lbProcessingMs, logger };
+  const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs } = config;
+  const balancing = { activator, tunnels, pods, gate, domains, podDomains, edgeKey, processingMs, logger };
   addAuthorizer(app, balancing);
   addRequestState(app);
   addHttpRules(app);
@@ -175,7 +180,7 @@ function buildApp(config: FacadeConfig): FastifyInstance {
     // Bodies of other surfaces have timers of their own; one of a load-balancing endpoint may wait unread for a worker first.
     requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
     http: {
-      shouldUpgradeCallback: (request) => mayUpgrade(request, { edgeKey: config.edgeKey, domains: config.lbDomains }),
+      shouldUpgradeCallback: (request) => mayUpgrade(request, { edgeKey: config.edgeKey, domains: config.lbDomains, podDomains: config.podDomains }),
       headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS), maxHeaderSize: HTTP_HEADER_BYTES_MAX,
       // Closes an idle connection that much later than was announced: a busy client counts late, and would send on it just then.
       keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,

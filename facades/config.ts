@@ -50,6 +50,8 @@ export interface FacadeConfig {
   edgeKey: string;
   /** Host names behind an endpoint's id that make the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
   lbDomains: string[];
+  /** Host names behind a pod's id and port by which everybody reaches its http ports, `{pod_id}-8888.pods.example.com`. Default: none, keys are needed. */
+  podDomains: string[];
   /** Longest wait of a request for a worker of a load-balancing endpoint, in milliseconds. */
   lbHoldMs: number;
   /** Longest time for such a request at its worker, in milliseconds. */
@@ -84,6 +86,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),
+    podDomains: reader.list('SLIPWAY_POD_DOMAINS', []).map((domain) => domain.toLowerCase()),
     lbHoldMs: reader.integer('SLIPWAY_LB_HOLD_MS', LB_HOLD_MS_DEFAULT, 100, 3_600_000),
     lbProcessingMs: reader.integer('SLIPWAY_LB_PROCESSING_MS', LB_PROCESSING_MS_DEFAULT, 100, 86_400_000),
     lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),

@@ -190,9 +190,9 @@ class AgentProcess extends SingleRunService {
 
   #buildPods(): PodKeeper {
     const { launcher, archive, handover, podsFolder } = this.#units;
-    const { outbox, runLog } = this.#parts;
+    const { outbox, runLog, reach } = this.#parts;
     return new PodKeeper({
-      launcher, archive, handover, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
+      reach, launcher, archive, handover, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
       onChanged: (podId) => {
         runLog.pod(podId, this.#pods.get(podId)?.keepsake);
         outbox.addPod(podId);
@@ -259,8 +259,10 @@ class AgentProcess extends SingleRunService {
   #buildTunnels(): Service {
     const { tunnelAddresses: addresses, coreTls: tls, key } = this.#config;
     return new TunnelKeeper({
-      addresses, tls, key, clock: this.#clock, random: this.#random, logger: this.#logger, find: (workerId) => {
-        const worker = this.#parts.pool.get(workerId);
+      addresses, tls, key, clock: this.#clock, random: this.#random, logger: this.#logger, find: (name) => {
+        const [, podId, port] = /^([a-z0-9]+):(\d{1,5})$/.exec(name) ?? [];
+        if (podId !== undefined) return this.#pods.get(podId)?.httpPort(Number(port));
+        const worker = this.#parts.pool.get(name);
         return worker?.http && worker.address ? { host: worker.address, port: worker.http.port } : undefined;
       },
     });

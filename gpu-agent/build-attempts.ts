@@ -27,6 +27,7 @@ import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { RunLog } from './spool/run-log.ts';
 import { FreePorts } from './units/http/free-ports.ts';
 import { HealthWatch } from './units/http/health-watch.ts';
+import type { HttpReach } from './units/http/pod-ports.ts';
 import { WorkerPool } from './units/workers/worker-pool.ts';
 
 /** The wired parts. */
@@ -51,6 +52,8 @@ export interface AttemptParts {
   reporter: WorkerReporter;
   /** Asks workers that serve HTTP how they are. */
   health: HealthWatch;
+  /** How others reach what serves HTTP here. */
+  reach: HttpReach;
 }
 
 /** What they are built of. */
@@ -90,10 +93,10 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
     table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,
   });
   const watch = new AttemptWatch({ table, pool, polls, clock });
-  const { advertiseHost, tunnelAddresses, httpSilenceMs: silenceMs } = config;
-  const health = new HealthWatch({ pool, advertiseHost, tunnels: tunnelAddresses.length > 0, ports, silenceMs, clock });
+  const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
+  const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
   const parts = {
-    health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog, keeper, outbox, large, reporter,
+    reach, health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog, keeper, outbox, large, reporter,
   };
   listen(parts);
   return parts;

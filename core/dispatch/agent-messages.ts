@@ -53,7 +53,7 @@ const HEALTHS: Record<HttpHealth, WorkerHealth> = {
   [HttpHealth.UNHEALTHY]: 'UNHEALTHY',
 };
 /** host:port or `tunnel`, as an agent says where a worker listens. What is none is as if it were not known. */
-const ADDRESS_FORM = /^tunnel$|^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[1-9]\d{0,4}$/;
+export const ADDRESS_FORM = /^tunnel$|^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[1-9]\d{0,4}$/;
 
 const KINDS: Record<OutcomeKind, Kind | undefined> = {
   [OutcomeKind.UNSPECIFIED]: undefined,

@@ -4,11 +4,13 @@ import { PodState } from '../../proto/gen/slipway/v1/pod.ts';
 import { cpuSize } from '../domain/cpu-size.ts';
 import type { PodState as State } from '../domain/pod.ts';
 import type { DesiredPodRow, PodFacts, PodSpecRow } from '../store/pod-report-store.ts';
-import { reasonOf } from './agent-messages.ts';
+import { ADDRESS_FORM, reasonOf } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
 
 /** Where a network volume appears in a pod that names no place (docs/management.md#network-volumes). */
 const POD_VOLUME_PATH = '/workspace';
+/** Ports of one pod that are kept (agent_service.proto). */
+const HTTP_PORTS_MAX = 20;
 const POD_ID = /^[a-z0-9]{1,64}$/;
 
 const STATES: Record<PodState, State | undefined> = {
@@ -61,8 +63,11 @@ export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod
 }
 
 /** What a report says; undefined when its state is none, or its id one that no pod has and PostgreSQL may refuse. */
-export function podFactsFromReport({ podId, run, state: reported, reason, exitCode }: PodReport): PodFacts | undefined {
+export function podFactsFromReport({ podId, run, state: reported, reason, exitCode, httpPorts }: PodReport): PodFacts | undefined {
   const state = STATES[reported];
   if (!state || !POD_ID.test(podId)) return undefined;
-  return { podId, run, state, reason: state === 'RUNNING' ? '' : reasonOf(reason), exitCode: exitCode ?? null };
+  const isRunning = state === 'RUNNING';
+  const ports = isRunning ? httpPorts.slice(0, HTTP_PORTS_MAX).filter(({ port, address }) => port > 0 && port <= 65_535 && ADDRESS_FORM.test(address)) : [];
+  const httpAddresses = Object.fromEntries(ports.map(({ port, address }) => [port, address]));
+  return { podId, run, state, reason: isRunning ? '' : reasonOf(reason), exitCode: exitCode ?? null, httpAddresses };
 }

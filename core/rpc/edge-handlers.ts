@@ -1,11 +1,15 @@
 /** EdgeService: the streams of facades, and whose tunnels they may take. */
 import type { EdgeServiceServer } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { machineOf } from '../access/agent-key.ts';
+import { podNotFound } from '../domain/pod.ts';
+import { locatePod } from '../edge/locate-pod.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
+import { ownAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 import { WatchRotation } from './watch-rotation.ts';
 import type { WatchParts } from './watch-rotation.ts';
+import type { Stores } from '../store/storage.ts';
 
 /** The handlers, and a service whose stop ends all streams; stop it before the server, which else waits for them. */
 export interface EdgeHandlers {
@@ -32,10 +36,20 @@ class OpenStreams extends BaseService {
 }
 
 /** Handlers of the service. */
-export function createEdgeHandlers(parts: WatchParts): EdgeHandlers {
+export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'> }): EdgeHandlers {
+  const { access, edge, logger } = parts;
   const open = new OpenStreams();
+  /** A key that is for some endpoints only sees no pods. */
+  const ownerOf = async (apiKey: string, write: boolean, podId: string): Promise<string> => {
+    const { accountId, caller } = await ownAccount(access, apiKey, write);
+    if (caller.endpointIds.length > 0) throw podNotFound(podId);
+    return accountId;
+  };
   return { service: open, handlers: {
     watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
-    admitTunnel: unary(parts.logger, async (_request, apiKey) => ({ machineId: await machineOf(parts.access, apiKey) })),
+    admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
+    locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) => (
+      locatePod(edge, needsNoKey ? undefined : await ownerOf(apiKey, write, podId), podId, port)
+    )),
   } };
 }

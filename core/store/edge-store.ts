@@ -3,7 +3,7 @@ import type { Database, Sql } from './database.ts';
 
 /** How long what a facade or proxy said counts, in milliseconds; it says it again each 5 s at the latest (edge_service.proto). */
 export const DEMAND_VALID_MS = 15_000;
-/** Address of a worker that is reached through its machine's tunnel (agent_service.proto). */
+/** Address of what is reached through its machine's tunnel (agent_service.proto). */
 const TUNNEL_ADDRESS = 'tunnel';
 /** Rows of those that have gone are deleted after this many seconds. */
 const DEMAND_KEPT_SECONDS = 300;
@@ -30,6 +30,17 @@ export interface RotationEndpoint {
   workersMax: number;
   /** By id. */
   workers: RotationWorker[];
+}
+
+/** A port of a pod as facades see it. */
+export interface PodPlace {
+  accountId: string;
+  /** All that it names, of whatever protocol. */
+  ports: string[];
+  /** host:port; empty: it does not run now, or `tunnelMachineId` says how it is reached. */
+  address: string;
+  /** The machine through whose tunnel alone it is reached. */
+  tunnelMachineId: string;
 }
 
 /** What one facade or proxy has to do for one endpoint. */
@@ -84,6 +95,15 @@ export class EdgeStore {
       if (id !== null) endpoint.workers.push({ id, ready: ready === true, draining: draining === true, ...wayTo(row) });
     }
     return [...found.values()];
+  }
+
+  /** A port of a pod; undefined: there is no such pod. */
+  async pod(podId: string, port: number): Promise<PodPlace | undefined> {
+    const [row] = await this.#sql<{ accountId: string; ports: string[]; machineId: string; address: string | null }[]>`
+      SELECT account_id AS "accountId", ports, machine_id AS "machineId",
+        CASE WHEN desired = 'RUNNING' AND state = 'RUNNING' THEN http_addresses ->> ${String(port)}::text END AS address
+      FROM pod WHERE id = ${podId}`;
+    return row && { accountId: row.accountId, ports: row.ports, ...wayTo(row) };
   }
 
   /** Writes what was said, one statement for all; each takes the place of what its reporter said before. Endpoints that have gone are left out. */

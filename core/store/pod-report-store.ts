@@ -15,6 +15,8 @@ export interface PodFacts {
   state: PodState;
   reason: string;
   exitCode: number | null;
+  /** host:port or `tunnel` by http port. */
+  httpAddresses: Readonly<Record<string, string>>;
 }
 
 /** A pod that a machine has. */
@@ -67,12 +69,13 @@ export class PodReportStore {
    */
   async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
     await this.#database.sql`
-      UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code,
+      UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code, http_addresses = r.http_addresses::jsonb,
         state_changed_at = CASE WHEN p.state = r.state THEN p.state_changed_at ELSE now() END
       FROM unnest(${facts.map((f) => f.podId)}::text[], ${facts.map((f) => f.run)}::int[], ${facts.map((f) => f.state)}::text[],
-        ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[]) AS r (id, run, state, reason, exit_code)
+        ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[],
+        ${facts.map((f) => JSON.stringify(f.httpAddresses))}::text[]) AS r (id, run, state, reason, exit_code, http_addresses)
       WHERE p.id = r.id AND p.machine_id = ${machineId} AND p.run = r.run
-        AND (p.state, p.status_text, p.exit_code) IS DISTINCT FROM (r.state, r.reason, r.exit_code)
+        AND (p.state, p.status_text, p.exit_code, p.http_addresses) IS DISTINCT FROM (r.state, r.reason, r.exit_code, r.http_addresses::jsonb)
         AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
   }
 

@@ -57,6 +57,8 @@ export const pod = pgTable('pod', {
   state: text('state').notNull().default('STARTING'),
   statusText: text('status_text').notNull().default(''),
   exitCode: integer('exit_code'),
+  /** Where its http ports listen, host:port or `tunnel` by port. Written from the agent's reports; counts while it is RUNNING. */
+  httpAddresses: jsonb('http_addresses').$type<Record<string, string>>().notNull().default({}),
   createdAt: instant('created_at').notNull().defaultNow(),
   lastStartedAt: instant('last_started_at').notNull().defaultNow(),
   stateChangedAt: instant('state_changed_at').notNull().defaultNow(),

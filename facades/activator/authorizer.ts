@@ -12,6 +12,7 @@ import { toLbError } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
+import { podOfHost } from './pod-target.ts';
 import type { LbParts } from './routes.ts';
 import { writeRefusal } from './write-refusal.ts';
 
@@ -43,7 +44,8 @@ async function authorize(request: IncomingMessage, reply: ServerResponse, parts:
 }
 
 /** What sends the request straight to a worker; undefined: nothing does. */
-async function direct(request: IncomingMessage, { activator, gate, domains, processingMs }: LbParts): Promise<OutgoingHttpHeaders | undefined> {
+async function direct(request: IncomingMessage, { activator, gate, domains, podDomains, processingMs }: LbParts): Promise<OutgoingHttpHeaders | undefined> {
+  if (podOfHost(request, podDomains)) return undefined;
   const target = lbTarget(request, domains);
   if (!target) return undefined;
   const who = await identify(request, target, gate);

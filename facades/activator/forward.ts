@@ -64,7 +64,7 @@ export function dial(address: string, gone: AbortSignal): Promise<Socket | undef
  * Resolves when nothing of it runs any more: false when the worker said that it is full, had nothing of a body, and another may have the request.
  * Rejects with an LbError while the client may still be answered.
  */
-export function forward(client: ClientSide, socket: Duplex, place: WorkerPlace, limits: ForwardLimits, clock: Clock): Promise<boolean> {
+export function forward(client: ClientSide, socket: Duplex, place: Pick<WorkerPlace, 'workerId'>, limits: ForwardLimits, clock: Clock): Promise<boolean> {
   return new Promise((resolve, reject) => new Forward(client, socket, place, limits, clock, { resolve, reject }).start());
 }
 
@@ -76,7 +76,8 @@ interface Over {
 class Forward {
   readonly #client: ClientSide;
   readonly #socket: Duplex;
-  readonly #place: WorkerPlace;
+  /** An empty id: it is no worker. */
+  readonly #place: Pick<WorkerPlace, 'workerId'>;
   readonly #limits: ForwardLimits;
   readonly #clock: Clock;
   readonly #over: Over;
@@ -88,7 +89,7 @@ class Forward {
   /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
   #done = false;
 
-  constructor(client: ClientSide, socket: Duplex, place: WorkerPlace, limits: ForwardLimits, clock: Clock, over: Over) {
+  constructor(client: ClientSide, socket: Duplex, place: Pick<WorkerPlace, 'workerId'>, limits: ForwardLimits, clock: Clock, over: Over) {
     this.#client = client;
     this.#socket = socket;
     this.#place = place;
@@ -102,7 +103,7 @@ class Forward {
     const timer = this.#clock.after(this.#limits.processingMs, () => this.#fail(tooSlow()));
     this.#cancelTimer = () => timer.cancel();
     const protocol = upgrade && request.headers.upgrade;
-    const origin = { prefix: target.prefix, remoteAddress: request.socket.remoteAddress ?? '' };
+    const origin = { prefix: target.prefix, remoteAddress: request.socket.remoteAddress ?? '', keepsKey: target.keepsKey === true };
     const headers = requestHeaders(request, origin, protocol);
     // A connection for one request: a worker that closes idle ones can never lose one that it was about to get.
     if (protocol === undefined) headers.push('Connection', 'close');
@@ -165,7 +166,7 @@ class Forward {
   }
 
   #isFull({ statusCode, headers }: IncomingMessage): boolean {
-    return (statusCode === 503 || statusCode === 429) && headers[FULL_HEADER] !== undefined && !this.#hasBody;
+    return (statusCode === 503 || statusCode === 429) && headers[FULL_HEADER] !== undefined && !this.#hasBody && this.#place.workerId !== '';
   }
 
   /** The request goes to another worker as it came. */

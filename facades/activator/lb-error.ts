@@ -21,6 +21,16 @@ export function notAllowed(detail: 'no token provided' | 'invalid api key'): LbE
   return new LbError(401, { status: 401, title: 'Unauthorized', detail });
 }
 
+/** By path nobody reaches a pod without one. */
+export function noPodKey(): LbError {
+  return new LbError(401, { error: 'A port of a pod needs a key of its account: Authorization: Bearer KEY.', code: 'unauthorized' });
+}
+
+/** The pod does not run, or its program does not listen there. */
+export function podSilent(port: number): LbError {
+  return new LbError(502, { error: `Nobody listens on port ${port} of the pod, or it does not run.`, code: 'pod_not_listening' });
+}
+
 /** What follows the request could be its body, or the first bytes of the other protocol. */
 export function upgradeWithBody(): LbError {
   return new LbError(400, { error: 'A request that asks for a WebSocket cannot have a body.', code: 'invalid_request' });

@@ -17,12 +17,14 @@ export interface Origin {
   /** What was cut off the path. */
   prefix: string;
   remoteAddress: string;
+  /** What stands in Authorization is for what answers, not for us. */
+  keepsKey?: boolean;
 }
 
 /** Names and values in turns, as the worker gets them. `upgrade`: the connection is to become another protocol. */
-export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress }: Origin, upgrade: string | undefined): string[] {
+export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress, keepsKey = false }: Origin, upgrade: string | undefined): string[] {
   const { headers } = request;
-  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !isTaken(name));
+  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !isTaken(name) || (keepsKey && /^authorization$/i.test(name)));
   const isChunked = headers['transfer-encoding'] !== undefined;
   const before = headers['x-forwarded-for'];
   const added: [string, string | undefined][] = [
@@ -43,10 +45,10 @@ function isTaken(name: string): boolean {
   return TAKEN.test(name.toLowerCase().replaceAll('_', '-'));
 }
 
-/** Names and values in turns, as the client gets them. */
+/** Names and values in turns, as the client gets them. `workerId`: empty for what is no worker. */
 export function responseHeaders(response: IncomingMessage, workerId: string): string[] {
   const kept = pairs(response.rawHeaders, dropped(response.headers.connection)).filter(([name]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name));
-  return [...kept.flat(), 'X-Runpod-Worker-Id', workerId];
+  return [...kept.flat(), ...(workerId === '' ? [] : ['X-Runpod-Worker-Id', workerId])];
 }
 
 function dropped(connection: string | undefined): Set<string> {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** What a request asks for. */
 export interface LbTarget {
+  /** Or the pod's. */
   endpointId: string;
   /** Path and query as the worker sees them, without the key. */
   path: string;
@@ -12,6 +13,8 @@ export interface LbTarget {
   queryKey: string | undefined;
   /** Under /openai/ and at /explain a queue-based endpoint has operations too; of a load-balancing one all of it is its workers'. */
   isShared: boolean;
+  /** What stands in Authorization is for what answers. */
+  keepsKey?: boolean;
 }
 
 /** Operations of queue-based endpoints: they are the queue surface's to answer, whatever the endpoint is. */

@@ -12,6 +12,9 @@ import { identify } from './admit.ts';
 import { tooLarge, upgradeWithBody } from './lb-error.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
+import type { PodProxy } from './pod-proxy.ts';
+import { podOfHost, podOfPath } from './pod-target.ts';
+import type { PodTarget } from './pod-target.ts';
 import { asksForTunnel } from './tunnels.ts';
 import type { Tunnels } from './tunnels.ts';
 import { writeRefusal } from './write-refusal.ts';
@@ -20,6 +23,9 @@ import { writeRefusal } from './write-refusal.ts';
 export interface LbParts {
   activator: Activator;
   tunnels: Tunnels;
+  pods: PodProxy;
+  /** Behind a pod's id and port they make the host form, which is open to everybody. Empty: there is none. */
+  podDomains: readonly string[];
   gate: GateParts;
   /** Behind an endpoint's id they make the host form. */
   domains: readonly string[];
@@ -34,8 +40,11 @@ export interface LbParts {
 type Target = LbTarget & { letIn?: Admitted };
 
 /** Whether a request asks for another protocol where that can be: Node then hands its socket over (`shouldUpgradeCallback`). */
-export function mayUpgrade(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains'>): boolean {
-  return asksForTunnel(request) || (request.headers.upgrade?.toLowerCase() === 'websocket' && targetOf(request, forms) !== undefined);
+export function mayUpgrade(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains' | 'podDomains'>): boolean {
+  if (asksForTunnel(request)) return true;
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket') return false;
+  const { pod, target } = wantedOf(request, forms);
+  return pod !== undefined || target !== undefined;
 }
 
 /** Adds the surface to an app, behind the rules of HTTP and before its other hooks. */
@@ -61,10 +70,13 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     app.routing(request, reply);
   });
   app.addHook('onRequest', async (request, reply) => {
-    const target = targetOf(request.raw, parts);
-    if (!target) return;
+    const { pod, target } = wantedOf(request.raw, parts);
+    if (!pod && !target) return;
     const upgrade = upgrades.get(request.raw);
     try {
+      if (pod && upgrade && hasBody(request.raw)) throw upgradeWithBody();
+      if (pod) return await parts.pods.serve(request.raw, reply, pod, upgrade);
+      if (!target) return;
       const who = await admit(request, reply, target, parts);
       if (!who) return;
       if (upgrade && hasBody(request.raw)) throw upgradeWithBody();
@@ -75,6 +87,16 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
       writeRefusal(error, request.raw, reply.raw, parts.logger);
     }
   });
+}
+
+/** The pod or the endpoint that a request is for; neither: it is for another surface. A host or an edge's word comes before any path. */
+function wantedOf(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains' | 'podDomains'>): { pod?: PodTarget; target?: Target } {
+  const open = podOfHost(request, forms.podDomains);
+  if (open) return { pod: open };
+  const target = targetOf(request, forms);
+  if (target) return { target };
+  const pod = podOfPath(request);
+  return pod ? { pod } : {};
 }
 
 /** What a request asks for; an edge's activation names the endpoint, and then the path is the worker's already. Undefined: it is for another surface. */

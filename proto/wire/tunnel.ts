@@ -6,6 +6,8 @@
  */
 import type { Http2Session } from 'node:http2';
 
+/** Address of what is reached through tunnels only, as an agent reports it (agent_service.proto). */
+export const TUNNEL_ADDRESS = 'tunnel';
 /** Path of the request, before the number of the facade that is wanted: behind an edge are several, and each must have a tunnel. */
 export const TUNNEL_PATH = '/edge/tunnel/';
 /** What the request asks for an upgrade to. */

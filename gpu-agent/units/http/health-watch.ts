@@ -5,6 +5,7 @@
  */
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { TUNNEL_ADDRESS } from '../../../proto/wire/tunnel.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import type { Worker } from '../workers/worker.ts';
 import { askHealth } from './ask-health.ts';
@@ -19,8 +20,6 @@ const SLOWLY_AFTER_MS = 30_000;
 const WELL_MS = 1_000;
 const UNWELL_MS = 250;
 const MISSES_MAX = 3;
-/** Address of a worker that is reached through a tunnel (agent_service.proto). */
-const TUNNEL_ADDRESS = 'tunnel';
 /** Longest time in milliseconds for which a worker may say that it is initializing. */
 const INITIALIZING_MS_MAX = 3_600_000;
 

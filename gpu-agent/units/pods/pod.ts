@@ -14,6 +14,8 @@ import { isLive } from '../step.ts';
 import type { Desired, Policy } from '../step.ts';
 import { Unit } from '../unit.ts';
 import type { UnitKind, UnitParts } from '../unit-kind.ts';
+import { httpPorts, PodPorts } from '../http/pod-ports.ts';
+import type { HttpReach } from '../http/pod-ports.ts';
 import type { PodFiles } from './pod-files.ts';
 
 /** What all pods of a machine share. */
@@ -21,6 +23,8 @@ export interface PodParts extends UnitParts {
   launcher: Launcher;
   files: PodFiles;
   archive: LogArchive;
+  /** How others reach its http ports. */
+  reach: HttpReach;
   /** How long a process may take to end after SIGTERM, in milliseconds. */
   graceMs: number;
   /** Core must be told something about it. */
@@ -35,11 +39,15 @@ export interface Keepsake {
   gpuUuids: readonly string[];
 }
 
+/** No ports, always the same. */
+const NONE: PodReport['httpPorts'] = [];
+
 export class Pod implements UnitKind {
   readonly id: string;
   readonly policy: Policy;
   readonly #parts: PodParts;
   readonly #unit: Unit;
+  readonly #ports: PodPorts;
   /** What core said of it last. */
   #request: DesiredPod;
   #report: PodReport;
@@ -51,9 +59,10 @@ export class Pod implements UnitKind {
   constructor(request: DesiredPod, parts: PodParts, former = false) {
     this.id = request.podId;
     this.#parts = parts;
+    this.#ports = new PodPorts(parts.reach, () => this.changed());
     this.#request = request;
     this.policy = { restarts: true, graceMs: parts.graceMs, initTimeoutMs: undefined };
-    this.#report = { podId: this.id, run: request.run, state: PodState.STARTING, reason: '', exitCode: undefined };
+    this.#report = { podId: this.id, run: request.run, state: PodState.STARTING, reason: '', exitCode: undefined, httpPorts: NONE };
     const made = former ? { run: request.run, disk: request.disk } : undefined;
     this.#unit = new Unit(this.id, desiredOf(request), this, parts, { asked: false, made });
     this.#isTold = !former;
@@ -105,6 +114,13 @@ export class Pod implements UnitKind {
   /** Looks what is to be done. */
   look(): void {
     this.#unit.look();
+    this.#lookAtPorts();
+  }
+
+  /** Where a port of it listens, as seen from this host; undefined: it does not run, or has no such http port. */
+  httpPort(port: number): { host: string; port: number } | undefined {
+    const { address } = this.#unit;
+    return address && this.#isTold && httpPorts(this.#request.spec).includes(port) ? { host: address, port } : undefined;
   }
 
   // What its unit asks and tells.
@@ -136,9 +152,11 @@ export class Pod implements UnitKind {
   }
 
   changed(): void {
+    this.#lookAtPorts();
     const report = this.#reportNow();
-    const { run, state, reason, exitCode } = this.#report;
-    if (report.run === run && report.state === state && report.reason === reason && report.exitCode === exitCode) return;
+    const { run, state, reason, exitCode, httpPorts: ports } = this.#report;
+    const isSame = report.run === run && report.state === state && report.reason === reason && report.exitCode === exitCode && report.httpPorts === ports;
+    if (isSame) return;
     this.#report = report;
     this.#parts.onChanged(this.id);
   }
@@ -151,7 +169,7 @@ export class Pod implements UnitKind {
     const { run } = this.#unit.observed.made ?? this.#request;
     const again = `The pod ${describeExit(exit)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
     const reason = pauseMs === Infinity ? exit.failure! : withLog(again, this.log.tail(REASON_LOG_BYTES));
-    this.#failed = { podId: this.id, run, state: PodState.FAILED, reason, exitCode: exit.code };
+    this.#failed = { podId: this.id, run, state: PodState.FAILED, reason, exitCode: exit.code, httpPorts: NONE };
     this.#parts.logger.info({ podId: this.id, run, exit }, 'pod ended by itself');
   }
 
@@ -169,11 +187,17 @@ export class Pod implements UnitKind {
     this.#parts.logger.info({ podId: this.id }, 'pod removed');
   }
 
+  #lookAtPorts(): void {
+    const isUp = isLive(this.#unit.observed.phase) && !this.#unit.isEnding && this.#isTold;
+    this.#ports.look(isUp ? this.#unit.address : undefined, this.#request.spec);
+  }
+
   /** Until what is wanted has come, the last report stands. */
   #reportNow(): PodReport {
     const { phase, made } = this.#unit.observed;
     const { want, run } = this.#unit.desired;
-    const say = (of: number, state: PodState, reason = ''): PodReport => ({ podId: this.id, run: of, state, reason, exitCode: undefined });
+    const say = (of: number, state: PodState, reason = ''): PodReport => (
+      { podId: this.id, run: of, state, reason, exitCode: undefined, httpPorts: state === PodState.RUNNING ? this.#ports.shown : NONE });
     if (isLive(phase)) return this.#unit.isEnding ? this.#report : say(made?.run ?? run, PodState.RUNNING);
     if (want === 'halt' && this.#report.state === PodState.RUNNING) {
       return say(this.#report.run, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');

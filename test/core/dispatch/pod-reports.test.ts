@@ -36,7 +36,7 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   t.teardown(() => database.close());
   const store = new PodReportStore(database, new Sealer('0'.repeat(64)));
   const [row] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
-  const facts = (state: PodFacts['state']): PodFacts[] => [{ podId: id, run: 1, state, reason: '', exitCode: null }];
+  const facts = (state: PodFacts['state']): PodFacts[] => [{ podId: id, run: 1, state, reason: '', exitCode: null, httpAddresses: {} }];
   await store.report({ machineId, sessionId: row!.session_id as string }, facts('RUNNING'));
   t.equal((await pods.get(id)).state, PodState.RUNNING);
   await store.report({ machineId, sessionId: 'an earlier one' }, facts('FAILED'));

@@ -111,6 +111,7 @@ const newVolume = () => core.createVolume('EU-1');
 const newAuth = async () => (await call(clients.registryAuths, 'createRegistryAuth', { name: name(), username: 'u', password: 'p' }, key)).registryAuth!.id;
 const POD = Pod.fromPartial({ startCommand: ['true'], computeType: 'CPU' });
 const newPod = async () => (await call(clients.pods, 'createPod', { pod: POD }, key)).pod!.id;
+const newWebPod = async () => (await call(clients.pods, 'createPod', { pod: Pod.fromPartial({ ...POD, ports: ['8888/http'] }) }, key)).pod!.id;
 const onNew = (make: () => Promise<string>, request: (id: string) => object = (id) => ({ id })): Ask => async () => ({ request: request(await make()) });
 const failedJob = async (): Promise<string> => {
   const { id } = await core.submit(served);
@@ -232,6 +233,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   })],
 
   ['EdgeService/AdmitTunnel', 'agents', plain({})],
+  ['EdgeService/LocatePod', 'outside: read', async () => ({ request: { podId: await newWebPod(), port: 8888, write: false, open: false } })],
 
   // Before a session of the machine that says it has no workers.
   ['AgentService/SettleImage', 'agents', () => (

@@ -224,7 +224,19 @@ export interface PodReport {
   /** Why it ended, with the last lines it wrote (at most 4 KiB). While STARTING what it is at, as WorkerReport has it. Empty while it runs. */
   reason: string;
   /** Exit code. Absent while it runs, and when a signal ended it. */
-  exitCode?: number | undefined;
+  exitCode?:
+    | number
+    | undefined;
+  /** Where its http ports listen, those of its spec that end in `/http`, at most 20. Only while it is RUNNING, and known a moment later. */
+  httpPorts: PodPort[];
+}
+
+/** A port of a pod. */
+export interface PodPort {
+  /** As its spec names it, 1 to 65535. */
+  port: number;
+  /** host:port that facades can dial, or `tunnel`, as WorkerReport has it. */
+  address: string;
 }
 
 /** One yielded value. */
@@ -1289,7 +1301,7 @@ export const WorkerReport: MessageFns<WorkerReport> = {
 };
 
 function createBasePodReport(): PodReport {
-  return { podId: "", run: 0, state: 0, reason: "", exitCode: undefined };
+  return { podId: "", run: 0, state: 0, reason: "", exitCode: undefined, httpPorts: [] };
 }
 
 export const PodReport: MessageFns<PodReport> = {
@@ -1308,6 +1320,9 @@ export const PodReport: MessageFns<PodReport> = {
     }
     if (message.exitCode !== undefined) {
       writer.uint32(40).int32(message.exitCode);
+    }
+    for (const v of message.httpPorts) {
+      PodPort.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -1365,6 +1380,14 @@ export const PodReport: MessageFns<PodReport> = {
             message.exitCode = reader.int32();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.httpPorts.push(PodPort.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1387,6 +1410,74 @@ export const PodReport: MessageFns<PodReport> = {
     message.state = object.state ?? 0;
     message.reason = object.reason ?? "";
     message.exitCode = object.exitCode ?? undefined;
+    message.httpPorts = object.httpPorts?.map((e) => PodPort.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBasePodPort(): PodPort {
+  return { port: 0, address: "" };
+}
+
+export const PodPort: MessageFns<PodPort> = {
+  encode(message: PodPort, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.port !== 0) {
+      writer.uint32(8).int32(message.port);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PodPort {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePodPort();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.port = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PodPort>): PodPort {
+    return PodPort.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PodPort>): PodPort {
+    const message = createBasePodPort();
+    message.port = object.port ?? 0;
+    message.address = object.address ?? "";
     return message;
   },
 };

@@ -99,6 +99,28 @@ export interface AdmitTunnelResponse {
   machineId: string;
 }
 
+/** Which port. */
+export interface LocatePodRequest {
+  /** The pod. */
+  podId: string;
+  /** Its port. */
+  port: number;
+  /** The request may change something. */
+  write: boolean;
+  /** It needs no key. */
+  open: boolean;
+}
+
+/** Where it listens. */
+export interface LocatePodResponse {
+  /** Owner of the pod. */
+  accountId: string;
+  /** host:port. Empty: it does not run now, or `tunnel_machine_id` says how it is reached. */
+  address: string;
+  /** The machine through whose tunnel alone it is reached. Empty: it is reached by its address. */
+  tunnelMachineId: string;
+}
+
 function createBaseWatchRotationRequest(): WatchRotationRequest {
   return { demands: [] };
 }
@@ -714,6 +736,176 @@ export const AdmitTunnelResponse: MessageFns<AdmitTunnelResponse> = {
   },
 };
 
+function createBaseLocatePodRequest(): LocatePodRequest {
+  return { podId: "", port: 0, write: false, open: false };
+}
+
+export const LocatePodRequest: MessageFns<LocatePodRequest> = {
+  encode(message: LocatePodRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.podId !== "") {
+      writer.uint32(10).string(message.podId);
+    }
+    if (message.port !== 0) {
+      writer.uint32(16).int32(message.port);
+    }
+    if (message.write !== false) {
+      writer.uint32(24).bool(message.write);
+    }
+    if (message.open !== false) {
+      writer.uint32(32).bool(message.open);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LocatePodRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLocatePodRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.podId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.port = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.write = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.open = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LocatePodRequest>): LocatePodRequest {
+    return LocatePodRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LocatePodRequest>): LocatePodRequest {
+    const message = createBaseLocatePodRequest();
+    message.podId = object.podId ?? "";
+    message.port = object.port ?? 0;
+    message.write = object.write ?? false;
+    message.open = object.open ?? false;
+    return message;
+  },
+};
+
+function createBaseLocatePodResponse(): LocatePodResponse {
+  return { accountId: "", address: "", tunnelMachineId: "" };
+}
+
+export const LocatePodResponse: MessageFns<LocatePodResponse> = {
+  encode(message: LocatePodResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accountId !== "") {
+      writer.uint32(10).string(message.accountId);
+    }
+    if (message.address !== "") {
+      writer.uint32(18).string(message.address);
+    }
+    if (message.tunnelMachineId !== "") {
+      writer.uint32(26).string(message.tunnelMachineId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LocatePodResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLocatePodResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accountId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.tunnelMachineId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LocatePodResponse>): LocatePodResponse {
+    return LocatePodResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LocatePodResponse>): LocatePodResponse {
+    const message = createBaseLocatePodResponse();
+    message.accountId = object.accountId ?? "";
+    message.address = object.address ?? "";
+    message.tunnelMachineId = object.tunnelMachineId ?? "";
+    return message;
+  },
+};
+
 /**
  * How facades and proxies learn where the workers of load-balancing endpoints are, and tell what these have to do. Requests never pass core:
  * they go from the edge straight to a worker.
@@ -748,6 +940,20 @@ export const EdgeServiceService = {
     responseSerialize: (value: AdmitTunnelResponse): Buffer => Buffer.from(AdmitTunnelResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AdmitTunnelResponse => AdmitTunnelResponse.decode(value),
   },
+  /**
+   * Where an http port of a pod listens. In the name of a key of its account that may read, or change with `write`; with `open` in nobody's: the
+   * operator shows pods to everybody who knows their address, and the key of the call counts for nothing. NOT_FOUND: there is no such pod in the
+   * account, or the port is none of its http ports. To be kept for 2 s at most.
+   */
+  locatePod: {
+    path: "/slipway.v1.EdgeService/LocatePod" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: LocatePodRequest): Buffer => Buffer.from(LocatePodRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): LocatePodRequest => LocatePodRequest.decode(value),
+    responseSerialize: (value: LocatePodResponse): Buffer => Buffer.from(LocatePodResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): LocatePodResponse => LocatePodResponse.decode(value),
+  },
 } as const;
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
@@ -762,6 +968,12 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
    * the tunnel stands, at least every 30 s. UNAUTHENTICATED: the key is none of an agent, is not valid any more, or no machine has joined with it yet.
    */
   admitTunnel: handleUnaryCall<AdmitTunnelRequest, AdmitTunnelResponse>;
+  /**
+   * Where an http port of a pod listens. In the name of a key of its account that may read, or change with `write`; with `open` in nobody's: the
+   * operator shows pods to everybody who knows their address, and the key of the call counts for nothing. NOT_FOUND: there is no such pod in the
+   * account, or the port is none of its http ports. To be kept for 2 s at most.
+   */
+  locatePod: handleUnaryCall<LocatePodRequest, LocatePodResponse>;
 }
 
 export interface EdgeServiceClient extends Client {
@@ -794,6 +1006,26 @@ export interface EdgeServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AdmitTunnelResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Where an http port of a pod listens. In the name of a key of its account that may read, or change with `write`; with `open` in nobody's: the
+   * operator shows pods to everybody who knows their address, and the key of the call counts for nothing. NOT_FOUND: there is no such pod in the
+   * account, or the port is none of its http ports. To be kept for 2 s at most.
+   */
+  locatePod(
+    request: LocatePodRequest,
+    callback: (error: ServiceError | null, response: LocatePodResponse) => void,
+  ): ClientUnaryCall;
+  locatePod(
+    request: LocatePodRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: LocatePodResponse) => void,
+  ): ClientUnaryCall;
+  locatePod(
+    request: LocatePodRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: LocatePodResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,0 +1,1 @@
+ALTER TABLE "pod" ADD COLUMN "http_addresses" jsonb DEFAULT '{}'::jsonb NOT NULL;

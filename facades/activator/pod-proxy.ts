@@ -1,0 +1,85 @@
+/**
+ * Requests to the http ports of pods. By path they need a key of the account, as they share an origin with the API; by host the operator has opened
+ * them to everybody, each pod's port is an origin of its own, and what asks for a password is the pod's program.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { LocatePodRequest, LocatePodResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { keyOfRestRequest } from '../plugins/credentials.ts';
+import type { RateLimit } from '../plugins/rate-limit.ts';
+import type { UpgradeSocket } from './activator.ts';
+import { dial, forward } from './forward.ts';
+import type { ForwardLimits } from './forward.ts';
+import { noPodKey, podSilent, tooLarge } from './lb-error.ts';
+import type { PodTarget } from './pod-target.ts';
+import type { Tunnels } from './tunnels.ts';
+
+/** How long an answer of core is used, in milliseconds (edge_service.proto). A page brings a hundred requests at once. */
+const KEPT_MS = 1_500;
+const KEPT_MAX = 5_000;
+
+/** What it needs. */
+export interface PodProxyOptions {
+  /** Asks core. Throws CoreError. */
+  locate(request: LocatePodRequest, apiKey: string): Promise<LocatePodResponse>;
+  tunnels: Tunnels;
+  rateLimit: RateLimit | undefined;
+  limits: ForwardLimits;
+  clock: Clock;
+}
+
+export class PodProxy {
+  readonly #options: PodProxyOptions;
+  readonly #places = new LRUCache<string, Promise<LocatePodResponse>>({ max: KEPT_MAX, ttl: KEPT_MS, perf: { now: () => this.#options.clock.monotonicMs() } });
+
+  constructor(options: PodProxyOptions) {
+    this.#options = options;
+  }
+
+  /** Carries a request there. Rejects with what its client is to be told. */
+  async serve(request: IncomingMessage, reply: FastifyReply, target: PodTarget, upgrade?: UpgradeSocket): Promise<void> {
+    const { limits, clock, rateLimit } = this.#options;
+    const place = await this.#locate(request, target);
+    await rateLimit?.admit({ endpointId: target.podId, operation: 'lb', accountId: place.accountId, workersRunning: 1 }, reply);
+    if (Number(request.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
+    reply.hijack();
+    const gone = this.#goneOf(reply.raw, upgrade);
+    const socket = await this.#connect(place, target, gone);
+    if (gone.aborted) return socket?.destroy() && undefined;
+    if (!socket) throw podSilent(target.port);
+    const isOpen = target.prefix === '';
+    const { podId: endpointId, path, prefix } = target;
+    const seen = { endpointId, path, prefix, queryKey: undefined, isShared: false, keepsKey: isOpen };
+    await forward({ request, reply: reply.raw, target: seen, gone, upgrade }, socket, { workerId: '' }, limits, clock);
+  }
+
+  #goneOf(reply: ServerResponse, upgrade: UpgradeSocket | undefined): AbortSignal {
+    const gone = new AbortController();
+    reply.once('close', () => gone.abort());
+    upgrade?.socket.once('close', () => gone.abort());
+    return gone.signal;
+  }
+
+  #connect({ address, tunnelMachineId }: LocatePodResponse, { podId, port }: PodTarget, gone: AbortSignal) {
+    if (tunnelMachineId !== '') return this.#options.tunnels.open(tunnelMachineId, `${podId}:${port}`, gone);
+    return address === '' ? Promise.resolve(undefined) : dial(address, gone);
+  }
+
+  #locate({ method, headers }: IncomingMessage, { podId, port, prefix }: PodTarget): Promise<LocatePodResponse> {
+    const open = prefix === '';
+    const apiKey = open ? '' : keyOfRestRequest(headers.authorization);
+    if (apiKey === undefined) throw noPodKey();
+    const write = headers.upgrade !== undefined || !/^(GET|HEAD|OPTIONS)$/.test(method ?? '');
+    const name = JSON.stringify([podId, port, write, apiKey]);
+    const known = this.#places.get(name);
+    if (known) return known;
+    const asked = this.#options.locate({ podId, port, write, open }, apiKey);
+    this.#places.set(name, asked);
+    // What was refused may be there in a moment.
+    asked.catch(() => { if (this.#places.peek(name) === asked) this.#places.delete(name); });
+    return asked;
+  }
+}
