@@ -276,7 +276,7 @@ class AgentProcess extends SingleRunService {
     return {
       machine: {
         ...hostSize(), id, name, locations, cpuSlots, standbyMax, agentVersion: AGENT_VERSION, cudaVersion,
-        gpus: gpus.map((gpu) => ({ ...gpu, displayName: '' })),
+        gpus: gpus.map((gpu) => ({ ...gpu, displayName: '', unhealthy: '' })),
         runsCommands: this.#config.allowCommands, containerEngine: engine, noEngineReason,
       },
       workers: pool.all().map((worker) => reporter.take(worker)),

@@ -22,6 +22,7 @@ import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;
 const CPU_MODEL_LENGTH_MAX = 191;
+const GPU_FAULT_LENGTH_MAX = 191;
 const CPU_SLOTS_MAX = 10_000;
 const STANDBY_MAX = 10_000;
 /** Longest reason of a worker or pod that is stored, in characters (agent_service.proto: 4 KiB). */
@@ -77,11 +78,13 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     checkName('hello.machine.gpus.uuid', gpu.uuid);
     checkName('hello.machine.gpus.name', gpu.name);
     checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
+    checkText('hello.machine.gpus.unhealthy', gpu.unhealthy);
   }
   if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX) throw invalid(`hello.machine.standby_max must be from 0 to ${STANDBY_MAX}`);
   checkText('hello.machine.cpu_model', machine.cpuModel);
   const { id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax } = machine;
-  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile }) => ({ uuid, name: card, memoryMib: cardMib, migProfile }));
+  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile, unhealthy }) => (
+    { uuid, name: card, memoryMib: cardMib, migProfile, ...(unhealthy !== '' && { unhealthy: unhealthy.slice(0, GPU_FAULT_LENGTH_MAX) }) }));
   return {
     id, name, gpus, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel: cpuModel.slice(0, CPU_MODEL_LENGTH_MAX),
     cpuThreadsPerCore, standbyMax, runsCommands: machine.runsCommands, ...engineFromMessage(machine.containerEngine, machine.noEngineReason),

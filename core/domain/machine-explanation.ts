@@ -50,6 +50,8 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     GPUS_TAKEN: `free ${gpus} there, or add a type that is free to gpuIds`,
     SLOTS_TAKEN: 'let a worker or pod without a GPU end there, or add a machine',
     SIZE_TAKEN: 'free processors and memory there, or ask for a smaller size (instanceIds)',
+    GPUS_UNHEALTHY: 'repair or reset its GPUs, or restart the machine; its agent looks every minute',
+    CORDONED: 'let its operator take new work again (slipway machines uncordon)',
     TOO_FEW_GPUS: 'ask for fewer GPUs (gpuCount), or add a machine with more of one type',
     OTHER_GPUS: `add ${own ?? 'one of their types'} to gpuIds, or add a machine with ${gpus}`,
     NO_GPU: `add a machine with ${gpus}, or make the endpoint one without GPUs (computeType CPU)`,

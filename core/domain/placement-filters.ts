@@ -17,6 +17,8 @@ export interface PlacementGpu {
   used: boolean;
   /** Only a frozen worker has it, which goes when it is given to another. */
   standby: boolean;
+  /** Why nothing may run on it; empty: it is well. */
+  unhealthy: string;
 }
 
 /** A machine as placement sees it. */
@@ -27,6 +29,8 @@ export interface PlacementMachine {
   connected: boolean;
   /** Its agent was not heard for long (GONE_AFTER_MINUTES): it is taken for one that has left. */
   gone: boolean;
+  /** Its operator wants nothing new there. */
+  cordoned: boolean;
   gpus: readonly PlacementGpu[];
   locations: readonly string[];
   /** Workers without a GPU that it can run, and that it runs. */
@@ -71,6 +75,8 @@ export interface PlacementRequest {
 type Filter = (machine: PlacementMachine, request: PlacementRequest) => MachineRefusal | undefined;
 
 const connected: Filter = (machine) => (machine.connected ? undefined : no('AWAY', 'its agent is not connected'));
+
+const open: Filter = (machine) => (machine.cordoned ? no('CORDONED', 'its operator wants nothing new there (slipway machines uncordon)') : undefined);
 
 /** It is in one of the places asked for. */
 export const location: Filter = (machine, request) => {
@@ -128,9 +134,16 @@ const size: Filter = (machine, request) => {
   return no('TOO_SMALL', `${request.instanceIds.join(' or ')} is asked for and it has ${machine.vcpus} processors and ${machine.memoryGb} GB`);
 };
 
+/** Enough of its GPUs are well; one that is not comes back when its agent says so. */
+const gpuHealth: Filter = (machine, request) => {
+  if (request.gpuCount === 0 || choice(healthy(machine), request) !== undefined) return undefined;
+  const ill = machine.gpus.filter((gpu) => gpu.unhealthy !== '' && rankOf(gpu, request) !== undefined);
+  return no('GPUS_UNHEALTHY', `${ill.length} of its GPUs are not well: ${ill.map(({ uuid, unhealthy }) => `${uuid} (${unhealthy})`).join(', ')}`.slice(0, 500));
+};
+
 const gpuRoom: Filter = (machine, request) => {
   if (request.gpuCount === 0 || choice(machine, request) !== undefined) return undefined;
-  const free = machine.gpus.filter((gpu) => !gpu.used && rankOf(gpu, request) !== undefined).length;
+  const free = machine.gpus.filter((gpu) => !gpu.used && gpu.unhealthy === '' && rankOf(gpu, request) !== undefined).length;
   return no('GPUS_TAKEN', `${request.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`);
 };
 
@@ -149,7 +162,7 @@ const sizeRoom: Filter = (machine, request) => {
 
 /** What cannot pass by waiting, in the order in which a person would ask. */
 const NEVER: readonly Filter[] = [location, volume, program, cuda, gpuType, gpuCount, handover, anySlot, size];
-const FILTERS: readonly Filter[] = [connected, ...NEVER, gpuRoom, cpuRoom, sizeRoom];
+const FILTERS: readonly Filter[] = [connected, ...NEVER, open, gpuHealth, gpuRoom, cpuRoom, sizeRoom];
 
 /** Why a machine cannot take the worker, or undefined when it can. */
 export function machineRefusal(machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
@@ -169,9 +182,14 @@ function firstRefusal(filters: readonly Filter[], machine: PlacementMachine, req
   return undefined;
 }
 
-/** The machine as it would be if nothing ran on it. */
+/** The same without its GPUs that are not well. */
+function healthy(machine: PlacementMachine): PlacementMachine {
+  return emptied({ ...machine, gpus: machine.gpus.filter(({ unhealthy }) => unhealthy === '') });
+}
+
+/** The machine as it would be if nothing ran on it and all of it were well. */
 function emptied(machine: PlacementMachine): PlacementMachine {
-  const gpus = machine.gpus.map((gpu) => ({ ...gpu, used: false, standby: false }));
+  const gpus = machine.gpus.map((gpu) => ({ ...gpu, used: false, standby: false, unhealthy: '' }));
   return { ...machine, gpus, cpuSlotsUsed: 0, vcpusUsed: 0, memoryGbUsed: 0, standbys: [] };
 }
 
@@ -202,7 +220,7 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
   const byType = new Map<string, { rank: number; gpuUuids: string[]; free: number }>();
   for (const gpu of machine.gpus) {
     const rank = rankOf(gpu, request);
-    if (gpu.used || rank === undefined) continue;
+    if (gpu.used || gpu.unhealthy !== '' || rank === undefined) continue;
     const type = `${sameCard(gpu.name)} ${gpu.migProfile}`;
     const group = byType.get(type) ?? { rank, gpuUuids: [], free: 0 };
     // Those that nobody has come first.

@@ -2,7 +2,7 @@
 
 /** What keeps a machine from taking it. */
 export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'NO_ENGINE' | 'NO_COMMANDS' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'TOO_FEW_GPUS'
-  | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN';
+  | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'CORDONED' | 'GPUS_UNHEALTHY' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN';
 
 /** One machine's answer. */
 export interface MachineRefusal {
@@ -56,6 +56,8 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   GPUS_TAKEN: ['has too few of them free', 'have too few of them free'],
   SLOTS_TAKEN: ['has no slot free', 'have no slot free'],
   SIZE_TAKEN: ['has too few processors or too little memory free', 'have too few processors or too little memory free'],
+  GPUS_UNHEALTHY: ['has too few of them that are well', 'have too few of them that are well'],
+  CORDONED: ['takes nothing new', 'take nothing new'],
   TOO_FEW_GPUS: ['has too few of them', 'have too few of them'],
   NO_SLOTS: ['takes nothing without a GPU', 'take nothing without a GPU'],
   TOO_SMALL: ['is too small', 'are too small'],

@@ -14,11 +14,16 @@ export async function forgetMachine(
 ): Promise<{ lostWorkers: number; deletedPods: number }> {
   if (caller.scope !== 'ROOT') throw unauthorized();
   const forgotten = await machines.forget(id, caller.keyId);
-  if (forgotten === 'unknown') throw new DomainError('NOT_FOUND', `There is no machine ${JSON.stringify(id.slice(0, 64))}.`);
+  if (forgotten === 'unknown') throw machineNotFound(id);
   if (forgotten === 'leased') {
     throw new DomainError('IN_USE', 'The machine is connected, or was until a few seconds ago. Stop its agent, wait 10 s and try again.');
   }
   onKeysChanged(forgotten.keyIds);
   onChanged(forgotten.endpointIds);
   return forgotten;
+}
+
+/** NOT_FOUND. */
+export function machineNotFound(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no machine ${JSON.stringify(id.slice(0, 64))}.`);
 }

@@ -7,7 +7,7 @@ import { groupEnded } from '../domain/ended-workers.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { WorkerLogs } from '../dispatch/worker-logs.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
-import { forgetMachine } from '../endpoints/forget-machine.ts';
+import { forgetMachine, machineNotFound } from '../endpoints/forget-machine.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { PageBudget } from './page-budget.ts';
@@ -41,6 +41,12 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       return { machines: machines.map(machineToMessage), nextPageToken: machineTokenOf(next) };
     }),
     forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
+    cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
+      const { scope, keyId } = await access.caller(apiKey);
+      if (scope !== 'ROOT') throw unauthorized();
+      if (!await context.machines.cordon(id, cordoned, keyId)) throw machineNotFound(id);
+      return {};
+    }),
     listWorkers: listing(options, async (request, apiKey, enter) => {
       const { endpointId, accountId = '', pageToken = '' } = request;
       const caller = await access.caller(apiKey);

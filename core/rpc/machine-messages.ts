@@ -9,8 +9,8 @@ import type { Worker } from '../domain/worker.ts';
 import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
 
 /** A machine and whether it is here. */
-export function machineToMessage({ connected, seenAtMs, ...machine }: MachineStatus): MachineStatusMessage {
-  return { machine: machineMessage(machine), connected, seenTime: new Date(seenAtMs) };
+export function machineToMessage({ connected, cordoned, seenAtMs, ...machine }: MachineStatus): MachineStatusMessage {
+  return { machine: machineMessage(machine), connected, cordoned, seenTime: new Date(seenAtMs) };
 }
 
 /** A machine with the short names of its GPUs. */
@@ -21,7 +21,7 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
   } = facts;
   return {
     id, name, locations, cpuSlots, agentVersion, cudaVersion, cpuCount, memoryMib, cpuModel, cpuThreadsPerCore, standbyMax,
-    gpus: gpus.map((gpu) => ({ ...gpu, displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
+    gpus: gpus.map((gpu) => ({ ...gpu, unhealthy: gpu.unhealthy ?? '', displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
     runsCommands, containerEngine: engineToMessage(engine), noEngineReason,
   };
 }

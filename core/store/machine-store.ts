@@ -37,6 +37,8 @@ export interface MachineFacts {
 /** A machine and whether it is here. */
 export interface MachineStatus extends MachineFacts {
   connected: boolean;
+  /** Its operator wants nothing new there. */
+  cordoned: boolean;
   seenAtMs: number;
 }
 
@@ -162,7 +164,7 @@ export class MachineStore {
     const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number })[]>`
       SELECT *, session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
       FROM machine ${later} ORDER BY name, id LIMIT ${size + 1}`;
-    const machines = rows.slice(0, size).map((row) => ({ ...factsOf(row), connected: row.connected, seenAtMs: row.seen_at_ms }));
+    const machines = rows.slice(0, size).map((row) => ({ ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms }));
     const last = machines.at(-1);
     return { machines, next: rows.length > size && last ? { name: last.name, id: last.id } : undefined };
   }
@@ -186,6 +188,18 @@ export class MachineStore {
       await recordChange(tx, { accountId: '', keyId, action: 'ForgetMachine', subjectId: id, fields: [] });
       const endpointIds = [...new Set(workers.map((worker) => worker.endpoint_id))];
       return { lostWorkers: workers.length, deletedPods: pods.length, endpointIds, keyIds: keys.map((key) => key.id) };
+    });
+  }
+
+  /** Lets nothing new onto a machine, or again. False: there is no such machine. */
+  async cordon(id: string, cordoned: boolean, keyId: string): Promise<boolean> {
+    return this.#database.db.transaction(async (tx) => {
+      const rows = await statementOf(tx)<{ changed: boolean }[]>`
+        UPDATE machine m SET cordoned = (${cordoned ? 1 : 0}::int = 1) FROM machine before WHERE m.id = ${id} AND before.id = m.id
+        RETURNING before.cordoned <> m.cordoned AS changed`;
+      const action = cordoned ? 'CordonMachine' : 'UncordonMachine';
+      if (rows[0]?.changed) await recordChange(tx, { accountId: '', keyId, action, subjectId: id, fields: [] });
+      return rows.length > 0;
     });
   }
 

@@ -34,6 +34,7 @@ export interface MachineRow {
   cpu_model: string;
   cpu_threads_per_core: number;
   standby_max: number;
+  cordoned: boolean;
   runs_commands: boolean;
   engine: EngineRow | null;
   no_engine_reason: string;
@@ -86,9 +87,9 @@ export async function readPlacement(
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
   return rows.map((row) => ({
     id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,
-    gpus: row.gpus.map(({ uuid, name, migProfile }) => (
-      { uuid, name, migProfile, used: row.used_uuids.includes(uuid), standby: row.standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid)) }
-    )),
+    cordoned: row.cordoned, gpus: row.gpus.map(({ uuid, name, migProfile, unhealthy = '' }) => ({
+      uuid, name, migProfile, unhealthy, used: row.used_uuids.includes(uuid), standby: row.standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid)),
+    })),
     cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
     vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys, standbyMax: row.standby_max,
     memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),

@@ -64,7 +64,7 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
       coalesce(w.retry_at <= now(), false) AS "retryDue",
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
       greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
-      cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS reachable
+      cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL ORDER BY w.created_at, w.id`;
 }
 

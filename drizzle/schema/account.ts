@@ -15,6 +15,8 @@ export const account = pgTable('account', {
   workerQuota: integer('worker_quota'),
   /** GPUs of its workers and running pods. */
   gpuQuota: integer('gpu_quota'),
+  /** Its share of GPUs when they are short, against the weights of the other accounts that want some; 1 and up. */
+  gpuWeight: integer('gpu_weight').notNull().default(1),
   /** Jobs that wait in all its queues. */
   queuedJobQuota: integer('queued_job_quota'),
   /** Requests to its endpoints in 10 s, at each facade. */

@@ -8,6 +8,8 @@ export interface GpuRow {
   name: string;
   memoryMib: number;
   migProfile: string;
+  /** Why nothing may run on it, for people. Absent or empty: it is well. */
+  unhealthy?: string;
 }
 
 /** What runs images on a machine, as its agent reported it; machine.proto says what each field means. */
@@ -37,6 +39,8 @@ export const machine = pgTable('machine', {
   cpuThreadsPerCore: integer('cpu_threads_per_core').notNull().default(0),
   /** Its operator allows commands of the host. True for one that joined by a release that did not ask: such a machine ran them. */
   runsCommands: boolean('runs_commands').notNull().default(true),
+  /** Its operator wants nothing new there; what is there goes on. */
+  cordoned: boolean('cordoned').notNull().default(false),
   /** Null: nothing runs images there. */
   engine: jsonb('engine').$type<EngineRow>(),
   /** Why not; empty with an engine. */

@@ -18,7 +18,7 @@ export interface ScriptedAgentOptions {
   agentKey: string;
   /** Default: a fixed id; give each agent of a test its own. */
   machineId?: string;
-  gpus?: Omit<Gpu, 'displayName'>[];
+  gpus?: (Omit<Gpu, 'displayName' | 'unhealthy'> & { unhealthy?: string })[];
   locations?: string[];
   /** Default 16. */
   cpuSlots?: number;

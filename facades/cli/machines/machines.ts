@@ -19,6 +19,20 @@ export function addMachines(program: Command, cli: Cli): void {
     usage: 'forget <id>', description: 'Forget a machine that will not come back: its workers are lost, its pods and its key gone. For the operator.',
     examples: ['machines forget 4kq0c2m9w1zp'],
   }).action((id: string) => forgetMachine(cli, id));
+  addCommand(machines, {
+    usage: 'cordon <id>', description: 'Let nothing new onto a machine; what runs there goes on. For the operator.',
+    examples: ['machines cordon 4kq0c2m9w1zp'],
+  }).action((id: string) => cordonMachine(cli, id, true));
+  addCommand(machines, {
+    usage: 'uncordon <id>', description: 'Let a machine take new workers and pods again. For the operator.',
+    examples: ['machines uncordon 4kq0c2m9w1zp'],
+  }).action((id: string) => cordonMachine(cli, id, false));
+}
+
+async function cordonMachine(cli: Cli, id: string, cordoned: boolean): Promise<void> {
+  await cli.operator.machines.call((client) => client.cordonMachine, { id, cordoned });
+  const now = cordoned ? 'takes nothing new; what runs there goes on' : 'takes new work again';
+  cli.output.result({ id, cordoned }, () => cli.output.line(`Machine ${id} ${now}.`));
 }
 
 async function forgetMachine(cli: Cli, id: string): Promise<void> {
@@ -34,7 +48,8 @@ async function listMachines(cli: Cli): Promise<void> {
     output.table<MachineStatus>([
       { title: 'NAME', text: ({ machine }) => machine!.name },
       { title: 'ID', text: ({ machine }) => machine!.id },
-      { title: 'STATE', text: ({ connected, seenTime }) => connected ? 'connected' : `gone, seen ${ago(seenTime, output.nowMs())}` },
+      { title: 'STATE', text: ({ connected, cordoned, seenTime }) => (
+        (connected ? 'connected' : `gone, seen ${ago(seenTime, output.nowMs())}`) + (cordoned ? ', cordoned' : '')) },
       { title: 'GPUS', text: ({ machine }) => gpuText(machine!.gpus) },
       { title: 'CPU SLOTS', text: ({ machine }) => String(machine!.cpuSlots), right: true },
       { title: 'CPUS', text: ({ machine }) => machine!.cpuCount === 0 ? '' : String(machine!.cpuCount), right: true },
@@ -47,6 +62,9 @@ async function listMachines(cli: Cli): Promise<void> {
       { title: 'AGENT', text: ({ machine }) => machine!.agentVersion },
     ], machines, 'No machine has joined yet; "slipway agent --help" shows how one does.');
     for (const { machine } of machines) {
+      for (const { uuid, unhealthy } of machine!.gpus.filter((gpu) => gpu.unhealthy !== '')) {
+        output.line(`\n${output.look('yellow', `${machine!.name} gives nobody its GPU ${printable(uuid)}`)}: ${printable(unhealthy)}`);
+      }
       const { name, noEngineReason } = machine!;
       if (noEngineReason !== '') output.line(`\n${output.look('yellow', `${name} runs no images`)}: ${printable(noEngineReason)}`);
     }
@@ -75,9 +93,9 @@ function gpuText(gpus: readonly Gpu[]): string {
   return [...new Set(kinds)].map((kind) => `${kinds.filter((other) => other === kind).length} × ${kind}`).join(', ');
 }
 
-function presentMachine({ machine, connected, seenTime }: MachineStatus) {
+function presentMachine({ machine, connected, cordoned, seenTime }: MachineStatus) {
   const { containerEngine: engine, ...rest } = machine!;
   // An engine's hand-over by its name, and null for none.
   const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
-  return { ...rest, containerEngine, connected, seenAt: seenTime?.toISOString() };
+  return { ...rest, containerEngine, connected, cordoned, seenAt: seenTime?.toISOString() };
 }

@@ -54,8 +54,11 @@ function machineOf(id: string, given: Made, workers: readonly WorkerSample[]): P
   const standbys = workers.filter(({ machineId, desired }) => machineId === id && desired === 'FREEZE')
     .map(({ id: workerId, ageMs }) => ({ workerId, gpuUuids: [] as string[], instanceId: '', frozenMs: ageMs }));
   return {
-    ...given, id, name: id, gone: false, locations: [], cudaVersion: '', vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, runsCommands: true,
-    engine: undefined, noEngineReason: '', gpus: given.gpus.map((gpu, index) => ({ ...gpu, uuid: `${id}-${index}`, migProfile: '', standby: false })), standbys,
+    ...given, id, name: id, gone: false, cordoned: false,
+    locations: [], cudaVersion: '', vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, runsCommands: true,
+    engine: undefined, noEngineReason: '',
+    gpus: given.gpus.map((gpu, index) => ({ ...gpu, uuid: `${id}-${index}`, migProfile: '', standby: false, unhealthy: '' })),
+    standbys,
   };
 }
 

@@ -9,10 +9,12 @@ import { SEED } from '../../helpers/seeded-random.ts';
 const TYPES = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA RTX A5000', 'NVIDIA GeForce RTX 4090'] as const;
 
 const gpus = fc.array(fc.record({
-  name: fc.constantFrom(...TYPES), used: fc.boolean(), standby: fc.constantFrom(false, false, true), migProfile: fc.constantFrom('', '', '', '1g.6gb'),
+  name: fc.constantFrom(...TYPES), unhealthy: fc.constantFrom('', '', '', 'broken'), used: fc.boolean(),
+  standby: fc.constantFrom(false, false, true), migProfile: fc.constantFrom('', '', '', '1g.6gb'),
 }), { maxLength: 6 });
 const machine = fc.record({
-  connected: fc.constantFrom(true, true, true, false), gpus, siblings: fc.nat(3), hasImage: fc.boolean(), locations: fc.constantFrom([], ['CZ']),
+  connected: fc.constantFrom(true, true, true, false), cordoned: fc.constantFrom(false, false, false, true), gpus,
+  siblings: fc.nat(3), hasImage: fc.boolean(), locations: fc.constantFrom([], ['CZ']),
 });
 const fleet = fc.array(machine, { minLength: 1, maxLength: 5 }).map((all) => all.map((each, index): PlacementMachine => {
   const id = `m${index}`;
@@ -29,8 +31,10 @@ const request: fc.Arbitrary<PlacementRequest> = fc.record({
 });
 
 /** Whole cards of a type that nobody runs on. */
-const free = (at: PlacementMachine, type: string) => at.gpus.filter(({ name, used, migProfile }) => name === type && !used && migProfile === '');
-const mayRun = (at: PlacementMachine, { locations }: PlacementRequest) => at.connected && (locations.length === 0 || locations.includes(at.locations[0] ?? ''));
+const free = (at: PlacementMachine, type: string) => at.gpus.filter(({ name, used, migProfile, unhealthy }) => (
+  name === type && !used && migProfile === '' && unhealthy === ''));
+const mayRun = (at: PlacementMachine, { locations }: PlacementRequest) => (
+  at.connected && !at.cordoned && (locations.length === 0 || locations.includes(at.locations[0] ?? '')));
 const firstFree = (machines: PlacementMachine[], asked: PlacementRequest) => asked.gpuIds.find((type) => (
   machines.some((at) => mayRun(at, asked) && free(at, type).length >= asked.gpuCount)));
 
@@ -56,7 +60,8 @@ holds('as many as asked for, of one kind, on one machine that may run it, free u
   if (!placed) return true;
   const given = at(machines, placed).gpus.filter(({ uuid }) => placed.gpuUuids.includes(uuid));
   const kinds = new Set(given.map(({ name, migProfile }) => `${name} ${migProfile}`));
-  return given.length === asked.gpuCount && kinds.size === 1 && given.every(({ used }) => !used) && mayRun(at(machines, placed), asked);
+  const well = given.every(({ used, unhealthy }) => !used && unhealthy === '');
+  return well && given.length === asked.gpuCount && kinds.size === 1 && mayRun(at(machines, placed), asked);
 });
 
 holds('who goes on sleeping has nothing that is given away', (machines, _asked, placed) => {
@@ -94,9 +99,12 @@ holds('where machines differ in nothing else, the smallest block of the type tha
 t.test('workers of one endpoint are spread over machines as long as that is possible', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), fc.nat(20), (count, each, wanted) => {
     let machines = Array.from({ length: count }, (_, index): PlacementMachine => ({
-      id: `m${index}`, name: `m${index}`, connected: true, gone: false, locations: [], cpuSlots: 0, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0,
+      id: `m${index}`, name: `m${index}`, connected: true, gone: false, cordoned: false, locations: [],
+      cpuSlots: 0, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0,
       vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0, runsCommands: true, engine: undefined, noEngineReason: '',
-      hasImage: false, gpus: Array.from({ length: each }, (__, n) => ({ uuid: `${index}-${n}`, name: TYPES[0], migProfile: '', used: false, standby: false })),
+      hasImage: false, gpus: Array.from({ length: each }, (__, n) => ({
+        uuid: `${index}-${n}`, name: TYPES[0], migProfile: '', used: false, standby: false, unhealthy: '',
+      })),
     }));
     for (let n = 0; n < wanted; n += 1) {
       const placed = place(machines, {

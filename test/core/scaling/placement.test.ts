@@ -4,10 +4,10 @@ import { cannotRun, occupied, place, placeWorker } from '../../../core/domain/pl
 import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
 
 const gpu = (uuid: string, name = 'NVIDIA L4', given: Partial<PlacementGpu> = {}): PlacementGpu => (
-  { uuid, name, migProfile: '', used: false, standby: false, ...given }
+  { uuid, name, migProfile: '', used: false, standby: false, unhealthy: '', ...given }
 );
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
-  id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
+  id, name: id, connected: true, gone: false, cordoned: false, gpus: [], locations: [], cpuSlots: 4, cpuSlotsUsed: 0, cudaVersion: '12.8', siblings: 0,
   vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0,
   runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false, ...given,
 });
@@ -72,6 +72,10 @@ const REFUSED: [what: string, machines: PlacementMachine[], asked: PlacementRequ
   ['not connected', [machine('a', { connected: false })], asked(), /a: its agent is not connected/],
   ['no GPU', [machine('a')], L4, /a: it has no GPU/],
   ['other GPUs', [machine('a', { gpus: [gpu('g1', 'Tesla T4')] })], L4, /none of its GPUs \(Tesla T4\) is asked for/],
+  ['cordoned', [machine('a', { cordoned: true })], asked(), /a: its operator wants nothing new there/],
+  ['a GPU that is not well', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { unhealthy: 'ECC' })] })], L4, /a: 1 of its GPUs are not well: g1 \(ECC\)/],
+  ['one that is well and taken beside it', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { unhealthy: 'ECC' }), gpu('g2', 'NVIDIA L4', { used: true })] })],
+    L4, /1 of one type are needed and 0/],
   ['taken GPUs', [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { used: true })] })], L4, /1 of one type are needed and 0/],
   ['too few of one type', [machine('a', { gpus: [gpu('g1'), gpu('g2', 'NVIDIA A40')] })],
     asked({ gpuIds: ['AMPERE_24', 'AMPERE_48'], gpuCount: 2 }), /2 of one type are needed and it has fewer/],
@@ -177,7 +181,8 @@ t.test('what no machine can ever run says so; what waits does not', async (t) =>
   t.match(why([machine('a', { locations: ['US'] })], asked({ dataCenterIds: ['EU-1'] })), /1 machine is not where the network volumes are/);
   t.match(why([machine('a', { gpus: [gpu('g')] }), machine('b', { engine })], asked({ imageName: 'i', gpuCount: 1 })), /waits/,
     'any GPU, and none where engines are');
-  for (const waits of [{ connected: false }, { cpuSlotsUsed: 4 }, { gpus: [gpu('g', 'NVIDIA L4', { used: true })] }]) {
+  for (const waits of [{ connected: false }, { cordoned: true }, { cpuSlotsUsed: 4 }, { gpus: [gpu('g', 'NVIDIA L4', { used: true })] },
+    { gpus: [gpu('g', 'NVIDIA L4', { unhealthy: 'ECC' })] }]) {
     t.equal(why([machine('a', waits)], waits.gpus ? L4 : asked()), 'waits', JSON.stringify(waits));
   }
 });

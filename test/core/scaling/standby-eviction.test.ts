@@ -5,13 +5,13 @@ import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../
 import type { PlacementStandby } from '../../../core/domain/standby-eviction.ts';
 
 const gpu = (uuid: string, given: Partial<PlacementGpu> = {}): PlacementGpu => (
-  { uuid, name: 'NVIDIA L4', migProfile: '', used: false, standby: false, ...given }
+  { uuid, name: 'NVIDIA L4', migProfile: '', used: false, standby: false, unhealthy: '', ...given }
 );
 const standby = (workerId: string, given: Partial<PlacementStandby> = {}): PlacementStandby => (
   { workerId, gpuUuids: [], instanceId: '', frozenMs: 1_000, ...given }
 );
 const machine = (id: string, given: Partial<PlacementMachine> = {}): PlacementMachine => ({
-  id, name: id, connected: true, gone: false, gpus: [], locations: [], cpuSlots: 2, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0,
+  id, name: id, connected: true, gone: false, cordoned: false, gpus: [], locations: [], cpuSlots: 2, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0,
   vcpus: 0, vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0,
   runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false, ...given,
 });

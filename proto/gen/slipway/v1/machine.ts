@@ -127,6 +127,8 @@ export interface Gpu {
   migProfile: string;
   /** Short name of its type, for instance `RTX 4090`. Output only. */
   displayName: string;
+  /** Why nothing may run on it, for people, for instance `its memory failed (ECC)`. Empty: it is well. */
+  unhealthy: string;
 }
 
 /** A host with GPUs (or none) that runs one agent. */
@@ -426,7 +428,7 @@ export const MachineImage: MessageFns<MachineImage> = {
 };
 
 function createBaseGpu(): Gpu {
-  return { uuid: "", name: "", memoryMib: 0, migProfile: "", displayName: "" };
+  return { uuid: "", name: "", memoryMib: 0, migProfile: "", displayName: "", unhealthy: "" };
 }
 
 export const Gpu: MessageFns<Gpu> = {
@@ -445,6 +447,9 @@ export const Gpu: MessageFns<Gpu> = {
     }
     if (message.displayName !== "") {
       writer.uint32(42).string(message.displayName);
+    }
+    if (message.unhealthy !== "") {
+      writer.uint32(50).string(message.unhealthy);
     }
     return writer;
   },
@@ -502,6 +507,14 @@ export const Gpu: MessageFns<Gpu> = {
             message.displayName = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.unhealthy = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -524,6 +537,7 @@ export const Gpu: MessageFns<Gpu> = {
     message.memoryMib = object.memoryMib ?? 0;
     message.migProfile = object.migProfile ?? "";
     message.displayName = object.displayName ?? "";
+    message.unhealthy = object.unhealthy ?? "";
     return message;
   },
 };

@@ -40,7 +40,11 @@ export interface MachineStatus {
   /** Its agent extends its lease. */
   connected: boolean;
   /** When its agent was last heard. */
-  seenTime: Date | undefined;
+  seenTime:
+    | Date
+    | undefined;
+  /** Nothing new is placed on it (CordonMachine). */
+  cordoned: boolean;
 }
 
 /** A page of the machines. */
@@ -55,6 +59,18 @@ export interface ListMachinesResponse {
 export interface ForgetMachineRequest {
   /** Its id. */
   id: string;
+}
+
+/** Which machine, and what for. */
+export interface CordonMachineRequest {
+  /** Its id. */
+  id: string;
+  /** Nothing new from now on; false: it takes work again. */
+  cordoned: boolean;
+}
+
+/** Done. */
+export interface CordonMachineResponse {
 }
 
 /** What went with it. */
@@ -173,7 +189,7 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
 };
 
 function createBaseMachineStatus(): MachineStatus {
-  return { machine: undefined, connected: false, seenTime: undefined };
+  return { machine: undefined, connected: false, seenTime: undefined, cordoned: false };
 }
 
 export const MachineStatus: MessageFns<MachineStatus> = {
@@ -186,6 +202,9 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     }
     if (message.seenTime !== undefined) {
       Timestamp.encode(toTimestamp(message.seenTime), writer.uint32(26).fork()).join();
+    }
+    if (message.cordoned !== false) {
+      writer.uint32(32).bool(message.cordoned);
     }
     return writer;
   },
@@ -227,6 +246,14 @@ export const MachineStatus: MessageFns<MachineStatus> = {
             message.seenTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.cordoned = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -249,6 +276,7 @@ export const MachineStatus: MessageFns<MachineStatus> = {
       : undefined;
     message.connected = object.connected ?? false;
     message.seenTime = object.seenTime ?? undefined;
+    message.cordoned = object.cordoned ?? false;
     return message;
   },
 };
@@ -371,6 +399,116 @@ export const ForgetMachineRequest: MessageFns<ForgetMachineRequest> = {
   fromPartial(object: DeepPartial<ForgetMachineRequest>): ForgetMachineRequest {
     const message = createBaseForgetMachineRequest();
     message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseCordonMachineRequest(): CordonMachineRequest {
+  return { id: "", cordoned: false };
+}
+
+export const CordonMachineRequest: MessageFns<CordonMachineRequest> = {
+  encode(message: CordonMachineRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.cordoned !== false) {
+      writer.uint32(16).bool(message.cordoned);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CordonMachineRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCordonMachineRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.cordoned = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CordonMachineRequest>): CordonMachineRequest {
+    return CordonMachineRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CordonMachineRequest>): CordonMachineRequest {
+    const message = createBaseCordonMachineRequest();
+    message.id = object.id ?? "";
+    message.cordoned = object.cordoned ?? false;
+    return message;
+  },
+};
+
+function createBaseCordonMachineResponse(): CordonMachineResponse {
+  return {};
+}
+
+export const CordonMachineResponse: MessageFns<CordonMachineResponse> = {
+  encode(_: CordonMachineResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CordonMachineResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCordonMachineResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CordonMachineResponse>): CordonMachineResponse {
+    return CordonMachineResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<CordonMachineResponse>): CordonMachineResponse {
+    const message = createBaseCordonMachineResponse();
     return message;
   },
 };
@@ -762,6 +900,20 @@ export const MachineServiceService = {
       Buffer.from(ForgetMachineResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ForgetMachineResponse => ForgetMachineResponse.decode(value),
   },
+  /**
+   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on. Needs the root key.
+   * NOT_FOUND: no such machine.
+   */
+  cordonMachine: {
+    path: "/slipway.v1.MachineService/CordonMachine" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CordonMachineRequest): Buffer => Buffer.from(CordonMachineRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CordonMachineRequest => CordonMachineRequest.decode(value),
+    responseSerialize: (value: CordonMachineResponse): Buffer =>
+      Buffer.from(CordonMachineResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CordonMachineResponse => CordonMachineResponse.decode(value),
+  },
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: {
     path: "/slipway.v1.MachineService/ListWorkers" as const,
@@ -796,6 +948,11 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
    */
   forgetMachine: handleUnaryCall<ForgetMachineRequest, ForgetMachineResponse>;
+  /**
+   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on. Needs the root key.
+   * NOT_FOUND: no such machine.
+   */
+  cordonMachine: handleUnaryCall<CordonMachineRequest, CordonMachineResponse>;
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
   /**
@@ -840,6 +997,25 @@ export interface MachineServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ForgetMachineResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on. Needs the root key.
+   * NOT_FOUND: no such machine.
+   */
+  cordonMachine(
+    request: CordonMachineRequest,
+    callback: (error: ServiceError | null, response: CordonMachineResponse) => void,
+  ): ClientUnaryCall;
+  cordonMachine(
+    request: CordonMachineRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CordonMachineResponse) => void,
+  ): ClientUnaryCall;
+  cordonMachine(
+    request: CordonMachineRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CordonMachineResponse) => void,
   ): ClientUnaryCall;
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers(
