@@ -5,6 +5,7 @@ import { ContainerReports } from './dispatch/container-reports.ts';
 import { DesiredImages } from './dispatch/desired-images.ts';
 import { DesiredLoop } from './dispatch/desired-loop.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
+import { ExecutionTimes } from './dispatch/execution-times.ts';
 import { LeaseKeeper } from './dispatch/lease-keeper.ts';
 import { PodReports } from './dispatch/pod-reports.ts';
 import { returnOrphans } from './dispatch/return-orphans.ts';
@@ -66,7 +67,8 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
   const arriving = new Set<string>();
-  const loop = new DispatchLoop({ pool, attempts, events, ...seams });
+  const times = new ExecutionTimes();
+  const loop = new DispatchLoop({ pool, attempts, times, events, ...seams });
   slots.onRoom = (endpointId) => loop.wake(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScaleLoop({
@@ -88,7 +90,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     if (endpointId !== undefined) scaling.wake([endpointId]);
   };
   const sessions: SessionContext = {
-    table, pool, machines, workers, attempts, reports, pods, containers, desired, arriving, replicaAddress, ...seams,
+    table, pool, times, machines, workers, attempts, reports, pods, containers, desired, arriving, replicaAddress, ...seams,
     leases: new LeaseKeeper(machines, options.clock),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {

@@ -155,6 +155,8 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
   const losses = new LoseAttempts({ stores, recordOutcome });
   return {
     claim: (endpointId, slots) => claims.claim(endpointId, slots),
+    claimAhead: (endpointId, slots, claimed) => claims.claimAhead(endpointId, slots, claimed),
+    postpone: (waiting) => stores.attempts.postpone(waiting),
     recordOutcome,
     appendChunk: (chunk) => chunks.append(chunk),
     recordProgress: (key, output) => progress.show(key, output),

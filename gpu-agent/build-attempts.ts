@@ -85,14 +85,14 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
   };
   const ports = new FreePorts(random);
   const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs });
-  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, logger });
+  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger });
   const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
   const evidence = new Evidence({ table, holdings, clock });
   const stopper = new AttemptStopper({
     table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,
   });
-  const watch = new AttemptWatch({ table, pool, polls, clock });
+  const watch = new AttemptWatch({ toCore: outbox, table, pool, polls, clock });
   const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
   const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
   const parts = {

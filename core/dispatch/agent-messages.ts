@@ -30,6 +30,8 @@ const REASON_LENGTH_MAX = 4_096;
 /** Most attempts a worker may ask for at once. */
 const CAPACITY_MAX = 10_000;
 const INIT_TIMEOUT_SECONDS = 420;
+/** Longest execution time that is believed, in milliseconds. */
+const EXECUTION_MS_MAX = 30 * 86_400_000;
 /** Where a network volume appears in a worker (docs/management.md#network-volumes). */
 const WORKER_VOLUME_PATH = '/runpod-volume';
 
@@ -116,7 +118,10 @@ export function heldFromRefs(refs: readonly AttemptRef[], machineId: string): He
 export function outcomeFromMessage(message: OutcomeMessage, machineId: string): AttemptOutcome | undefined {
   const key = keyFromRef(message.ref, machineId);
   const kind = KINDS[message.kind];
-  return key && kind && { ...key, kind, output: message.output, error: message.error };
+  if (!key || !kind) return undefined;
+  const { output, error, executionMs } = message;
+  const known = executionMs !== undefined && executionMs >= 0 && executionMs <= EXECUTION_MS_MAX;
+  return { ...key, kind, output, error, ...(known && { executionMs }) };
 }
 
 /** What a report says; undefined when its state is none, or its id one that PostgreSQL refuses: it would be tried for ever. */
@@ -138,7 +143,7 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
 
 /** A claimed job for its agent. `s3Config` are the opened message bytes. */
 export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Assignment {
-  return { ref: refOf(job), input: job.input, inputSize: job.inputSize, s3Config: s3Config && S3Config.decode(s3Config) };
+  return { ref: refOf(job), input: job.input, inputSize: job.inputSize, s3Config: s3Config && S3Config.decode(s3Config), ahead: job.ahead ?? false };
 }
 
 /** What core wants of a worker. */

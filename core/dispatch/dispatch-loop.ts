@@ -10,6 +10,9 @@ import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
+import { handAhead } from '../domain/hand-ahead.ts';
+import type { ClaimedJob, Slot } from '../jobs/slots.ts';
+import type { ExecutionTimes } from './execution-times.ts';
 import type { SlotPool } from './slot-pool.ts';
 
 /** Longest time that an endpoint with room is not looked at, in milliseconds. */
@@ -25,7 +28,8 @@ const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 /** What it needs. */
 export interface DispatchLoopOptions {
   pool: SlotPool;
-  attempts: Pick<AttemptCalls, 'claim'>;
+  attempts: Pick<AttemptCalls, 'claim' | 'claimAhead'>;
+  times: Pick<ExecutionTimes, 'of'>;
   events: CoreEvents;
   clock: Clock;
   random: Random;
@@ -118,13 +122,32 @@ export class DispatchLoop extends BaseService {
       const jobs = await attempts.claim(endpointId, slots);
       this.#failures = 0;
       const unused = unusedSlots(slots, jobs);
-      pool.assign(jobs);
+      // Together, so that one take carries them.
+      pool.assign(unused.length > 0 ? jobs : [...jobs, ...await this.#claimAhead(endpointId, slots, jobs)]);
       pool.give(unused);
       // A full claim means that there may be more, and room may have come meanwhile.
       if (unused.length === 0) this.#pending.add(endpointId);
     } catch (error) {
       pool.give(slots);
       this.#pause(endpointId, error);
+    }
+  }
+
+  /** More jobs for workers that run short ones faster in a row. Never rejects: what was claimed before must reach its workers. */
+  async #claimAhead(endpointId: string, taken: readonly Slot[], claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
+    const { pool, attempts, times, logger } = this.#options;
+    const timesMs = times.of(endpointId);
+    const othersIdle = pool.hasRoom(endpointId);
+    const slots = pool.takeAhead(taken, (asked) => handAhead({ timesMs, slots: asked, othersIdle }));
+    if (slots.length === 0) return [];
+    try {
+      const jobs = await attempts.claimAhead(endpointId, slots, claimed);
+      pool.give(unusedSlots(slots, jobs));
+      return jobs;
+    } catch (error) {
+      pool.give(slots);
+      logger.warn({ err: error, endpointId }, 'jobs were not handed over ahead');
+      return [];
     }
   }
 

@@ -7,6 +7,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 import type { ContainerReports } from './container-reports.ts';
 import type { DesiredLoop } from './desired-loop.ts';
+import type { ExecutionTimes } from './execution-times.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { PodReports } from './pod-reports.ts';
 import type { SessionTable } from './session-table.ts';
@@ -26,6 +27,7 @@ export interface SessionStream extends MessageSink<SessionResponse> {
 export interface SessionContext {
   table: SessionTable;
   pool: SlotPool;
+  times: ExecutionTimes;
   machines: Stores['machines'];
   workers: Stores['workers'];
   attempts: AttemptCalls;

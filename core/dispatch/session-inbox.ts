@@ -4,13 +4,14 @@
  * The number of writes in flight is bounded: beyond it the stream is not read.
  */
 import type {
-  AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress,
+  AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress, AttemptRef,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptCalls, AttemptOutcome } from '../jobs/job-engine.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { retryUntil } from '../runtime/retry.ts';
 import { keyFromRef, outcomeFromMessage, refOf } from './agent-messages.ts';
+import type { ExecutionTimes } from './execution-times.ts';
 import type { SessionOutbox } from './session-outbox.ts';
 import { attemptId } from './slot-pool.ts';
 import type { SlotPool } from './slot-pool.ts';
@@ -26,6 +27,7 @@ export interface SessionInboxOptions {
   machineId(): string;
   attempts: AttemptCalls;
   pool: SlotPool;
+  times: ExecutionTimes;
   outbox: SessionOutbox;
   /** Attempts whose outcome has arrived and is not written yet. */
   arriving: Set<string>;
@@ -88,11 +90,25 @@ export class SessionInbox {
     for (const message of messages) {
       const outcome = outcomeFromMessage(message, this.#options.machineId());
       if (!outcome) continue;
-      this.#options.pool.release(outcome);
+      // Only what it held can tell: an agent's word about others' attempts counts for nothing.
+      if (this.#options.pool.release(outcome)) this.#measure(outcome);
       const workerId = message.ref!.workerId;
       if (outcome.kind === 'COMPLETED' || outcome.kind === 'FAILED') this.#options.onProven(workerId);
       void this.#record(outcome, workerId);
     }
+  }
+
+  /** Jobs that wait behind one that takes longer than expected. */
+  waiting(refs: readonly AttemptRef[]): void {
+    const { pool, times, attempts } = this.#options;
+    const waiting = refs.flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? []).filter((key) => pool.holds(key));
+    for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.forget(endpointId);
+    if (waiting.length > 0) void this.#write(0, () => attempts.postpone(waiting));
+  }
+
+  #measure({ endpointId, kind, executionMs }: AttemptOutcome): void {
+    if (kind === 'LOST' || kind === 'STOPPED') this.#options.times.forget(endpointId);
+    else if (executionMs !== undefined) this.#options.times.learn(endpointId, executionMs);
   }
 
   /** Never rejects. */

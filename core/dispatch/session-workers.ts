@@ -40,6 +40,8 @@ export interface SessionWorkersOptions {
 interface SessionWorker {
   facts: WorkerFacts;
   refresh: boolean;
+  /** Its open take may be answered with more than it asked for. */
+  takesAhead: boolean;
   proven: boolean;
   /** It has ended; its attempts are lost when this fires. */
   outcomeGrace: Timer | undefined;
@@ -81,8 +83,9 @@ export class SessionWorkers {
       const known = this.#workers.get(report.workerId);
       if (!facts || !this.#endpointOf.has(report.workerId) || (!known && this.#workers.size >= WORKERS_MAX)) continue;
       if (!known && !attached?.has(report.workerId)) this.#attach(report.workerId, []);
-      const worker = known ?? { facts, refresh: false, proven: false, outcomeGrace: undefined };
+      const worker = known ?? { facts, refresh: false, takesAhead: false, proven: false, outcomeGrace: undefined };
       this.#workers.set(report.workerId, worker);
+      worker.takesAhead = report.takesAhead;
       this.#observe(worker, facts, report.refresh, known === undefined);
     }
   }
@@ -144,10 +147,13 @@ export class SessionWorkers {
     if (facts.state === 'STOPPED' || facts.state === 'UNHEALTHY') this.#ended(worker);
   }
 
-  #offer({ facts, refresh }: SessionWorker): void {
+  #offer(worker: SessionWorker): void {
+    const { facts, refresh } = worker;
     const desired = this.#desired.get(facts.workerId);
     const open = facts.state === 'READY' && !refresh && desired === 'RUN';
-    this.#options.pool.update(facts.workerId, { capacity: facts.capacity, open, awake: desired === undefined || desired === 'RUN' });
+    this.#options.pool.update(facts.workerId, {
+      capacity: facts.capacity, open, awake: desired === undefined || desired === 'RUN', takesAhead: worker.takesAhead,
+    });
   }
 
   #ended(worker: SessionWorker): void {

@@ -198,6 +198,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#inbox.chunks(message.chunks);
     this.#inbox.progress(message.progress);
     this.#inbox.outcomes(message.outcomes);
+    if (message.waiting.length > 0) this.#inbox.waiting(message.waiting);
     const session = { machineId: this.#machineId, sessionId: this.id };
     this.#context.pods.changed(session, message.pods);
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);

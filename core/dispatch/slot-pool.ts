@@ -33,6 +33,8 @@ interface Place {
   open: boolean;
   /** Its worker is to run: neither frozen nor going. */
   awake: boolean;
+  /** Its open take may be answered with more than it asked for. */
+  takesAhead: boolean;
   /** Its worker has ended: it goes with its last attempt. */
   retired: boolean;
   readonly held: Map<string, HeldAttempt>;
@@ -67,7 +69,8 @@ export class SlotPool implements SlotSource {
   /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#places.get(slot.workerId);
-    const place = before ?? { slot, sink, capacity: 0, open: false, awake: true, retired: false, held: new Map(), reserved: 0, listed: false };
+    const flags = { open: false, awake: true, takesAhead: false, retired: false, listed: false };
+    const place = before ?? { slot, sink, capacity: 0, held: new Map(), reserved: 0, ...flags };
     this.#places.set(slot.workerId, place);
     if (!before) this.#count(slot.endpointId, 1);
     for (const id of place.held.keys()) this.#holders.delete(id);
@@ -78,13 +81,14 @@ export class SlotPool implements SlotSource {
   }
 
   /** Changes what a worker can take, and whether it is to run (default). */
-  update(workerId: string, change: { capacity: number; open: boolean; awake?: boolean }): void {
+  update(workerId: string, change: { capacity: number; open: boolean; awake?: boolean; takesAhead?: boolean }): void {
     const place = this.#places.get(workerId);
     if (!place) return;
-    const { awake = true } = change;
+    const { awake = true, takesAhead = false } = change;
     if (place.awake !== awake) this.#count(place.slot.endpointId, awake ? 1 : -1);
     place.awake = awake;
     place.capacity = change.capacity;
+    place.takesAhead = takesAhead;
     place.open = change.open;
     this.#offer(place);
   }
@@ -138,6 +142,29 @@ export class SlotPool implements SlotSource {
       ring.next += 1;
     }
     if (ring.places.length === 0) this.#rings.delete(endpointId);
+    return slots;
+  }
+
+  /** Any of the endpoint's workers may have room. */
+  hasRoom(endpointId: string): boolean {
+    return this.#rings.has(endpointId);
+  }
+
+  /** Room beyond what workers asked for, on the workers of `taken`, in turn: `ahead` says how much for one that asked for so many. */
+  takeAhead(taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
+    const open = [...Map.groupBy(taken, ({ workerId }) => workerId)].flatMap(([workerId, asked]) => {
+      const place = this.#places.get(workerId);
+      return place?.open && place.takesAhead ? [{ place, left: ahead(asked.length) }] : [];
+    });
+    const slots: Slot[] = [];
+    for (let some = open; some.length > 0; some = some.filter(({ left }) => left > 0)) {
+      for (const entry of some) {
+        entry.left -= 1;
+        if (entry.left < 0) continue;
+        entry.place.reserved += 1;
+        slots.push(entry.place.slot);
+      }
+    }
     return slots;
   }
 

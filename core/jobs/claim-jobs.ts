@@ -43,14 +43,23 @@ export class ClaimJobs {
     return claimed;
   }
 
-  async #claimByPlan(endpointId: string, slots: readonly Slot[], plan: ClaimPlan): Promise<Claim[]> {
+  /** See AttemptCalls.claimAhead. */
+  async claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
+    const plan = this.#options.cursors.plan(endpointId);
+    if (!plan) return [];
+    const claims = await this.#claimByPlan(endpointId, slots.slice(0, CLAIM_ITEMS_MAX), plan, claimed.map(({ jobId }) => jobId));
+    return claims.map(({ job }) => ({ ...job, ahead: true }));
+  }
+
+  async #claimByPlan(endpointId: string, slots: readonly Slot[], plan: ClaimPlan, behind?: readonly string[]): Promise<Claim[]> {
     const { cursors, gate, clock } = this.#options;
     const startedAtMs = clock.monotonicMs();
     let claims: Claim[] = [];
     let asked = 0;
     try {
-      claims = await this.#persist(endpointId, slots, plan);
-      asked = slots.length;
+      claims = await this.#persist(endpointId, slots, plan, behind);
+      // That no more of them may be handed over ahead does not mean that the queue is empty.
+      asked = behind ? 0 : slots.length;
       return claims;
     } finally {
       cursors.learn(endpointId, plan, { asked, claims, tookMs: clock.monotonicMs() - startedAtMs });
@@ -58,7 +67,7 @@ export class ClaimJobs {
     }
   }
 
-  async #persist(endpointId: string, slots: readonly Slot[], plan: ClaimPlan): Promise<Claim[]> {
+  async #persist(endpointId: string, slots: readonly Slot[], plan: ClaimPlan, behind: readonly string[] | undefined): Promise<Claim[]> {
     const { stores, clock, random, tasks } = this.#options;
     const { afterNormal, afterLow } = plan;
     const claimId = random.uuid();
@@ -67,7 +76,8 @@ export class ClaimJobs {
       // A try whose answer got lost may have committed.
       const earlier = unknown ? await stores.claims.find(endpointId, claimId, INLINE_INPUT_BYTES_MAX) : [];
       if (earlier.length > 0) return earlier;
-      return await stores.claims.claim({ endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX });
+      const request = { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX };
+      return behind ? await stores.claims.claimAhead(request, behind) : await stores.claims.claim(request);
     };
     return await persist(attempt, { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: () => { unknown = true; } });
   }

@@ -34,6 +34,8 @@ export interface AttemptOutcome extends MachineAttempt {
   output: Buffer | undefined;
   /** For FAILED, LOST and STOPPED. */
   error: string;
+  /** How long the worker was at it, in milliseconds. Undefined: since it was given the job. */
+  executionMs?: number;
 }
 
 /** One streamed piece of an attempt's output. */
@@ -106,6 +108,13 @@ export interface AttemptCalls {
    * them back. Cheap when this replica knows of no queued job: then it asks the database only from time to time, so call it often.
    */
   claim(endpointId: string, slots: readonly Slot[]): Promise<ClaimedJob[]>;
+  /**
+   * Claims jobs to be handed over behind `claimed`, one per slot: only such as have the policy of all of these, and have waited long enough
+   * that no other worker stands idle.
+   */
+  claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
+  /** These attempts were handed over ahead and have not begun: their execution time counts from now. Those that are not current are left. */
+  postpone(attempts: readonly MachineAttempt[]): Promise<void>;
   /**
    * Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. An output that is no JSON makes
    * the job FAILED. 'stale': nothing changed, somebody was first, or the attempt is not that machine's.

@@ -173,6 +173,7 @@ function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {
     output: reported ? output : undefined,
     error: kind === 'COMPLETED' ? undefined : text.slice(0, ERROR_LENGTH_MAX),
     ...(remembered && { remembered }),
+    ...(reported && outcome.executionMs !== undefined && { executionMs: outcome.executionMs }),
   };
 }
 

@@ -1,6 +1,8 @@
 /** Reads attempts that run: for agents that fetch inputs, and for losses. */
+import { WAITING_MS } from '../domain/hand-ahead.ts';
 import type { AttemptKey, MachineAttempt } from '../domain/job.ts';
 import type { Database, Sql } from './database.ts';
+import { numberArray, textArray } from './pack.ts';
 import { isLive, isRunning } from './rows.ts';
 import type { AttemptRow } from './rows.ts';
 
@@ -26,6 +28,18 @@ export class AttemptStore {
       SELECT FROM job j WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.attempt = ${key.attempt}
         AND j.machine_id = ${key.machineId} AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
     return rows.length > 0;
+  }
+
+  /** The execution time of these attempts counts from now, for those that are current. */
+  async postpone(attempts: readonly MachineAttempt[]): Promise<void> {
+    await this.#hot`
+      UPDATE job j SET started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
+      FROM unnest(
+        ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[], ${textArray(attempts.map(({ jobId }) => jobId))}::text[],
+        ${numberArray(attempts.map(({ attempt }) => attempt))}::int[], ${textArray(attempts.map(({ machineId }) => machineId))}::text[]
+      ) AS g(endpoint_id, id, attempt, machine_id)
+      WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+        AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
   }
 
   /** All attempts of a machine, or of one of its workers. */

@@ -3,6 +3,7 @@
  * were claimed stay in the index until vacuum may remove them (never, while somebody holds an old snapshot), and a scan from the start would
  * step over every one of them again.
  */
+import { QUEUED_MS_MIN, WAITING_MS } from '../domain/hand-ahead.ts';
 import type { Database, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { talliedQueue } from './tally.ts';
@@ -87,6 +88,40 @@ export class ClaimStore {
         FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
       ), ${talliedQueue(this.#hot, -1, this.#hot`SELECT endpoint_id FROM moved`)} ${withInputs(this.#hot, inputBytesMax)}`;
+    return rows.map((row) => claimFromRow(endpointId, row));
+  }
+
+  /**
+   * Claims up to one job per slot that follow in the queue of the jobs `behind` and are like them: same priority, execution timeout and ttl. It
+   * ends before the first that differs or was queued a moment ago; none when those differ themselves.
+   */
+  async claimAhead({ endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax }: ClaimRequest, behind: readonly string[]): Promise<Claim[]> {
+    const count = slots.length;
+    const sql = this.#hot;
+    const queued = sql`endpoint_id = ${endpointId} AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE' AND expires_at > now()
+      AND position > CASE WHEN (SELECT low FROM policy) THEN ${afterLow}::bigint ELSE ${afterNormal}::bigint END AND (SELECT kinds FROM policy) = 1`;
+    const rows = await sql<ClaimRow[]>`
+      WITH policy AS MATERIALIZED (
+        SELECT bool_or(low_priority) AS low, min(execution_timeout_ms) AS timeout_ms, min(ttl_deadline_at - submitted_at) AS ttl,
+          count(DISTINCT (low_priority, execution_timeout_ms, ttl_deadline_at - submitted_at)) AS kinds
+        FROM job WHERE endpoint_id = ANY(ARRAY[${endpointId}]) AND id = ANY(${textArray(behind)}::text[])
+      ), head AS MATERIALIZED (
+        SELECT position, execution_timeout_ms = (SELECT timeout_ms FROM policy) AND ttl_deadline_at - submitted_at = (SELECT ttl FROM policy)
+          AND submitted_at <= now() - ${QUEUED_MS_MIN}::int * interval '1 ms' AS fits
+        FROM job WHERE ${queued} ORDER BY position LIMIT ${count}::int
+      ), picked AS MATERIALIZED (
+        SELECT endpoint_id, id, position FROM job
+        WHERE ${queued} AND position < coalesce((SELECT min(position) FROM head WHERE NOT fits), (SELECT max(position) + 1 FROM head))
+        ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
+      ), placed AS (SELECT endpoint_id, id, row_number() OVER (ORDER BY position) AS place FROM picked
+      ), moved AS (
+        UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
+          worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.place],
+          machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.place],
+          started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
+        FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
+        RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
+      ), ${talliedQueue(sql, -1, sql`SELECT endpoint_id FROM moved`)} ${withInputs(sql, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 

@@ -21,6 +21,8 @@ export interface OutcomeEntry {
   error: string | undefined;
   /** It belongs into the job's history: always, or when the job is tried again for it. */
   remembered?: 'ALWAYS' | 'IF_TRIED_AGAIN';
+  /** How long it ran, in milliseconds. Undefined: since it was claimed. */
+  executionMs?: number;
 }
 
 /** What an outcome did. */
@@ -63,7 +65,8 @@ export class OutcomeStore {
         UPDATE job j SET
           state = CASE WHEN j.retries < g.requeue_below THEN 'IN_QUEUE' ELSE g.final END,
           retries = j.retries + CASE WHEN g.counted AND j.retries < g.requeue_below THEN 1 ELSE 0 END,
-          started_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.started_at END,
+          started_at = CASE WHEN j.retries < g.requeue_below THEN NULL
+            ELSE greatest(j.started_at, now() - nullif(g.execution_ms, -1) * interval '1 ms') END,
           finished_at = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE now() END,
           machine_id = CASE WHEN j.retries < g.requeue_below THEN NULL ELSE j.machine_id END,
           execution_deadline_at = NULL, claim_id = NULL,
@@ -76,8 +79,10 @@ export class OutcomeStore {
           ${flagArray(entries.map((entry) => entry.settlement.counted))}::boolean[],
           ${textArray(entries.map((entry) => entry.settlement.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
           ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
-          ${textArray(entries.map((entry) => entry.machineId))}::text[], ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[]
-        ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered)
+          ${textArray(entries.map((entry) => entry.machineId))}::text[], ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[],
+          ${numberArray(entries.map((entry) => entry.executionMs ?? -1))}::bigint[]
+        ) AS g(place, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
+          execution_ms)
         WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
         RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.place, g.counted, g.error, g.machine_id, g.remembered,

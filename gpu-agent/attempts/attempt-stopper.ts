@@ -89,7 +89,7 @@ export class AttemptStopper {
     for (const attempt of table.all()) {
       if (!attempt.stop) continue;
       const worker = pool.get(attempt.ref.workerId);
-      if (!worker || worker.hasEnded) continue;
+      if (!worker || worker.hasEnded || this.#isEarly(worker, attempt, now)) continue;
       const askedMs = now - attempt.stop.atMs;
       if (!attempt.stop.blocks && askedMs > OBEY_MS_MAX) this.#block(worker, attempt.stop);
       if (!attempt.stop.probed && askedMs > PROBE_AFTER_MS) this.#probe(worker, attempt.stop);
@@ -103,25 +103,42 @@ export class AttemptStopper {
 
   /** Ends all attempts at once, with the workers that run them. */
   endAll(reason: string): void {
-    const { table, pool, logger } = this.#parts;
+    const { table, holdings, pool, logger } = this.#parts;
+    // The end of one must not begin the next.
+    for (const { ref, phase } of table.all()) if (phase === 'handed') holdings.of(ref.workerId).isFinal = true;
     if (table.size > 0) logger.error({ attempts: table.size, reason }, 'ending all attempts');
     for (const attempt of table.all()) {
       const worker = pool.get(attempt.ref.workerId);
       const wasHanded = attempt.phase === 'handed';
-      void table.end(attempt, wasHanded ? OutcomeKind.LOST : OutcomeKind.RETURNED, { error: reason });
+      void table.end(attempt, wasHanded && !attempt.inHand ? OutcomeKind.LOST : OutcomeKind.RETURNED, { error: reason });
       if (worker && wasHanded) pool.kill(worker, { state: WorkerState.STOPPED, reason });
     }
   }
 
   #stop(attempt: Attempt): void {
     const { holdings, pool, clock } = this.#parts;
-    const { workerId, jobId } = attempt.ref;
-    const stop = { atMs: clock.monotonicMs(), probed: false, blocks: false };
+    const { workerId } = attempt.ref;
+    const stop = { atMs: clock.monotonicMs(), probed: false, blocks: false, early: attempt.inHand };
     holdings.get(workerId)?.stop(attempt, stop);
     const worker = pool.get(workerId);
-    if (!worker) return;
+    if (!worker || attempt.inHand) return;
+    this.#ask(worker, attempt, stop);
+  }
+
+  #ask(worker: Worker, { ref }: Attempt, stop: StopRequest): void {
     if (!worker.sdk.traits.stopChannel) this.#block(worker, stop);
-    this.signal(worker, jobId);
+    this.signal(worker, ref.jobId);
+  }
+
+  /** The worker has it in hand: it cannot hear of it before it begins, and all waits until then. */
+  #isEarly(worker: Worker, attempt: Attempt, now: number): boolean {
+    const stop = attempt.stop!;
+    if (!stop.early) return false;
+    if (attempt.inHand) return true;
+    stop.early = false;
+    stop.atMs = now;
+    this.#ask(worker, attempt, stop);
+    return false;
   }
 
   /** Its next take says what it holds by then. */

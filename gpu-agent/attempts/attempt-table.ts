@@ -2,6 +2,7 @@
 import type { AttemptRef, OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { OutcomeKind as Kind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { enumName } from '../../proto/wire/enum-name.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Attempt } from './attempt.ts';
 import type { ChunkLog } from './chunk-log.ts';
@@ -13,6 +14,8 @@ import type { OutcomeReporter } from './outcome-reporter.ts';
 export interface Ending {
   output?: Buffer | undefined;
   error?: string;
+  /** The worker is to be replaced: how long it took says nothing about the next. */
+  unmeasured?: boolean;
 }
 
 export class AttemptTable {
@@ -21,10 +24,12 @@ export class AttemptTable {
   readonly #outcomes: OutcomeReporter;
   readonly #chunks: ChunkLog;
   readonly #keeper: Pick<Keeper, 'ended'>;
+  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #listeners: ((workerId: string) => void)[] = [];
 
-  constructor(options: { holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; keeper: Pick<Keeper, 'ended'>; logger: Logger }) {
+  constructor(options: { holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; keeper: Pick<Keeper, 'ended'>; clock: Clock; logger: Logger }) {
+    this.#clock = options.clock;
     this.#holdings = options.holdings;
     this.#outcomes = options.outcomes;
     this.#chunks = options.chunks;
@@ -68,13 +73,20 @@ export class AttemptTable {
     attempt.input = undefined;
     this.#attempts.delete(attempt.key);
     const { jobId, workerId } = attempt.ref;
-    this.#holdings.get(workerId)?.leave(attempt);
+    const holding = this.#holdings.get(workerId);
+    holding?.leave(attempt);
+    const nowMs = this.#clock.monotonicMs();
+    const next = holding?.beginNext(nowMs) ?? [];
     // Only of an attempt whose result counts do the last chunks matter.
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
       this.#logger.info({ jobId, workerId, attempt: attempt.ref.attempt, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
     }
-    const safe = this.#outcomes.report({ ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '' });
+    const reported = (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
+    const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;
+    const safe = this.#outcomes.report({ ref: attempt.ref, kind, output: ending.output, error: ending.error ?? '', executionMs });
+    // Its worker goes on once it is answered.
+    if (next.length > 0) void safe.then(() => { for (const begun of next) begun.begin(this.#clock.monotonicMs()); });
     if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));
     for (const listener of this.#listeners) listener(workerId);
     return safe;
@@ -83,8 +95,12 @@ export class AttemptTable {
   /** Ends what a worker held when its process ended, and gives back what it never saw. */
   endAllOf(workerId: string, cause: string): void {
     this.returnWaiting(workerId, cause);
+    // The end of one must not begin the next.
+    const held = this.#holdings.get(workerId);
+    if (held) held.isFinal = true;
     for (const attempt of this.#holdings.get(workerId)?.all() ?? []) {
       if (attempt.stop) void this.end(attempt, Kind.STOPPED);
+      else if (attempt.inHand) void this.end(attempt, Kind.RETURNED, { error: cause });
       else void this.end(attempt, Kind.LOST, { error: cause });
     }
   }

@@ -3,23 +3,30 @@ import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { AttemptTable } from './attempt-table.ts';
+import type { Attempt } from './attempt.ts';
+import type { ToCore } from './to-core.ts';
 import type { WorkerPolls } from './worker-polls.ts';
 
 /** How long an attempt may wait for its worker's next take, in milliseconds. */
 const TAKE_WAIT_MS_MAX = 10_000;
 /** How long its input may take to arrive, in milliseconds. */
 const FETCH_MS_MAX = 120_000;
+/** How long an attempt may be in hand before core hears of it, and after how long again, in milliseconds. */
+const IN_HAND_MS = 2_000;
+const IN_HAND_AGAIN_MS = 1_000;
 
 export class AttemptWatch {
   readonly #table: AttemptTable;
   readonly #pool: WorkerPool;
   readonly #polls: WorkerPolls;
+  readonly #toCore: Pick<ToCore, 'addWaiting'>;
   readonly #clock: Clock;
 
-  constructor(options: { table: AttemptTable; pool: WorkerPool; polls: WorkerPolls; clock: Clock }) {
+  constructor(options: { toCore: Pick<ToCore, 'addWaiting'>; table: AttemptTable; pool: WorkerPool; polls: WorkerPolls; clock: Clock }) {
     this.#table = options.table;
     this.#pool = options.pool;
     this.#polls = options.polls;
+    this.#toCore = options.toCore;
     this.#clock = options.clock;
   }
 
@@ -30,7 +37,11 @@ export class AttemptWatch {
       const worker = this.#pool.get(attempt.ref.workerId);
       if (!worker) continue;
       if (attempt.phase === 'handed') {
-        if (attempt.confirmed || attempt.stop || now - attempt.handedAtMs <= worker.sdk.traits.silenceMsMax) continue;
+        if (attempt.inHand) {
+          this.#tell(attempt, now);
+          continue;
+        }
+        if (attempt.confirmed || attempt.stop || now - attempt.silentSinceMs <= worker.sdk.traits.silenceMsMax) continue;
         void this.#table.end(attempt, OutcomeKind.LOST, { error: `The worker ${worker.id} was given the job and went silent.` });
       } else if (now - attempt.waitingSinceMs > (attempt.phase === 'fetching' ? FETCH_MS_MAX : TAKE_WAIT_MS_MAX)) {
         // Until it asks again it has no room, whatever it declared.
@@ -38,5 +49,11 @@ export class AttemptWatch {
         void this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${worker.id} did not ask for the job.` });
       }
     }
+  }
+
+  #tell(attempt: Attempt, now: number): void {
+    if (now - attempt.handedAtMs < IN_HAND_MS || now - attempt.waitingToldMs < IN_HAND_AGAIN_MS) return;
+    attempt.waitingToldMs = now;
+    this.#toCore.addWaiting(attempt.ref);
   }
 }

@@ -18,6 +18,8 @@ export interface StopRequest {
   probed: boolean;
   /** The worker cannot hear of it, or does not obey: until it has ended the worker gets nothing new. */
   blocks: boolean;
+  /** It was in hand then: the worker has to hear of it when it begins. */
+  early: boolean;
 }
 
 export class Attempt {
@@ -30,8 +32,16 @@ export class Attempt {
   /** JSON text. Dropped once it was handed over. */
   input: Buffer | undefined;
   phase: AttemptPhase;
+  /** Core gave it beyond what its worker asked for. */
+  readonly ahead: boolean;
   /** When it was answered to a take. */
   handedAtMs = 0;
+  /** The worker has it and begins it when one before it ends. */
+  inHand = false;
+  /** When the worker began it: at the answer to its take, or when the one before it had ended. Undefined: not yet, or nobody saw it. */
+  beganAtMs: number | undefined;
+  /** When core last heard that it waits in hand. */
+  waitingToldMs = 0;
   /** The operating system has all of that answer. */
   flushed = false;
   /** The worker has shown that it knows the job. */
@@ -54,10 +64,11 @@ export class Attempt {
   /** The last value, while its worker may not know that it was taken; `before`: number of the chunk before it. Of workers that outlive the agent. */
   lastValue: { mark: string; before: number } | undefined;
 
-  constructor(options: { ref: AttemptRef; input: Buffer | undefined; s3Config: S3Config | undefined; nowMs: number }) {
+  constructor(options: { ref: AttemptRef; input: Buffer | undefined; s3Config: S3Config | undefined; nowMs: number; ahead?: boolean }) {
     this.ref = options.ref;
     this.key = attemptKey(options.ref);
     this.s3Config = options.s3Config;
+    this.ahead = options.ahead ?? false;
     this.waitingSinceMs = options.nowMs;
     this.input = options.input;
     this.phase = options.input ? 'waiting' : 'fetching';
@@ -75,6 +86,17 @@ export class Attempt {
   /** Names an attempt within this agent. */
   static keyOf(ref: AttemptRef): string {
     return attemptKey(ref);
+  }
+
+  /** The worker began it, as far as can be seen. */
+  begin(nowMs: number): void {
+    this.inHand = false;
+    this.beganAtMs = nowMs;
+  }
+
+  /** Since when its worker should have said something about it. */
+  get silentSinceMs(): number {
+    return Math.max(this.handedAtMs, this.beganAtMs ?? 0, this.namedAtMs);
   }
 
   /** The worker named the job: it has it. */

@@ -30,7 +30,7 @@ export class Evidence {
     const now = this.#clock.monotonicMs();
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (jobIds.has(attempt.ref.jobId)) attempt.named(now);
-      else if (worker.sdk.traits.listsJobs) this.#missing(worker, attempt, now - Math.max(attempt.handedAtMs, attempt.namedAtMs));
+      else if (worker.sdk.traits.listsJobs && !attempt.inHand) this.#missing(worker, attempt, now - attempt.silentSinceMs);
     }
   }
 

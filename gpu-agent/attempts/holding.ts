@@ -11,6 +11,10 @@ export class Holding {
   /** Jobs to stop that no stop poll has carried yet. Each is about the worker's current attempt of the job, or its last. */
   readonly #jobsToStop = new Set<string>();
   #closed = false;
+  /** How many attempts the worker runs at a time, as its last take said; the others are in hand. */
+  #runs = Infinity;
+  /** It must not begin what is in hand: it gets no answer to its results any more, and is ended. */
+  isFinal = false;
   /** Waiting attempts are being gathered for one take. */
   gathering = false;
 
@@ -24,6 +28,13 @@ export class Holding {
     return this.#waiting.length > 0;
   }
 
+  /** How many of these it has begun. */
+  get begun(): number {
+    let begun = 0;
+    for (const { inHand } of this.#held.values()) begun += inHand ? 0 : 1;
+    return begun;
+  }
+
   /** All that it was given and that has not ended; a copy. */
   all(): Attempt[] {
     return [...this.#held.values()];
@@ -34,9 +45,9 @@ export class Holding {
     return this.#held.get(jobId);
   }
 
-  /** It holds attempts that nobody asked to stop. */
+  /** It runs attempts that nobody asked to stop. What is in hand is hurt by no end of the worker. */
   get holdsWanted(): boolean {
-    for (const attempt of this.#held.values()) if (!attempt.stop) return true;
+    for (const attempt of this.#held.values()) if (!attempt.stop && !attempt.inHand) return true;
     return false;
   }
 
@@ -65,23 +76,40 @@ export class Holding {
     this.#waiting.push(attempt);
   }
 
-  /** Hands over at most `count` waiting attempts, the oldest first. */
+  /** Hands over at most `count` waiting attempts, the oldest first, and behind them those that are ahead. */
   handOver(count: number, nowMs: number): Attempt[] {
     const picked: Attempt[] = [];
     for (const attempt of this.#waiting) {
-      if (picked.length >= count) break;
+      if (picked.length >= count && (count === 0 || !attempt.ahead)) continue;
       // An earlier attempt of the same job may still run here: the worker names jobs only, so the two could not be told apart.
       if (!this.#held.has(attempt.ref.jobId)) picked.push(attempt);
     }
-    for (const attempt of picked) {
+    const begun = this.begun;
+    this.#runs = picked.length > count || begun < this.#held.size ? begun + count : Infinity;
+    for (const [index, attempt] of picked.entries()) {
       this.#waiting.splice(this.#waiting.indexOf(attempt), 1);
       this.#held.set(attempt.ref.jobId, attempt);
       // One that was refused for its output is stopped after its end: not when the worker gets the job again.
       this.#jobsToStop.delete(attempt.ref.jobId);
       attempt.phase = 'handed';
       attempt.handedAtMs = nowMs;
+      if (index < count) attempt.begin(nowMs);
+      else attempt.inHand = true;
     }
     return picked;
+  }
+
+  /** The worker begins what it holds in hand as far as it has room for it. The attempts that it begins now. */
+  beginNext(nowMs: number): Attempt[] {
+    if (this.#runs === Infinity || this.isFinal) return [];
+    const next = this.all().filter(({ inHand }) => inHand).slice(0, Math.max(0, this.#runs - this.begun));
+    for (const attempt of next) attempt.begin(nowMs);
+    return next;
+  }
+
+  /** What it has not begun; a copy. */
+  inHand(): Attempt[] {
+    return this.all().filter(({ inHand }) => inHand);
   }
 
   /** The attempt has ended. */

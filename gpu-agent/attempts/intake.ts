@@ -35,9 +35,9 @@ export class Intake {
     const { table, handOver, holdings, pool, clock } = this.#parts;
     const touched = new Set<Worker>();
     const nowMs = clock.monotonicMs();
-    for (const { ref, input, s3Config } of assignments) {
+    for (const { ref, input, s3Config, ahead } of assignments) {
       if (!ref || this.#isKnown(ref)) continue;
-      const attempt = new Attempt({ ref, input, s3Config, nowMs });
+      const attempt = new Attempt({ ref, input, s3Config, nowMs, ahead });
       table.add(attempt);
       const worker = pool.get(ref.workerId);
       if (!worker || worker.isLeaving || holdings.of(worker.id).isBlocked) {

@@ -18,6 +18,8 @@ export interface ToCore {
   addChunk(chunk: AttemptChunk): void;
   addOutcome(outcome: AttemptOutcome): void;
   addProgress(progress: AttemptProgress): void;
+  /** An attempt waits in its worker's hand. */
+  addWaiting(ref: AttemptRef): void;
   /** The worker changed; its report is made when the message is. */
   addWorker(workerId: string): void;
 }

@@ -15,7 +15,7 @@ export interface JobParts {
 export interface OpenTake {
   /** Jobs it asks for, 1 or more. */
   readonly requested: number;
-  /** Answers it with at most so many jobs. Resolves to true once the operating system has all of the answer, to false when the worker left before. */
+  /** Answers it with these jobs. Resolves to true once the operating system has all of the answer, to false when the worker left before. */
   answer(jobs: readonly JobParts[]): Promise<boolean>;
   /** It is about to be answered: nobody else shall. */
   reserve(): void;

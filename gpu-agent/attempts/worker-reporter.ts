@@ -65,6 +65,7 @@ export class WorkerReporter {
     const report = {
       workerId, endpointId, state, capacity, reason, exitCode, sdkVersion: sdk.version, refresh,
       address: worker.http?.address ?? '', health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
+      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker),
     };
     if (!worker.hasEnded) return report;
     if (this.#owes(worker.id)) {

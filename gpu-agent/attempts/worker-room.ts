@@ -24,13 +24,20 @@ export class WorkerRoom {
     return takeLimit(this.#facts(worker), requested);
   }
 
+  /** Its open take may be answered with more jobs than it asks for. */
+  takesAhead(worker: Worker): boolean {
+    const { requested, declared, leaving, blocked, traits } = this.#facts(worker);
+    return !leaving && !blocked && requested > 0 && declared === undefined && traits.tellsFreeSlots;
+  }
+
   #facts(worker: Worker): CapacityFacts {
     const holding = this.#holdings.get(worker.id);
     return {
       asked: worker.asked,
       leaving: worker.isLeaving,
       blocked: holding?.isBlocked ?? false,
-      held: holding?.size ?? 0,
+      // What is in hand behind them takes no room: core counts it as well, and gives nothing before it has ended.
+      held: holding?.begun ?? 0,
       requested: this.#polls.requested(worker.id),
       declared: this.#polls.declared(worker.id),
       configured: Math.max(1, worker.spec.concurrency),

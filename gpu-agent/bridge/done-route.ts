@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import { interpretResult } from './interpret-result.ts';
@@ -25,6 +26,7 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
     if (worker !== 'gone' && attempt) {
       const isStream = queryText(request, 'isStream') === 'true';
       await accept(parts, worker, attempt, { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream });
+      await withheld(parts, worker);
     }
     return reply.code(200).send();
   });
@@ -57,13 +59,31 @@ async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, { bo
     if (!attempt.stop) parts.toCore.addProgress({ ref: attempt.ref, output: result.output });
   } else {
     // Before the attempt ends, so that no other job can take its place.
-    if (result.refresh) worker.recycle();
+    if (result.refresh) replace(parts, worker);
     const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, { output: result.output, isStream });
     if (!gap) await finish(parts, attempt, result);
     else if (attempt.leftOut !== undefined) await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
     // Another attempt streams all of it.
     else await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
   }
+}
+
+/** It is to be replaced before its next job, and so must not begin what it has in hand: it gets no answer any more. */
+function replace({ holdings, table }: BridgeParts, worker: Worker): void {
+  worker.recycle();
+  const holding = holdings.get(worker.id);
+  const inHand = holding?.inHand() ?? [];
+  if (!holding || inHand.length === 0) return;
+  holding.isFinal = true;
+  for (const attempt of inHand) void table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.RETURNED, { error: 'Its worker is replaced.' });
+}
+
+/** A worker that must not begin another job is ended as soon as its last result is safe, and waits for its answer until then. */
+async function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void> {
+  const holding = holdings.get(worker.id);
+  if (!holding?.isFinal) return;
+  if (holding.size === 0) pool.kill(worker, { state: WorkerState.STOPPED, reason: 'It asked to be replaced.' });
+  await worker.over;
 }
 
 /** A value is neither among the chunks nor, where the worker aggregates, in the list of all that its generator yielded. */
@@ -82,6 +102,7 @@ function finish(parts: BridgeParts, attempt: Attempt, result: Result & { kind: '
   // While its output was looked at.
   if (attempt.phase === 'ended') return Promise.resolve();
   if (attempt.stop) return parts.table.end(attempt, OutcomeKind.STOPPED);
-  if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, { output: result.output });
-  return parts.table.end(attempt, OutcomeKind.FAILED, { output: result.output, error: result.error });
+  const { output, refresh: unmeasured } = result;
+  if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, { output, unmeasured });
+  return parts.table.end(attempt, OutcomeKind.FAILED, { output, error: result.error, unmeasured });
 }

@@ -98,7 +98,7 @@ class HeldTake implements OpenTake {
   }
 
   answer(jobs: readonly JobParts[]): Promise<boolean> {
-    return this.#poll.answer(this.#batch ? composeJobs(jobs) : composeJob(jobs[0]!));
+    return this.#poll.answer(this.#batch || jobs.length > 1 ? composeJobs(jobs) : composeJob(jobs[0]!));
   }
 
   reserve(): void {

@@ -5,7 +5,7 @@
  */
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type {
-  AttemptChunk, AttemptOutcome, AttemptProgress, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
+  AttemptChunk, AttemptOutcome, AttemptProgress, AttemptRef, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
 import type { ToCore } from '../attempts/to-core.ts';
@@ -28,6 +28,7 @@ export class Outbox implements ToCore {
   readonly #workers = new Set<string>();
   readonly #pods = new Set<string>();
   #containers = false;
+  #waiting = new Map<string, AttemptRef>();
   readonly #progress = new Map<string, AttemptProgress>();
   readonly #chunks = new BatchQueue<AttemptChunk>();
   readonly #outcomes = new BatchQueue<AttemptOutcome>();
@@ -39,7 +40,7 @@ export class Outbox implements ToCore {
   /** Nothing waits. */
   get isEmpty(): boolean {
     const queued = this.#chunks.length + this.#outcomes.length + this.#logReplies.length;
-    return this.#heartbeat === undefined && !this.#containers && this.#workers.size + this.#pods.size + this.#progress.size + queued === 0;
+    return this.#heartbeat === undefined && !this.#containers && this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued === 0;
   }
 
   addHeartbeat(sequence: number): void {
@@ -61,6 +62,11 @@ export class Outbox implements ToCore {
 
   addProgress(progress: AttemptProgress): void {
     this.#progress.set(attemptKey(progress.ref!), progress);
+    this.onWaiting?.();
+  }
+
+  addWaiting(ref: AttemptRef): void {
+    this.#waiting.set(attemptKey(ref), ref);
     this.onWaiting?.();
   }
 
@@ -94,6 +100,7 @@ export class Outbox implements ToCore {
     this.#workers.clear();
     this.#pods.clear();
     this.#containers = false;
+    this.#waiting.clear();
     this.#logReplies.clear();
   }
 
@@ -117,6 +124,8 @@ export class Outbox implements ToCore {
     this.#pods.clear();
     if (this.#containers) message.containers = reports.containers();
     this.#containers = false;
+    message.waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
     message.chunks = this.#chunks.take(room);
     for (const [key, progress] of this.#progress) {
       if (!room.take(ENTRY_BYTES + progress.output.length)) break;

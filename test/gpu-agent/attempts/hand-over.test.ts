@@ -36,7 +36,9 @@ t.test('an answer that did not arrive brings its jobs back, but for those that t
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   agent.openTake('w', { requested: 2, delivered: false });
-  agent.intake.assign(['lost', 'named'].map((job) => ({ ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined })));
+  agent.intake.assign(['lost', 'named'].map((job) => (
+    { ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: false }
+  )));
   agent.holdings.of('w').of('named')!.named(agent.clock.monotonicMs());
   await turn();
   t.match(agent.message()?.outcomes, [{ ref: { jobId: 'lost' }, kind: OutcomeKind.RETURNED, error: /left before it had the job/ }]);

@@ -64,7 +64,7 @@ export async function wired(t: Test) {
   };
   /** Core assigns an attempt. */
   const assign = (ref: AttemptRef): void => {
-    parts.intake.assign([{ ref, input: Buffer.from('{}'), inputSize: 2, s3Config: undefined }]);
+    parts.intake.assign([{ ref, input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: false }]);
   };
   return {
     ...parts, executor, clock, folder: join(folder, 'spool'), desire, refOf, openTake, assign,

@@ -120,7 +120,14 @@ export interface SessionRequest {
   /** Pods that changed. A pod that is not listed is as it was. */
   pods: PodReport[];
   /** When set, what the machine has for containers now: whenever its engine or its images changed, at most once a second. Absent: as it was. */
-  containers: MachineContainers | undefined;
+  containers:
+    | MachineContainers
+    | undefined;
+  /**
+   * Attempts handed over ahead (Assignment.ahead) that their workers have not begun after 2 s, because those before take longer than expected.
+   * Said again every second until they begin: their execution time and its limit count from the last time.
+   */
+  waiting: AttemptRef[];
 }
 
 /** What a machine has for containers, in full. */
@@ -211,6 +218,8 @@ export interface WorkerReport {
   address: string;
   /** What its health path answers. UNSPECIFIED: as `address`. */
   health: HttpHealth;
+  /** Its open take may be answered with more jobs than it asked for: it begins them one after the other, and cannot give them back. */
+  takesAhead: boolean;
 }
 
 /** One pod as the agent sees it. */
@@ -282,6 +291,11 @@ export interface AttemptOutcome {
     | undefined;
   /** For FAILED and LOST: why. Text for a person; the Python SDK puts a JSON document here. */
   error: string;
+  /**
+   * For COMPLETED and FAILED: how long the worker was at it, in milliseconds, from the end of the one before where it was handed over ahead.
+   * Absent: not known.
+   */
+  executionMs?: number | undefined;
 }
 
 /** What a worker wrote. */
@@ -500,7 +514,11 @@ export interface Assignment {
   /** Size of the input in bytes; when `input` is absent, get it with FetchInput. */
   inputSize: number;
   /** Storage settings for the handler. Absent: none. */
-  s3Config: S3Config | undefined;
+  s3Config:
+    | S3Config
+    | undefined;
+  /** Beyond what the worker asked for: to be handed over together with the others of this message for the worker, behind them. */
+  ahead: boolean;
 }
 
 /** An attempt to end. */
@@ -595,6 +613,7 @@ function createBaseSessionRequest(): SessionRequest {
     logReplies: [],
     pods: [],
     containers: undefined,
+    waiting: [],
   };
 }
 
@@ -626,6 +645,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     }
     if (message.containers !== undefined) {
       MachineContainers.encode(message.containers, writer.uint32(74).fork()).join();
+    }
+    for (const v of message.waiting) {
+      AttemptRef.encode(v!, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -715,6 +737,14 @@ export const SessionRequest: MessageFns<SessionRequest> = {
             message.containers = MachineContainers.decode(reader, reader.uint32());
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.waiting.push(AttemptRef.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -745,6 +775,7 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     message.containers = (object.containers !== undefined && object.containers !== null)
       ? MachineContainers.fromPartial(object.containers)
       : undefined;
+    message.waiting = object.waiting?.map((e) => AttemptRef.fromPartial(e)) || [];
     return message;
   },
 };
@@ -1138,6 +1169,7 @@ function createBaseWorkerReport(): WorkerReport {
     refresh: false,
     address: "",
     health: 0,
+    takesAhead: false,
   };
 }
 
@@ -1172,6 +1204,9 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     }
     if (message.health !== 0) {
       writer.uint32(80).int32(message.health);
+    }
+    if (message.takesAhead !== false) {
+      writer.uint32(88).bool(message.takesAhead);
     }
     return writer;
   },
@@ -1269,6 +1304,14 @@ export const WorkerReport: MessageFns<WorkerReport> = {
             message.health = reader.int32() as any;
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.takesAhead = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1296,6 +1339,7 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     message.refresh = object.refresh ?? false;
     message.address = object.address ?? "";
     message.health = object.health ?? 0;
+    message.takesAhead = object.takesAhead ?? false;
     return message;
   },
 };
@@ -1641,7 +1685,7 @@ export const AttemptProgress: MessageFns<AttemptProgress> = {
 };
 
 function createBaseAttemptOutcome(): AttemptOutcome {
-  return { ref: undefined, kind: 0, output: undefined, error: "" };
+  return { ref: undefined, kind: 0, output: undefined, error: "", executionMs: undefined };
 }
 
 export const AttemptOutcome: MessageFns<AttemptOutcome> = {
@@ -1657,6 +1701,9 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
     }
     if (message.error !== "") {
       writer.uint32(34).string(message.error);
+    }
+    if (message.executionMs !== undefined) {
+      writer.uint32(40).int64(message.executionMs);
     }
     return writer;
   },
@@ -1706,6 +1753,14 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
             message.error = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.executionMs = longToNumber(reader.int64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1727,6 +1782,7 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
     message.kind = object.kind ?? 0;
     message.output = object.output ?? undefined;
     message.error = object.error ?? "";
+    message.executionMs = object.executionMs ?? undefined;
     return message;
   },
 };
@@ -3106,7 +3162,7 @@ export const RegistryCredentials: MessageFns<RegistryCredentials> = {
 };
 
 function createBaseAssignment(): Assignment {
-  return { ref: undefined, input: undefined, inputSize: 0, s3Config: undefined };
+  return { ref: undefined, input: undefined, inputSize: 0, s3Config: undefined, ahead: false };
 }
 
 export const Assignment: MessageFns<Assignment> = {
@@ -3122,6 +3178,9 @@ export const Assignment: MessageFns<Assignment> = {
     }
     if (message.s3Config !== undefined) {
       S3Config.encode(message.s3Config, writer.uint32(34).fork()).join();
+    }
+    if (message.ahead !== false) {
+      writer.uint32(40).bool(message.ahead);
     }
     return writer;
   },
@@ -3171,6 +3230,14 @@ export const Assignment: MessageFns<Assignment> = {
             message.s3Config = S3Config.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.ahead = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3194,6 +3261,7 @@ export const Assignment: MessageFns<Assignment> = {
     message.s3Config = (object.s3Config !== undefined && object.s3Config !== null)
       ? S3Config.fromPartial(object.s3Config)
       : undefined;
+    message.ahead = object.ahead ?? false;
     return message;
   },
 };

@@ -1,0 +1,42 @@
+/**
+ * How many jobs a worker gets beyond those it asked for. The Python SDK sleeps a second whenever it is full, so it runs one short job a second;
+ * a list it runs through without that sleep, but cannot give back (docs/worker-protocol.md#short-jobs). Pure.
+ */
+
+/** At most about so much work is in hand behind what runs, in milliseconds. */
+export const AHEAD_MS = 600;
+/** With one execution longer than this among the measured ones nothing is handed over ahead, in milliseconds. */
+export const SHORT_MS_MAX = 250;
+/** Executions that must have been measured before; and until all are, for each at most so many jobs: the first guesses risk little. */
+export const MEASURED_MIN = 3;
+const GROWTH = 4;
+/** Executions that are remembered, the latest. */
+export const MEASURED_MAX = 64;
+/** The longest of them that do not count for the mean: what a worker was given while it dozed took longer. */
+const OUTLIERS = 2;
+/** Most jobs for one worker. */
+export const AHEAD_MAX = 1_000;
+/** Only jobs that have been queued for this long: in this time any idle worker, on whatever machine or replica, would have got them. */
+export const QUEUED_MS_MIN = 100;
+/** Added to the execution timeout of a job that is handed over ahead, in milliseconds: after this its agent says that it still waits. */
+export const WAITING_MS = 2_000;
+
+/** What is known of a worker that asks for work. */
+export interface AheadFacts {
+  /** The endpoint's latest execution times in milliseconds. */
+  timesMs: readonly number[];
+  /** Jobs that the worker asked for and now gets. */
+  slots: number;
+  /** Another worker of the endpoint has room. */
+  othersIdle: boolean;
+}
+
+/** Jobs besides those. */
+export function handAhead({ timesMs, slots, othersIdle }: AheadFacts): number {
+  if (othersIdle || timesMs.length < MEASURED_MIN) return 0;
+  const sorted = [...timesMs].sort((a, b) => a - b);
+  if (sorted.at(-1)! > SHORT_MS_MAX) return 0;
+  const usual = sorted.slice(0, -OUTLIERS);
+  const meanMs = Math.max(usual.reduce((sum, ms) => sum + ms, 0) / usual.length, 1);
+  return Math.min((Math.floor(AHEAD_MS / meanMs) - 1) * slots, timesMs.length < MEASURED_MAX ? GROWTH * timesMs.length : AHEAD_MAX);
+}

@@ -1,0 +1,93 @@
+/** Short jobs are handed over ahead: to whom, which, and what counts as their start. Scripted agents, real core and database. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { startReplicas } from '../../helpers/core-replicas.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+t.setTimeout(60_000);
+
+/** An endpoint whose jobs were short, and a worker that has not asked since. */
+async function measured(t: Test) {
+  const core = await startReplicas(t);
+  const endpointId = await core.createEndpoint();
+  const agent = await core.joinAgent({ onAssignment: () => undefined });
+  await core.ready(endpointId);
+  const { workerId } = agent.desired[0]!;
+  /** It asks for so many jobs, beside those it runs. */
+  const ask = (capacity: number): void => agent.send({ workers: [{ workerId, endpointId, state: WorkerState.READY, capacity, takesAhead: capacity > 0 }] });
+  for (let count = 1; count <= 3; count += 1) {
+    ask(1);
+    await core.submit(endpointId);
+    await waitFor('a job', () => agent.assignments.length === count);
+    ask(0);
+    agent.finish(agent.assignments.at(-1)!.ref!, { executionMs: 5 });
+  }
+  await waitFor('their ends', () => agent.acked.length === 3);
+  agent.assignments.length = 0;
+  return { core, endpointId, agent, ask };
+}
+
+/** They have been queued for long enough. */
+const old = (core: Awaited<ReturnType<typeof startReplicas>>) => core.sql`UPDATE job SET submitted_at = submitted_at - interval '1 s',
+  ttl_deadline_at = ttl_deadline_at - interval '1 s' WHERE state = 'IN_QUEUE'`;
+
+t.test('jobs with one policy follow the first in order, up to one that differs', async (t) => {
+  const { core, endpointId, agent, ask } = await measured(t);
+  const same = [];
+  for (let index = 0; index < 4; index += 1) same.push((await core.submit(endpointId)).id);
+  const other = await core.submit(endpointId);
+  await core.sql`UPDATE job SET execution_timeout_ms = 7000 WHERE id = ${other.id}`;
+  const after = await core.submit(endpointId);
+  await old(core);
+  ask(1);
+  await waitFor('them', () => agent.assignments.length === 4);
+  t.same(agent.assignments.map(({ ref, ahead }) => [ref!.jobId, ahead]), same.map((id, index) => [id, index > 0]));
+  for (const { ref } of agent.assignments.splice(0)) agent.finish(ref!, { executionMs: 5 });
+  await waitFor('their ends', () => agent.acked.length === 7);
+  ask(1);
+  await waitFor('the other', () => agent.assignments.length === 1);
+  t.equal(agent.assignments[0]!.ref!.jobId, other.id, 'alone');
+  agent.finish(agent.assignments[0]!.ref!);
+  await waitFor('the last', () => agent.assignments.length === 2);
+  t.equal(agent.assignments[1]!.ref!.jobId, after.id);
+});
+
+t.test('one that was queued a moment ago waits for another worker', async (t) => {
+  const { core, endpointId, agent, ask } = await measured(t);
+  const first = await core.submit(endpointId);
+  await old(core);
+  const second = await core.submit(endpointId);
+  await core.sql`UPDATE job SET submitted_at = now() + interval '1 min', ttl_deadline_at = ttl_deadline_at + interval '1 min' WHERE id = ${second.id}`;
+  ask(1);
+  await waitFor('the first', () => agent.assignments.length > 0);
+  agent.finish(agent.assignments[0]!.ref!);
+  await waitFor('both', () => agent.assignments.length === 2);
+  t.same(agent.assignments.map(({ ref, ahead }) => [ref!.jobId, ahead]), [[first.id, false], [second.id, false]]);
+});
+
+t.test('the execution time is the worker\'s, and counts anew while the job waits in hand', async (t) => {
+  const { core, endpointId, agent, ask } = await measured(t);
+  const [front, hand] = [await core.submit(endpointId), await core.submit(endpointId)];
+  await old(core);
+  ask(1);
+  await waitFor('both', () => agent.assignments.length === 2);
+  await core.sql`UPDATE job SET started_at = started_at - interval '1 h', execution_deadline_at = now() + interval '1 min' WHERE id = ${hand.id}`;
+  agent.send({ waiting: [agent.assignments[1]!.ref!] });
+  await waitFor('a later deadline', async () => {
+    const [row] = await core.sql`SELECT execution_deadline_at > now() + interval '5 min' AS later FROM job WHERE id = ${hand.id}`;
+    return row!.later as boolean;
+  });
+  await core.sql`UPDATE job SET started_at = started_at - interval '1 h' WHERE id = ${hand.id}`;
+  agent.finish(agent.assignments[0]!.ref!, { executionMs: 9 });
+  agent.finish(agent.assignments[1]!.ref!, { executionMs: 7 });
+  await core.wait(endpointId, front.id);
+  t.equal((await core.wait(endpointId, hand.id)).executionMs, 7);
+  const more = [await core.submit(endpointId), await core.submit(endpointId)];
+  await old(core);
+  ask(1);
+  await waitFor('the next', () => agent.assignments.length > 2);
+  agent.finish(agent.assignments[2]!.ref!);
+  await waitFor('the one after', () => agent.assignments.length === 4);
+  t.same(agent.assignments.slice(2).map(({ ref, ahead }) => [ref!.jobId, ahead]), more.map(({ id }) => [id, false]), 'none ahead behind a long one');
+});

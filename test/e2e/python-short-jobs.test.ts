@@ -1,0 +1,81 @@
+/** Short jobs of real Python workers are handed over several at once (docs/worker-protocol.md#short-jobs), and what becomes of those not begun. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
+import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
+import { scratch } from '../helpers/scratch.ts';
+import { startSystem } from '../helpers/system.ts';
+import type { PublicJson } from '../helpers/system.ts';
+
+type Version = keyof typeof PYTHONS;
+
+t.setTimeout(180_000);
+t.jobs = 2;
+
+const SHORT = { sleep: 0.005 };
+
+const versions = Object.keys(PYTHONS) as Version[];
+const none = versions.every((version) => skipWithoutPython(version) !== false);
+const system = none ? undefined : await startSystem(t);
+
+for (const version of versions) {
+  t.test(`short jobs, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
+    const jobs = endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler(version, 'all.py'), workersMax: 1, retryLimit: 0 }));
+    await t.test('far more than one a second', (t) => fast(t, jobs));
+    await t.test('a worker that dies with several in hand', (t) => killed(t, jobs));
+    await t.test('one that hangs before others', (t) => hangs(t, jobs));
+  });
+}
+
+/** The SDK alone would take a second for each. */
+async function fast(t: Test, jobs: EndpointJobs): Promise<void> {
+  const startedMs = performance.now();
+  const ended = await settledAll(jobs, await Promise.all(Array.from({ length: 80 }, () => jobs.run(SHORT))));
+  const tookMs = performance.now() - startedMs;
+  t.ok(ended.every(({ status }) => status === 'COMPLETED'));
+  t.ok(tookMs < 40_000, `80 jobs in ${Math.round(tookMs)} ms`);
+  const executionMs = ended.reduce((sum, job) => sum + job.executionTime!, 0);
+  t.ok(executionMs <= tookMs, `they ran one after the other, ${executionMs} ms in all: none counts the time that it waited in hand`);
+}
+
+async function killed(t: Test, jobs: EndpointJobs): Promise<void> {
+  const { path, open, lines } = await scratch(t);
+  const [note, until] = ['note', 'until'].map(path);
+  const [doomed, ...others] = await handedOver(jobs, { crash: 'SIGKILL', note, until }, { note });
+  open('until');
+  const { status, error } = await jobs.settled(doomed!, 60_000);
+  t.equal(status, 'FAILED', 'it ended its worker');
+  t.match(error, /worker/i);
+  const ended = await settledAll(jobs, others);
+  t.ok(ended.every((job) => job.status === 'COMPLETED' && !job.retries), 'the others had not begun: nothing is counted');
+  for (const id of others) t.equal(lines('note').filter((line) => line.startsWith(id)).length, 1, 'each ran once');
+}
+
+async function hangs(t: Test, jobs: EndpointJobs): Promise<void> {
+  await settledAll(jobs, await Promise.all(Array.from({ length: 6 }, () => jobs.run(SHORT))));
+  const { path, lines } = await scratch(t);
+  const [note, never] = ['note', 'never'].map(path);
+  const [hung, unwanted, ...others] = await handedOver(jobs, { note, until: never }, { note }, { policy: { executionTimeout: 6_000 } });
+  t.equal((await jobs.cancel(unwanted!)).status, 'CANCELLED');
+  t.equal((await jobs.settled(hung!, 60_000)).status, 'TIMED_OUT');
+  const ended = await settledAll(jobs, others);
+  t.ok(ended.every(({ status }) => status === 'COMPLETED'), 'none is TIMED_OUT for the time in which it waited behind it');
+  t.ok(ended.every(({ retries }) => !retries), 'they had not begun');
+  t.equal((await jobs.look(unwanted!)).status, 'CANCELLED');
+  t.notOk(lines('note').some((line) => line.startsWith(unwanted!)), 'and it never ran');
+}
+
+/** The worker runs `first` and has four jobs like `other` in hand; ids in this order. It is busy for a second with the job before. */
+async function handedOver(jobs: EndpointJobs, first: object, other: object, more: Record<string, unknown> = {}): Promise<string[]> {
+  await jobs.settled(await jobs.run(SHORT));
+  await jobs.reached(await jobs.run({ sleep: 0.05 }), 'COMPLETED', 20_000);
+  const ids = [await jobs.run(first, more)];
+  ids.push(...await Promise.all(Array.from({ length: 4 }, () => jobs.run(other, more))));
+  for (const id of ids) await jobs.reached(id, 'IN_PROGRESS', 20_000);
+  return ids;
+}
+
+function settledAll(jobs: EndpointJobs, ids: readonly string[]): Promise<PublicJson[]> {
+  return Promise.all(ids.map((id) => jobs.settled(id, 60_000)));
+}
