@@ -125,7 +125,10 @@ export interface Executor {
   prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void>;
   /** Starts what was prepared. Never throws: a failure shows in `ended`. */
   start(launch: Launch): RunningUnit;
-  /** What an earlier run of the agent left running under this id, its further output going to `onOutput`; undefined: nothing runs. */
+  /**
+   * What an earlier run of the agent left running under this id, its further output going to `onOutput`; one that has ended since says how. Undefined:
+   * nothing runs, and nothing is known of it.
+   */
   adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined>;
   /** Ends and removes everything that earlier runs of this machine's agent left, but for these ids. */
   sweep(keep: ReadonlySet<string>): Promise<void>;

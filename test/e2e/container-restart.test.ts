@@ -78,6 +78,19 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     t.same(await containers(), before);
   });
 
+  await t.test('a worker that ended while its agent was away: its job runs again, and how it ended is told', async (t) => {
+    const jobId = await ticking(60);
+    const [former] = await containers();
+    const workerId = (await names())[0]!.split('-').at(-1)!;
+    await agent!.kill();
+    await podman.cli('kill', former!);
+    await agent!.start();
+    await waitFor('attempt 2', async () => await attemptOf(jobId) === 2, 30_000);
+    const [row] = await slipway.sql<{ reason: string }[]>`SELECT reason FROM worker WHERE id = ${workerId}`;
+    t.match(row!.reason, /SIGKILL/);
+    await jobs.cancel(jobId);
+  });
+
   await t.test('a pod goes on; what was wanted of it meanwhile is done', async (t) => {
     const pods = podCalls(slipway.clients, slipway.key);
     const pod = await pods.create({ computeType: 'CPU', imageName: BASE_IMAGE, startCommand: ['/bin/sh', '-c', 'exec sleep 1000'] });

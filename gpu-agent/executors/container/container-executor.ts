@@ -84,15 +84,17 @@ export class ContainerExecutor implements Executor {
     await networks.bridgeUrl(engine);
     const found = (await this.#containers(engine)).find((container) => container.Labels[UNIT_LABEL] === unitId);
     if (!found) return undefined;
-    if (!['running', 'paused'].includes(found.State)) {
-      this.#discard(unitId);
-      return undefined;
-    }
     const unit = new ContainerUnit({ unitId, onOutput, clock, logger });
-    this.#keep(unitId, unit);
+    const container = engine.docker.getContainer(found.Id);
     try {
-      await unit.adopt(engine.docker.getContainer(found.Id));
-      return unit;
+      if (['running', 'paused'].includes(found.State)) {
+        this.#keep(unitId, unit);
+        await unit.adopt(container);
+        return unit;
+      }
+      const hasEnded = await unit.recall(container);
+      this.#discard(unitId);
+      return hasEnded ? unit : undefined;
     } catch (error) {
       // Nobody would know of it.
       this.#discard(unitId);

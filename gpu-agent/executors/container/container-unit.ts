@@ -1,6 +1,5 @@
 /** One container from its creation to its end: its output in order, the orders it gets, and how it ended. */
-import { constants } from 'node:os';
-import { Readable, Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import { delay } from '../../../core/runtime/clock.ts';
@@ -8,7 +7,9 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { statusOf } from '../../images/image-store.ts';
 import type { RunningUnit, UnitExit, UnitStats } from '../executor.ts';
-import { engineWords } from './engine-calls.ts';
+import { GONE, NOT_STARTED, OVER, exitOf } from './container-state.ts';
+import type { ContainerState } from './container-state.ts';
+import { engineWords, readLog } from './engine-calls.ts';
 import { withoutOverlap } from './join-output.ts';
 import { MemoryWatch } from './memory-watch.ts';
 
@@ -28,13 +29,6 @@ const AWAY_MS = 500;
 const LOOKS_MAX = 100;
 /** Output that an engine has still in its log when a connection broke, in bytes; what was more cannot be joined without doubt. */
 const REPLAY_BYTES_MAX = 2_000_000;
-const OVER = new Set(['exited', 'stopped', 'dead', 'removing']);
-
-/** Also that of one whose engine was killed before it wrote down that it runs: Podman cannot follow it any more. */
-const NOT_STARTED = new Set(['created', 'configured', 'initialized']);
-
-type State = Docker.ContainerInspectInfo['State'];
-
 export class ContainerUnit implements RunningUnit {
   readonly ended: Promise<UnitExit>;
   readonly #options: ContainerUnitOptions;
@@ -88,6 +82,16 @@ export class ContainerUnit implements RunningUnit {
     void this.#follow();
   }
 
+  /** Tells how one ended while nobody looked, and what it wrote. False: it has not ended. */
+  async recall(container: Docker.Container): Promise<boolean> {
+    this.#container = container;
+    const { State: state } = await container.inspect();
+    if (!OVER.has(state.Status)) return false;
+    this.#take(await readLog(container).catch(() => Buffer.alloc(0)));
+    this.#end(exitOf(state, undefined));
+    return true;
+  }
+
   stop(): void {
     this.#order(async (container) => {
       if (this.#frozen) await this.#unpause(container);
@@ -98,12 +102,7 @@ export class ContainerUnit implements RunningUnit {
   kill(): void {
     this.#killed = true;
     // Not in line with the other orders: one that hangs must not keep it.
-    const container = this.#container;
-    if (!container || this.#over) return;
-    void (async () => {
-      if (this.#frozen) await this.#unpause(container).catch(() => undefined);
-      await container.kill({ signal: 'SIGKILL' });
-    })().catch((error: unknown) => this.#report(error));
+    if (this.#container && !this.#over) void this.#killUntilOver(this.#container);
   }
 
   async freeze(): Promise<void> {
@@ -134,6 +133,19 @@ export class ContainerUnit implements RunningUnit {
   release(): void {
     this.#released = true;
     (this.#output as (NodeJS.ReadableStream & { destroy?(): void }) | undefined)?.destroy?.();
+  }
+
+  /** Nobody asks twice, and an engine that is away, or was killed meanwhile, has not heard it. */
+  async #killUntilOver(container: Docker.Container): Promise<void> {
+    while (!this.#over && !this.#released) {
+      try {
+        if (this.#frozen) await this.#unpause(container).catch(() => undefined);
+        return await container.kill({ signal: 'SIGKILL' });
+      } catch (error) {
+        if (statusOf(error) !== undefined) return this.#report(error);
+      }
+      await delay(this.#options.clock, AWAY_MS);
+    }
   }
 
   /** An order for people to wait for: after those before it. Rejects when the engine refuses it to a container that runs. */
@@ -224,7 +236,7 @@ export class ContainerUnit implements RunningUnit {
   }
 
   /** How it ended; `runs`: only the connection did; undefined: it is not there any more. */
-  async #stateAfterOutput(): Promise<State | 'runs' | undefined> {
+  async #stateAfterOutput(): Promise<ContainerState | 'runs' | undefined> {
     for (let looks = 0; looks < LOOKS_MAX && !this.#released; looks += 1) {
       const info = await this.#inspect();
       if (!info) return undefined;
@@ -268,23 +280,4 @@ export class ContainerUnit implements RunningUnit {
   #report(error: unknown): void {
     if (!this.#over) this.#options.logger.warn({ unitId: this.#options.unitId, err: error }, 'the engine refused an order for a container');
   }
-}
-
-const GONE: UnitExit = { code: undefined, signal: undefined, failure: 'somebody removed its container' };
-
-/** What the engine's log has of a container's output. Podman's way to have it before the stream counts its bytes wrong. */
-async function readLog(container: Docker.Container): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  const sink = new Writable({ write: (bytes: Buffer, _encoding, done) => { parts.push(bytes); done(); } });
-  const stream = Readable.from([await container.logs({ follow: false, stdout: true, stderr: true })]);
-  container.modem.demuxStream(stream, sink, sink);
-  await finished(stream);
-  return Buffer.concat(parts);
-}
-
-/** An engine has one number for both: above 128 it means the signal that ended the first process. */
-function exitOf(state: State, oomKills: number | undefined): UnitExit {
-  const signal = Object.entries(constants.signals).find(([, number]) => state.ExitCode === 128 + number)?.[0];
-  const outOfMemory = state.OOMKilled || (oomKills === undefined ? undefined : oomKills > 0 && state.ExitCode !== 0);
-  return { code: signal ? undefined : state.ExitCode, signal, failure: undefined, ...(outOfMemory && { outOfMemory }) };
 }

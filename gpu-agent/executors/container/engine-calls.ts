@@ -1,4 +1,6 @@
 /** The calls to an engine that differ between Docker and Podman, or that the library has no name for. */
+import { Readable, Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import { statusOf } from '../../images/image-store.ts';
 import { containerName, dockerBody, podmanBody } from './container-plan.ts';
@@ -43,4 +45,14 @@ export function engineWords(error: unknown): string {
   const words = json?.message ?? message ?? String(error);
   const program = /exec: ("[^"]*": (?:stat [^:]*: )?[^:]*)/.exec(words)?.[1];
   return program ? `its program ${program.replace(/: stat [^:]*:/, ':')}` : words.replace(/^\(HTTP code \d+\) [^-]*- /, '').trim();
+}
+
+/** What the engine's log has of a container's output. Podman's way to have it before the stream counts its bytes wrong. */
+export async function readLog(container: Docker.Container): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  const sink = new Writable({ write: (bytes: Buffer, _encoding, done) => { parts.push(bytes); done(); } });
+  const stream = Readable.from([await container.logs({ follow: false, stdout: true, stderr: true })]);
+  container.modem.demuxStream(stream, sink, sink);
+  await finished(stream);
+  return Buffer.concat(parts);
 }

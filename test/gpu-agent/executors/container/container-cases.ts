@@ -122,6 +122,35 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.equal(output, 'early\nasked\n');
   });
 
+  await t.test('it ended while its agent was away: the next one is told how, and what it wrote', async (t) => {
+    const first = makeExecutor(engine);
+    const { folder, open } = await scratch(t);
+    const script = 'echo early; while [ ! -e /data/go ]; do sleep 0.02; done; echo out of luck; exit 5';
+    const launch = launchOf(script, { mounts: [{ source: folder, target: '/data' }] });
+    const unit = await startContainer(first.executor, launch);
+    await waitFor('it to run', () => unit.address !== '' && launch.output() === 'early\n');
+    await first.executor.close();
+    open('go');
+    await waitFor('its end', async () => !(await engine.names()).includes(launch.unitId));
+
+    const second = makeExecutor(engine, { machineId: first.machineId });
+    let output = '';
+    const found = await second.executor.adopt(launch.unitId, (bytes) => { output += String(bytes); });
+    t.same(await found!.ended, { code: 5, signal: undefined, failure: undefined });
+    t.equal(output, 'early\nout of luck\n');
+    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
+  });
+
+  await t.test('killed while the engine is away, it ends once the engine is back', async (t) => {
+    const launch = launchOf('trap "" TERM; echo up; while :; do sleep 0.05; done');
+    const unit = await startContainer(executor, launch);
+    await waitFor('it to run', () => unit.address !== '' && launch.output() === 'up\n');
+    await engine.killService();
+    unit.kill();
+    await engine.startService();
+    t.match(await unit.ended, { signal: 'SIGKILL' });
+  });
+
   await t.test('the engine is killed: the container lives on, its output and its end are not lost', async (t) => {
     const { folder, open } = await scratch(t);
     const script = 'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep 0.02; done; echo three; exit 9';
