@@ -7,6 +7,7 @@ import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { ExpiredLease } from '../store/attempt-store.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -23,11 +24,14 @@ export interface LeaseRescuerOptions {
 
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
+/** Attempts of machines that are gone are found by a look at all that run: at the latest after this many times what that takes. */
+const REST_FACTOR = 100;
 
 export class LeaseRescuer extends BaseService {
   readonly name = 'lease rescuer';
   readonly #options: LeaseRescuerOptions;
   readonly #loop: Loop;
+  #restUntilMs = 0;
 
   constructor(options: LeaseRescuerOptions) {
     super();
@@ -46,7 +50,7 @@ export class LeaseRescuer extends BaseService {
   /** Rescues one batch. Number of attempts that this replica took back. */
   async runOnce(): Promise<number> {
     const { stores, attempts, logger } = this.#options;
-    const expired = await stores.attempts.expiredLeases(BATCH_ITEMS_MAX);
+    const expired = [...await stores.attempts.expiredLeases(BATCH_ITEMS_MAX), ...await this.#ofGoneMachines()].slice(0, BATCH_ITEMS_MAX);
     // The owner of a job may read its error, and learns no machine's name; the log has it.
     const results = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
       ...attempt, kind: 'LOST', output: undefined, error: 'its machine stopped answering',
@@ -54,5 +58,15 @@ export class LeaseRescuer extends BaseService {
     const rescued = expired.filter((_, index) => results[index] === 'recorded');
     for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease has ended');
     return rescued.length;
+  }
+
+  async #ofGoneMachines(): Promise<ExpiredLease[]> {
+    const { stores, clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    if (startedAtMs < this.#restUntilMs) return [];
+    const gone = await stores.attempts.ofGoneMachines(BATCH_ITEMS_MAX);
+    const endedAtMs = clock.monotonicMs();
+    if (gone.length < BATCH_ITEMS_MAX) this.#restUntilMs = endedAtMs + (endedAtMs - startedAtMs) * REST_FACTOR;
+    return gone;
   }
 }

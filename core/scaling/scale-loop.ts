@@ -19,6 +19,8 @@ const PERIOD_MS = 1_000;
 /** Shortest pause between two looks at one endpoint that queued jobs cause, in milliseconds: while it has no worker, and when some start already. */
 const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
+/** Where looking through all queues is slow, the next look is after this many times what it took: what is queued is news by itself. */
+const QUEUES_REST_FACTOR = 50;
 /** Turns at once. */
 const TURNS_MAX = 3;
 /** Endpoints that are looked at with one set of statements. */
@@ -54,6 +56,7 @@ export class ScaleLoop extends BaseService {
   readonly #restUntil = new Map<string, number>();
   readonly #delayed = new Map<string, Timer>();
   #sweptAtMs = -Infinity;
+  #queuesRestUntilMs = -Infinity;
   #healthySinceMs: number | undefined;
   #offs: (() => void)[] = [];
 
@@ -127,7 +130,9 @@ export class ScaleLoop extends BaseService {
     for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
     if (duty.mine && now - this.#sweptAtMs >= PERIOD_MS * 0.9) {
       this.#sweptAtMs = now;
-      const { endpointIds, lost } = await store.endpointsToLookAt();
+      const queues = now >= this.#queuesRestUntilMs;
+      const { endpointIds, lost } = await store.endpointsToLookAt({ queues });
+      if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - now) * QUEUES_REST_FACTOR;
       for (const id of endpointIds) ids.add(id);
       if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
     }

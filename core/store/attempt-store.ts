@@ -6,6 +6,14 @@ import { numberArray, textArray } from './pack.ts';
 import { isLive, isRunning } from './rows.ts';
 import type { AttemptRow } from './rows.ts';
 
+/** An attempt that nobody holds any more. */
+export interface ExpiredLease {
+  attempt: MachineAttempt;
+  machineName: string;
+}
+
+type ExpiredRow = AttemptRow & { machine_id: string; name: string };
+
 export class AttemptStore {
   readonly #hot: Sql;
 
@@ -50,13 +58,26 @@ export class AttemptStore {
     return rows.map(attemptKey);
   }
 
-  /** Up to `limit` attempts whose machine stopped extending its lease, or is gone, with the machine's name. */
-  async expiredLeases(limit: number): Promise<{ attempt: MachineAttempt; machineName: string }[]> {
-    const rows = await this.#hot<(AttemptRow & { machine_id: string; name: string })[]>`
-      SELECT j.endpoint_id, j.id, j.attempt, j.machine_id, coalesce(m.name, j.machine_id) AS name FROM job j LEFT JOIN machine m ON m.id = j.machine_id
-      WHERE j.state = 'IN_PROGRESS' AND (m.id IS NULL OR m.lease_expires_at < now()) LIMIT ${limit}::int`;
-    return rows.map((row) => ({ attempt: { ...attemptKey(row), machineId: row.machine_id }, machineName: row.name }));
+  /** Up to `limit` attempts whose machine stopped extending its lease, with the machine's name. Those of machines that keep theirs are not looked at. */
+  async expiredLeases(limit: number): Promise<ExpiredLease[]> {
+    const rows = await this.#hot<ExpiredRow[]>`
+      SELECT j.*, m.name FROM machine m CROSS JOIN LATERAL (
+        SELECT endpoint_id, id, attempt, machine_id FROM job WHERE state = 'IN_PROGRESS' AND machine_id = m.id LIMIT ${limit}::int) AS j
+      WHERE m.lease_expires_at < now() LIMIT ${limit}::int`;
+    return rows.map(expiredLease);
   }
+
+  /** Up to `limit` attempts whose machine is gone. Looks at all that run. */
+  async ofGoneMachines(limit: number): Promise<ExpiredLease[]> {
+    const rows = await this.#hot<ExpiredRow[]>`
+      SELECT j.endpoint_id, j.id, j.attempt, j.machine_id, j.machine_id AS name FROM job j
+      WHERE j.state = 'IN_PROGRESS' AND NOT EXISTS (SELECT FROM machine m WHERE m.id = j.machine_id) LIMIT ${limit}::int`;
+    return rows.map(expiredLease);
+  }
+}
+
+function expiredLease(row: ExpiredRow): ExpiredLease {
+  return { attempt: { ...attemptKey(row), machineId: row.machine_id }, machineName: row.name };
 }
 
 function attemptKey(row: AttemptRow): AttemptKey {

@@ -6,7 +6,7 @@
 import { QUEUED_MS_MIN, WAITING_MS } from '../domain/hand-ahead.ts';
 import type { Database, Sql } from './database.ts';
 import { textArray } from './pack.ts';
-import { talliedQueue } from './tally.ts';
+import { talliedClaim } from './tally.ts';
 
 /** A job whose claim is committed. */
 export interface ClaimedRow {
@@ -87,7 +87,7 @@ export class ClaimStore {
           started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
         FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-      ), ${talliedQueue(this.#hot, -1, this.#hot`SELECT endpoint_id FROM moved`)} ${withInputs(this.#hot, inputBytesMax)}`;
+      ), ${talliedClaim(this.#hot, this.#hot`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(this.#hot, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
@@ -121,7 +121,7 @@ export class ClaimStore {
           started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
         FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-      ), ${talliedQueue(sql, -1, sql`SELECT endpoint_id FROM moved`)} ${withInputs(sql, inputBytesMax)}`;
+      ), ${talliedClaim(sql, sql`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(sql, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
@@ -135,13 +135,11 @@ export class ClaimStore {
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
-  /** Which of these endpoints have a queued job. The first in order, because an EXISTS may become a scan of all queues. */
+  /** Which of these endpoints have a queued job, by the tally: the head of a queue is full of jobs that ran already. */
   async queuedEndpoints(endpointIds: readonly string[]): Promise<string[]> {
-    const first = (lowPriority: boolean) => this.#hot`
-      (SELECT position FROM job WHERE endpoint_id = e.id AND low_priority = ${lowPriority} AND state = 'IN_QUEUE' AND expires_at > now()
-        ORDER BY position LIMIT 1)`;
     const rows = await this.#hot<{ id: string }[]>`
-      SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id) WHERE coalesce(${first(false)}, ${first(true)}) IS NOT NULL`;
+      SELECT e.id FROM unnest(${textArray(endpointIds)}::text[]) AS e(id)
+      WHERE (SELECT sum(t.queued) FROM endpoint_tally t WHERE t.endpoint_id = e.id) > 0`;
     return rows.map((row) => row.id);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * What must happen together with a change of a job's state, as parts of the statement that makes the change. Each part reads the row set
- * `moved`: endpoint_id, id, state, attempt, retries, counted, has_webhook, worker_id, delay_ms, execution_ms, output, error.
+ * `moved`: endpoint_id, id, state, attempt, retries, counted, low_priority, has_webhook, worker_id, delay_ms, execution_ms, output, error.
  */
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
 import type { Sql } from './database.ts';
@@ -50,6 +50,7 @@ function webhooks(sql: Sql) {
 function counters(sql: Sql) {
   return tallied(sql, sql`
     SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED') AS completed, count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')) AS failed,
-      count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued
+      count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued,
+      count(*) FILTER (WHERE state = 'IN_QUEUE' AND low_priority) AS queued_low, 0 AS claimed_to
     FROM moved GROUP BY endpoint_id`);
 }

@@ -2,6 +2,8 @@
 import type { HealthWorker } from '../domain/worker-counts.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
+import { numberArray, textArray } from './pack.ts';
+import type { RunningJobs } from './running-jobs.ts';
 
 /** What submissions and outcomes need of an endpoint. */
 export interface EndpointFacts {
@@ -50,10 +52,12 @@ export interface EndpointCounts {
 export class CountStore {
   readonly #sql: Sql;
   readonly #hot: Sql;
+  readonly #running: RunningJobs;
 
-  constructor({ sql, hot }: Pick<Database, 'sql' | 'hot'>) {
+  constructor({ sql, hot }: Pick<Database, 'sql' | 'hot'>, running: RunningJobs) {
     this.#sql = sql;
     this.#hot = hot;
+    this.#running = running;
   }
 
   /** Reads an endpoint's facts. Undefined: no such endpoint. */
@@ -96,25 +100,28 @@ export class CountStore {
    */
   async recount(): Promise<number> {
     const mended = await this.#hot`
-      INSERT INTO endpoint_tally AS t (endpoint_id, slot, queued)
-      SELECT e.id, 0, j.queued - k.queued FROM endpoint e
-      CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (
-        SELECT FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' ORDER BY low_priority, position) AS q) AS j
-      CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0) AS queued FROM endpoint_tally WHERE endpoint_id = e.id) AS k
-      WHERE j.queued <> k.queued ORDER BY e.id
-      ON CONFLICT (endpoint_id, slot) DO UPDATE SET queued = t.queued + excluded.queued`;
+      INSERT INTO endpoint_tally AS t (endpoint_id, slot, queued, queued_low)
+      SELECT e.id, 0, j.queued - k.queued, j.low - k.low FROM endpoint e
+      CROSS JOIN LATERAL (SELECT count(*) AS queued, count(*) FILTER (WHERE low_priority) AS low FROM (
+        SELECT low_priority FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' ORDER BY low_priority, position) AS q) AS j
+      CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0) AS queued, coalesce(sum(queued_low), 0) AS low
+        FROM endpoint_tally WHERE endpoint_id = e.id) AS k
+      WHERE (j.queued, j.low) <> (k.queued, k.low) ORDER BY e.id
+      ON CONFLICT (endpoint_id, slot) DO UPDATE SET queued = t.queued + excluded.queued, queued_low = t.queued_low + excluded.queued_low`;
     await this.#hot`DELETE FROM endpoint_tally t WHERE NOT EXISTS (SELECT FROM endpoint e WHERE e.id = t.endpoint_id)`;
     return mended.count;
   }
 
   /** Counts an endpoint's jobs and workers. Jobs whose life is over count until they are reaped. Undefined: no such endpoint. */
   async health(endpointId: string): Promise<EndpointCounts | undefined> {
+    const attempts = (await this.#running.heldBy([endpointId])).get(endpointId) ?? [];
     const [row] = await this.#sql<EndpointCounts[]>`
       WITH demand AS (
         SELECT waiting, worker_ids, in_flight FROM endpoint_demand
         WHERE endpoint_id = ${endpointId} AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'
       ), held AS (
-        SELECT worker_id, count(*) AS attempts FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND expires_at > now() GROUP BY worker_id
+        SELECT * FROM unnest(${textArray(attempts.map(({ workerId }) => workerId))}::text[], ${numberArray(attempts.map(({ held }) => held))}::bigint[])
+          AS j (worker_id, attempts)
         UNION ALL SELECT u.id, sum(u.requests) FROM demand d CROSS JOIN unnest(d.worker_ids, d.in_flight) AS u (id, requests) GROUP BY u.id
       ), seen AS (
         SELECT w.address, w.health, w.state, w.desired, w.capacity, coalesce(h.attempts, 0) AS held

@@ -29,7 +29,7 @@ export class DeadlineStore {
         UPDATE job j SET state = 'TIMED_OUT', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
           expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
         FROM due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.has_webhook, false AS counted, NULL::bytea AS output,
+        RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.has_webhook, j.low_priority, false AS counted, NULL::bytea AS output,
           replace(${TIME_OUT_TEXT}::text, '{ms}', j.execution_timeout_ms::text) AS error
       ) ${consequences(this.#hot)}
       SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, error, machine_id FROM moved`;

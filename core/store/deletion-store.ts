@@ -114,9 +114,9 @@ async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
       const rows = await tx<DeletedRow[]>`
       WITH due AS MATERIALIZED (${due}), gone AS (
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
-      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.expires_at > now() AS live,
+      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.expires_at > now() AS live,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
-      ), ${talliedQueue(tx, -1, tx`SELECT endpoint_id FROM gone WHERE state = 'IN_QUEUE'`)}
+      ), ${talliedQueue(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
       SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, machine_id FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);
     await forgetAttempts(tx, rows.filter((row) => row.tried));

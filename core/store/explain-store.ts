@@ -5,6 +5,7 @@ import type { JobState } from '../domain/job-state.ts';
 import type { Database } from './database.ts';
 import { readLostAttempts } from './lost-attempt-rows.ts';
 import { isLive } from './rows.ts';
+import type { RunningJobs } from './running-jobs.ts';
 import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 
@@ -33,15 +34,16 @@ interface JobPlaceRow {
 
 export class ExplainStore {
   readonly #database: Database;
+  readonly #running: RunningJobs;
 
-  constructor(database: Database) {
+  constructor(database: Database, running: RunningJobs) {
     this.#database = database;
+    this.#running = running;
   }
 
   /** An endpoint as scaling sees it. Undefined: it is gone. */
   async endpoint(endpointId: string): Promise<EndpointSample | undefined> {
-    const { sql, hot } = this.#database;
-    return (await sampleEndpoints(sql, hot, [endpointId]))[0];
+    return (await sampleEndpoints({ ...this.#database, running: this.#running }, [endpointId]))[0];
   }
 
   /** How many jobs wait at an endpoint and at all of its account's, each with what is the most. */

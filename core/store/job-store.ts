@@ -68,11 +68,11 @@ export class JobStore {
         UPDATE job j SET state = 'CANCELLED', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
           expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
         WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('cancel'))}::text[]) AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.machine_id
+        RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.low_priority
       ), emptied AS (
         INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m WHERE m.machine_id IS NOT NULL
         ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = NULL, error = NULL
-      ), ${talliedQueue(this.#hot, -1, this.#hot`SELECT endpoint_id FROM moved WHERE machine_id IS NULL`)}
+      ), ${talliedQueue(this.#hot, -1, this.#hot`SELECT endpoint_id, low_priority FROM moved WHERE machine_id IS NULL`)}
       SELECT * FROM moved`;
     return row && { job: jobFromRow(row), machineId: row.machine_id ?? undefined };
   }
@@ -84,14 +84,14 @@ export class JobStore {
         UPDATE job j SET state = 'IN_QUEUE', position = nextval('job_position_seq'), retries = 0, started_at = NULL, finished_at = NULL,
           machine_id = NULL, worker_id = NULL, expires_at = j.ttl_deadline_at
         WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND j.state = ANY(${textArray(statesBefore('retry'))}::text[]) AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.position
+        RETURNING ${jobColumns(this.#hot)}, j.position, j.low_priority
       ), outputs AS (
         DELETE FROM job_output t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
       ), chunks AS (
         DELETE FROM job_chunk t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
       ), cursors AS (
         DELETE FROM stream_cursor t USING moved m WHERE t.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND t.job_id = m.id
-      ), ${talliedQueue(this.#hot, 1, this.#hot`SELECT endpoint_id FROM moved`)}
+      ), ${talliedQueue(this.#hot, 1, this.#hot`SELECT endpoint_id, low_priority FROM moved`)}
       SELECT * FROM moved`;
     return row && { job: jobFromRow(row), position: row.position };
   }

@@ -1,13 +1,17 @@
 /**
- * Indexes that were added to tables which may hold millions of rows. They are built before the migration that names them, without holding up a replica of the
- * release before that serves meanwhile; the migration then finds them there. A database without that table gets them from its migrations.
+ * Indexes that were added to, or taken from, tables which may hold millions of rows. It is done before the migration that names them, without holding
+ * up a replica of the release before that serves meanwhile; the migration then finds it done. A database without that table gets them from its migrations.
  */
 import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from './database.ts';
 
 const LARGE_INDEXES: Record<string, string> = {
+  job_running_since_idx: "job (endpoint_id, started_at) WHERE state = 'IN_PROGRESS'",
   job_finished_idx: 'job (endpoint_id, state, position) WHERE finished_at IS NOT NULL',
 };
+
+/** Those that another replaced; a release that still knows them uses that one. */
+const REPLACED = ['job_running_idx'];
 
 /** Builds those that are missing, or that an interrupted start left unfinished. Waits for transactions that are open. */
 export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {
@@ -19,4 +23,5 @@ export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void>
     await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql(name)}`;
     await sql.unsafe(`CREATE INDEX CONCURRENTLY ${name} ON ${definition}`);
   }
+  for (const name of REPLACED) await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql(name)}`;
 }

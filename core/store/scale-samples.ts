@@ -2,9 +2,10 @@
 import type { DecisionSample, DecisionSettings, DecisionSummary } from '../domain/scale-decision.ts';
 import type { PlacementRequest } from '../domain/placement-filters.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from '../domain/scaler.ts';
-import type { Sql } from './database.ts';
+import type { Database, Fragment, Sql } from './database.ts';
 import { readDemands } from './edge-store.ts';
 import { asked } from './placement-view.ts';
+import type { RunningJobs } from './running-jobs.ts';
 import { readTraffic } from './traffic-store.ts';
 
 /** Queued jobs are counted no further than this. */
@@ -35,8 +36,15 @@ type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, n
 
 const NOTHING: HeldDemand = { queued: 0, oldestWaitMs: 0, running: 0, heldBy: new Map() };
 
+/** What samples are read from. */
+export interface SampleSources extends Pick<Database, 'hot'> {
+  /** The general pool, or a transaction. */
+  sql: Sql;
+  running: RunningJobs;
+}
+
 /** Samples endpoints. Those that are gone are left out. */
-export async function sampleEndpoints(sql: Sql, hot: Sql, endpointIds: readonly string[]): Promise<EndpointSample[]> {
+export async function sampleEndpoints({ sql, hot, running }: SampleSources, endpointIds: readonly string[]): Promise<EndpointSample[]> {
   if (endpointIds.length === 0) return [];
   const rows = await sql<EndpointRow[]>`
     SELECT ${asked(sql)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
@@ -46,7 +54,7 @@ export async function sampleEndpoints(sql: Sql, hot: Sql, endpointIds: readonly 
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id WHERE e.id = ANY(${[...endpointIds]})`;
   const workers = Map.groupBy(await readWorkers(sql, endpointIds), ({ endpointId }) => endpointId);
   const traffic = await readTraffic(sql, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id));
-  const demands = new Map([...await jobDemands(hot, rows.filter(({ type }) => type === 'QB')), ...await requestDemands(sql, rows)]);
+  const demands = new Map([...await jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), ...await requestDemands(sql, rows)]);
   return rows.map((row) => {
     const { heldBy, ...demand } = demands.get(row.id) ?? NOTHING;
     const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => ({ ...worker, held: heldBy.get(worker.id) ?? 0 }));
@@ -69,25 +77,33 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
 }
 
 /** Jobs of queue-based endpoints. On the hot pool, whose plans are the indexes whatever the table was when they were made. */
-async function jobDemands(hot: Sql, endpoints: readonly ScaleEndpoint[]): Promise<Map<string, HeldDemand>> {
+async function jobDemands(
+  { hot, running }: Pick<SampleSources, 'hot' | 'running'>, endpoints: readonly ScaleEndpoint[],
+): Promise<Map<string, HeldDemand>> {
   if (endpoints.length === 0) return new Map();
   const ids = endpoints.map(({ id }) => id);
   const queues = await hot<{ id: string; queued: number; oldest_ms: number | null }[]>`
-    SELECT e.id, (SELECT count(*)::int FROM (SELECT FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND NOT low_priority
-        ORDER BY position LIMIT e.counted_max) q) AS queued,
-      (SELECT (extract(epoch FROM now() - submitted_at) * 1000)::bigint FROM job
-        WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND NOT low_priority ORDER BY position LIMIT 1) AS oldest_ms
-    FROM unnest(${ids}::text[], ${endpoints.map(countedMax)}::int[]) AS e (id, counted_max)`;
-  const held = await hot<{ id: string; worker_id: string; held: number; normal: number }[]>`
-    SELECT e.id, h.* FROM unnest(${ids}::text[]) AS e (id) CROSS JOIN LATERAL (
-      SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal FROM job
-      WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' GROUP BY worker_id ORDER BY worker_id) h`;
-  const heldOf = Map.groupBy(held, ({ id }) => id);
+    SELECT e.id, least(greatest(t.queued, 0), e.counted_max)::int AS queued,
+      CASE WHEN t.queued > 0 THEN (extract(epoch FROM now() - coalesce(${first(hot, hot`t.claimed_to`)}, ${first(hot, hot`0`)})) * 1000)::bigint END
+        AS oldest_ms
+    FROM unnest(${ids}::text[], ${endpoints.map(countedMax)}::int[]) AS e (id, counted_max)
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(queued - queued_low), 0) AS queued, coalesce(max(claimed_to), 0) AS claimed_to FROM endpoint_tally WHERE endpoint_id = e.id) AS t`;
+  const held = await running.heldBy(ids);
   return new Map(queues.map(({ id, queued, oldest_ms }) => {
-    const own = heldOf.get(id) ?? [];
-    const running = own.reduce((sum, { normal }) => sum + normal, 0);
-    return [id, { queued, oldestWaitMs: Math.max(oldest_ms ?? 0, 0), running, heldBy: new Map(own.map((row) => [row.worker_id, row.held])) }];
+    const own = held.get(id) ?? [];
+    const demand = { queued, oldestWaitMs: Math.max(oldest_ms ?? 0, 0), running: own.reduce((sum, { normal }) => sum + normal, 0) };
+    return [id, { ...demand, heldBy: new Map(own.map((worker) => [worker.workerId, worker.held])) }];
   }));
+}
+
+/**
+ * When the first job of normal priority after a position was submitted. Those that ran are still at the head of the queue's index until vacuum may remove
+ * them, so the look begins where claims have come to; an attempt that was lost and waits again before that place is claimed next anyway.
+ */
+function first(hot: Sql, after: Fragment) {
+  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = false AND position > ${after}
+    ORDER BY position LIMIT 1)`;
 }
 
 /** Requests and connections of load-balancing endpoints, as facades and proxies told. */

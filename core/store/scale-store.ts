@@ -13,6 +13,7 @@ import { settledDigest } from './image-store.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
 import { logDecision, noteDecision } from './scale-log-rows.ts';
+import type { RunningJobs } from './running-jobs.ts';
 import { readWorkers, sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
@@ -55,20 +56,22 @@ export interface TurnChanges {
 
 export class ScaleStore {
   readonly #database: Database;
+  readonly #running: RunningJobs;
 
-  constructor(database: Database) {
+  constructor(database: Database, running: RunningJobs) {
     this.#database = database;
+    this.#running = running;
   }
 
   /**
    * Endpoints that may need a change: they have workers, want some or have throttled ones, or normal jobs or requests wait. Found from what there is:
    * endpoints that sleep are not even read. `lost`: there are workers of machines whose lease has run out. On the hot pool, which steps from queue to
-   * queue by the index: another plan would read all queued jobs once a second.
+   * queue by the index: another plan would read all queued jobs once a second. Without `queues` nothing is found by its jobs alone.
    */
-  async endpointsToLookAt(): Promise<{ endpointIds: string[]; lost: boolean }> {
+  async endpointsToLookAt({ queues }: { queues: boolean }): Promise<{ endpointIds: string[]; lost: boolean }> {
     const rows = await this.#database.hot<{ id: string }[]>`
       WITH RECURSIVE queue AS (
-        (SELECT endpoint_id AS id FROM job WHERE state = 'IN_QUEUE' ORDER BY endpoint_id LIMIT 1)
+        (SELECT endpoint_id AS id FROM job WHERE ${queues} AND state = 'IN_QUEUE' ORDER BY endpoint_id LIMIT 1)
         UNION ALL
         SELECT (SELECT j.endpoint_id FROM job j WHERE j.state = 'IN_QUEUE' AND j.endpoint_id > q.id ORDER BY j.endpoint_id LIMIT 1)
         FROM queue q WHERE q.id IS NOT NULL
@@ -117,7 +120,7 @@ export class ScaleStore {
   /** Endpoints as they are, without a lock; those that are gone are left out. Workers that hold attempts count as busy from now on. */
   async look(endpointIds: readonly string[]): Promise<EndpointSample[]> {
     const { sql, hot } = this.#database;
-    const found = await sampleEndpoints(sql, hot, endpointIds);
+    const found = await sampleEndpoints({ sql, hot, running: this.#running }, endpointIds);
     // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
     const busy = found.flatMap(({ endpoint, sample }) => sample.demand.workers.filter((worker) => countsAgain(worker, endpoint)).map(({ id }) => id));
     if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
@@ -155,7 +158,7 @@ export class ScaleStore {
     const taken = inTransaction(pool, async (sql) => {
       const [locked] = await sql`SELECT FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
       if (!locked) return false;
-      const [found] = await sampleEndpoints(sql, hot, [endpointId]);
+      const [found] = await sampleEndpoints({ sql, hot, running: this.#running }, [endpointId]);
       if (found) await turn(turnOf(sql, found));
       return true;
     });

@@ -33,6 +33,7 @@ import { PodViewStore } from './pod-view-store.ts';
 import { PriceStore } from './price-store.ts';
 import { RegistryAuthStore } from './registry-auth-store.ts';
 import { ExplainStore } from './explain-store.ts';
+import { RunningJobs } from './running-jobs.ts';
 import { ScaleStore } from './scale-store.ts';
 import { SubmissionStore } from './submission-store.ts';
 import { TemplateStore } from './template-store.ts';
@@ -62,15 +63,16 @@ export interface Storage {
 
 /** Stores over an open database. */
 export function makeStores(database: Database, sealer: Sealer) {
+  const running = new RunningJobs(database);
   return {
     accounts: new AccountStore(database), keys: new ApiKeyStore(database), audit: new AuditStore(database), catalog: new CatalogStore(database),
     endpoints: new EndpointStore(database, sealer), templates: new TemplateStore(database, sealer), volumes: new VolumeStore(database),
     registryAuths: new RegistryAuthStore(database), machines: new MachineStore(database), workers: new WorkerStore(database, sealer),
-    scales: new ScaleStore(database), explains: new ExplainStore(database), traffic: new TrafficStore(database),
+    scales: new ScaleStore(database, running), explains: new ExplainStore(database, running), traffic: new TrafficStore(database),
     images: new ImageStore(database), pods: new PodStore(database, sealer), podViews: new PodViewStore(database, sealer),
     podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
-    outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database), deadlines: new DeadlineStore(database),
+    outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
     deletions: new DeletionStore(database), webhooks: new WebhookStore(database), edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer),
   };
 }

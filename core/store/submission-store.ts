@@ -135,8 +135,8 @@ async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: s
       CASE WHEN g.worker_id IS NOT NULL THEN now() + g.execution_timeout_ms * interval '1 ms' END,
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
     FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
-    RETURNING ${jobColumns(sql)}, j.position, j.claim_id
-    ), ${talliedQueue(sql, 1, sql`SELECT endpoint_id FROM stored WHERE state = 'IN_QUEUE'`)}
+    RETURNING ${jobColumns(sql)}, j.position, j.claim_id, j.low_priority
+    ), ${talliedQueue(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}
     SELECT * FROM stored`;
   return rows.map(storedFromRow);
 }

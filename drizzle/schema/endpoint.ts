@@ -61,6 +61,10 @@ export const endpointTally = pgTable('endpoint_tally', {
   retried: bigint('retried', { mode: 'number' }).notNull().default(0),
   /** Jobs that are IN_QUEUE: those that came less those that went by this slot, so it may be negative. */
   queued: bigint('queued', { mode: 'number' }).notNull().default(0),
+  /** Those of them with low priority. */
+  queuedLow: bigint('queued_low', { mode: 'number' }).notNull().default(0),
+  /** The last position of normal priority that was claimed by this slot: a hint where the queue begins, as attempts that were lost go back before it. */
+  claimedTo: bigint('claimed_to', { mode: 'number' }).notNull().default(0),
 }, (t) => [primaryKey({ columns: [t.endpointId, t.slot] })]);
 
 /** Counters as releases before endpoint_tally kept them; they are added to it. */

@@ -1,0 +1,91 @@
+/**
+ * While somebody holds an old snapshot open, vacuum may remove nothing. What is asked all the time, whatever happens, must not walk over all jobs that
+ * ran since. Counted in index entries, not in time.
+ */
+import { randomUUID } from 'node:crypto';
+import postgres from 'postgres';
+import t from 'tap';
+import { settle } from '../../../core/domain/attempt-outcome.ts';
+import { ExplainStore } from '../../../core/store/explain-store.ts';
+import { RunningJobs } from '../../../core/store/running-jobs.ts';
+import { outcome, slotsOn, startEngines, submission } from '../../helpers/job-engine.ts';
+
+const engines = await startEngines(t, { idle: true });
+const { sql, database, stores } = engines;
+const BATCH = 500;
+const BATCHES = 20;
+const settlement = settle('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
+
+/** Queues and runs so many batches; the place up to which was claimed. */
+async function work(endpointId: string, after: number): Promise<number> {
+  const machineId = 'machine00001';
+  const slots = Array.from({ length: BATCH }, () => ({ workerId: 'worker00000001', machineId }));
+  const claims = await stores.claims.claim({ endpointId, slots, claimId: randomUUID(), afterNormal: after, afterLow: after, inputBytesMax: 1_000 });
+  const ended = claims.map(({ job: { jobId, attempt } }) => ({ endpointId, jobId, attempt, machineId, settlement, output: undefined, error: undefined }));
+  await stores.outcomes.record(ended.sort((a, b) => (a.jobId < b.jobId ? -1 : 1)));
+  return Math.max(...claims.map(({ position }) => position));
+}
+
+async function entries(): Promise<number> {
+  await Promise.all(Array.from({ length: 8 }, () => database.hot`SELECT pg_stat_force_next_flush() FROM pg_sleep(0.01)`));
+  await Promise.all(Array.from({ length: 8 }, () => sql`SELECT pg_stat_force_next_flush() FROM pg_sleep(0.01)`));
+  const [row] = await sql<{ n: number }[]>`SELECT sum(idx_tup_read)::bigint AS n FROM pg_stat_user_indexes WHERE relname LIKE 'job%'`;
+  const [seq] = await sql<{ n: number }[]>`SELECT sum(seq_tup_read)::bigint AS n FROM pg_stat_user_tables WHERE relname LIKE 'job%'`;
+  return row!.n + seq!.n;
+}
+
+t.test('with an old snapshot held open', async (t) => {
+  const endpointId = await engines.endpoint();
+  await sql`
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
+    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+    FROM generate_series(1, ${BATCH * (BATCHES + 4)}::int)`;
+  await sql`INSERT INTO job_input (endpoint_id, job_id, input) SELECT endpoint_id, id, '{}' FROM job WHERE endpoint_id = ${endpointId}`;
+  await stores.counts.recount();
+  const holder = postgres(engines.url, { max: 1 });
+  t.teardown(() => holder.end());
+  const snapshot = await holder.reserve();
+  await snapshot`BEGIN ISOLATION LEVEL REPEATABLE READ`;
+  await snapshot`SELECT count(*) FROM job`;
+  // As later, when all claims have been committed for long.
+  const running = new RunningJobs(database, 0);
+  const explains = new ExplainStore(database, running);
+  let place = 0;
+  for (let i = 0; i < BATCHES; i += 1) place = await work(endpointId, place);
+  const asked: Record<string, () => Promise<unknown>> = {
+    'the length of the queue': () => stores.counts.queued(endpointId),
+    'what workers hold': () => running.heldBy([endpointId]),
+    'a sample of scaling': async () => t.match(await explains.endpoint(endpointId), { sample: { demand: { queued: 1, running: 0 } } }),
+    'the next execution deadline': () => stores.deadlines.nextMs(2_500),
+    'whether anything has expired': () => stores.deletions.isDue(),
+    'expired leases': () => stores.attempts.expiredLeases(500),
+    'queues of endpoints': () => stores.claims.queuedEndpoints([endpointId]),
+    'endpoints that are gone': () => stores.deletions.endpointsGone(10),
+    'a look at all endpoints': () => stores.scales.endpointsToLookAt({ queues: false }),
+  };
+  for (const [what, ask] of Object.entries(asked)) {
+    await ask();
+    const before = await entries();
+    await ask();
+    const read = await entries() - before;
+    t.ok(read < BATCH * 2, `${what}: ${read} index entries after ${BATCH * BATCHES} jobs`);
+  }
+  await snapshot`ROLLBACK`;
+  snapshot.release();
+});
+
+t.test('what workers hold is what they hold, whatever came and went since the last look', async (t) => {
+  const endpointId = await engines.endpoint();
+  const running = new RunningJobs(database, 0);
+  const held = async () => (await running.heldBy([endpointId])).get(endpointId)!.toSorted((a, b) => (a.workerId < b.workerId ? -1 : 1));
+  t.same(await held(), []);
+  const jobs = await Promise.all([true, false, false].map((lowPriority) => engines.engine.calls.submit(submission(endpointId, { policy: { lowPriority } }))));
+  t.equal(jobs.length, 3);
+  const [first] = await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, 1, 'worker00000001'));
+  t.same(await held(), [{ workerId: 'worker00000001', held: 1, normal: 1 }]);
+  await engines.engine.attempts.claim(endpointId, slotsOn(endpointId, 2, 'worker00000002'));
+  t.same(await held(), [{ workerId: 'worker00000001', held: 1, normal: 1 }, { workerId: 'worker00000002', held: 2, normal: 1 }]);
+  await engines.engine.attempts.recordOutcome(outcome(first!));
+  t.same(await held(), [{ workerId: 'worker00000002', held: 2, normal: 1 }]);
+  t.equal((await stores.counts.health(endpointId))!.inProgress, 2);
+});
