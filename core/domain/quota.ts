@@ -7,6 +7,8 @@ export interface Quota {
   gpus: number | null;
   queuedJobs: number | null;
   requests: number | null;
+  /** Its share of GPUs when they are short; null = 1. */
+  gpuWeight: number | null;
 }
 
 /** What an account's workers and pods have. */
@@ -21,15 +23,17 @@ export interface QuotaState {
   use: QuotaUse;
 }
 
-const HIGHEST: Record<keyof Quota, number> = { workers: 1_000_000, gpus: 1_000_000, queuedJobs: 1_000_000_000, requests: 1_000_000_000 };
-const NAMES: Record<keyof Quota, string> = { workers: 'workers', gpus: 'gpus', queuedJobs: 'queued_jobs', requests: 'requests' };
+const HIGHEST: Record<keyof Quota, number> = { workers: 1_000_000, gpus: 1_000_000, queuedJobs: 1_000_000_000, requests: 1_000_000_000, gpuWeight: 1_000 };
+const NAMES: Record<keyof Quota, string> = { workers: 'workers', gpus: 'gpus', queuedJobs: 'queued_jobs', requests: 'requests', gpuWeight: 'gpu_weight' };
 
 /** Fails with INVALID_REQUEST at the first number that is out of range. */
 export function checkQuota(quota: Quota): void {
   for (const [field, highest] of Object.entries(HIGHEST) as [keyof Quota, number][]) {
     const value = quota[field];
-    if (value === null || (Number.isInteger(value) && value >= 0 && value <= highest)) continue;
-    throw invalid(`quota.${NAMES[field]} is ${value}, but must be a whole number from 0 to ${highest}, or absent for no limit`);
+    const lowest = field === 'gpuWeight' ? 1 : 0;
+    if (value === null || (Number.isInteger(value) && value >= lowest && value <= highest)) continue;
+    const absent = field === 'gpuWeight' ? '1' : 'no limit';
+    throw invalid(`quota.${NAMES[field]} is ${value}, but must be a whole number from ${lowest} to ${highest}, or absent for ${absent}`);
   }
 }
 

@@ -2,6 +2,8 @@
  * One turn of scaling as a value: what was seen of an endpoint in, what there is to do and why out. Pure: the sample of a decision, read back from
  * its log, gives the same decision again.
  */
+import { heldBackText, setAside } from './fair-share.ts';
+import type { GpuContest } from './fair-share.ts';
 import { bestOf, occupied, onMachines, survey } from './placement.ts';
 import type { PlacementPlace, Survey } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
@@ -26,6 +28,8 @@ export interface FleetSample extends Survey {
   /** What a worker needs where these machines are. */
   request: PlacementRequest;
   quota: QuotaState;
+  /** Why places were set aside for other accounts (core/domain/fair-share.ts). Absent: none was. */
+  heldBack?: string;
   /** Frozen workers that each machine with workers of this endpoint has room for. */
   standbyRoom: Readonly<Record<string, number>>;
 }
@@ -79,16 +83,26 @@ export function needsFleet(sample: DecisionSample, scaler: Scaler = chosenScaler
   return add.length + wake.length + freeze.length > 0;
 }
 
-/** All machines and the account's quota, cut down to what the decision over this sample can depend on. */
+/** All machines, the account's quota and who competes for GPUs, cut down to what the decision over this sample can depend on. */
 export function fleetSample(
-  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler,
+  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler, contest?: GpuContest,
 ): FleetSample {
   const { demand, settings } = sample;
-  const { add, wake } = wishedChanges(sample, scaler);
+  const { add, wake, retire } = wishedChanges(sample, scaler);
   const request = requestOf(onMachines(machines, settings));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
   const room = machines.filter(({ id }) => own.has(id)).map(({ id, standbyMax, standbys }) => [id, Math.max(standbyMax - standbys.length, 0)] as const);
-  return { request, ...survey(machines, request, Math.min(add.length + wake.length, PLACED_MAX)), quota, standbyRoom: Object.fromEntries(room) };
+  const wanted = Math.min(add.length + wake.length, PLACED_MAX);
+  const retired = retire.reduce((sum, id) => sum + gpusOf(sample, id), 0);
+  const fair = contest && {
+    ...contest, own: { ...contest.own, gpus: contest.own.gpus - retired },
+    rivals: contest.rivals.map((rival) => ({ ...rival, request: onMachines(machines, rival.request) })).filter((rival) => rival.request.gpuCount > 0),
+  };
+  const aside = setAside(machines, request, wanted, fair);
+  return {
+    request, ...survey(aside.machines, request, wanted), quota, standbyRoom: Object.fromEntries(room),
+    ...(fair && aside.places > 0 && { heldBack: heldBackText(fair) }),
+  };
 }
 
 /** Decides. */
@@ -204,7 +218,10 @@ function withAwake(machine: PlacementMachine, woken: readonly string[]): Placeme
   ), machine);
 }
 
-function noPlace({ request, refused }: FleetSample, machines: readonly PlacementMachine[], cut: number): PlacementRefusal & { limits: ScaleLimit[] } {
+function noPlace(
+  { request, refused, heldBack }: FleetSample, machines: readonly PlacementMachine[], cut: number,
+): PlacementRefusal & { limits: ScaleLimit[] } {
+  if (heldBack !== undefined) return { refusal: heldBack, refusalByMachine: heldBack, limits: [{ limit: 'FAIR_SHARE', cut, text: heldBack }] };
   const full = machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! }));
   const refusal = refusalOfAll(summed(full, refused), request);
   return { ...refusal, limits: [{ limit: 'NO_PLACE', cut, text: refusal.refusal }] };

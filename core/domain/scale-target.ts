@@ -3,10 +3,11 @@ import { isIdle } from './scaler.ts';
 import type { ScaleRecommendation, ScaleSettings, WorkerSample } from './scaler.ts';
 
 /**
- * What keeps an endpoint from the workers that it wishes for: its own workersMax, its account's quota, no place, or the next turn's share; and what
+ * What keeps an endpoint from the workers that it wishes for: its own workersMax, its account's quota, no place, the
+ * shares of other accounts where GPUs are short, or the next turn's share; and what
  * keeps jobs out: the length of its queue, or its account's quota of queued jobs.
  */
-export type ScaleLimitName = 'WORKERS_MAX' | 'QUOTA' | 'NO_PLACE' | 'AT_ONCE' | 'QUEUE_LENGTH' | 'QUEUED_JOBS';
+export type ScaleLimitName = 'WORKERS_MAX' | 'QUOTA' | 'NO_PLACE' | 'FAIR_SHARE' | 'AT_ONCE' | 'QUEUE_LENGTH' | 'QUEUED_JOBS';
 
 /** One limit that binds. */
 export interface ScaleLimit {

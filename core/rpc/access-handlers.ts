@@ -62,13 +62,14 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, random
   };
 }
 
-function accountToMessage({ id, name, publicKey, createdAt, workerQuota, gpuQuota, queuedJobQuota, requestQuota }: Account): AccountMessage {
+function accountToMessage({ id, name, publicKey, createdAt, workerQuota, gpuQuota, queuedJobQuota, requestQuota, gpuWeight }: Account): AccountMessage {
   const quota = {
     workers: workerQuota ?? undefined, gpus: gpuQuota ?? undefined, queuedJobs: queuedJobQuota ?? undefined, requests: requestQuota ?? undefined,
+    gpuWeight: gpuWeight === 1 ? undefined : gpuWeight,
   };
   return { id, name, publicKey, createTime: createdAt, quota };
 }
 
-function quotaFromMessage({ workers, gpus, queuedJobs, requests }: QuotaMessage): Quota {
-  return { workers: workers ?? null, gpus: gpus ?? null, queuedJobs: queuedJobs ?? null, requests: requests ?? null };
+function quotaFromMessage({ workers, gpus, queuedJobs, requests, gpuWeight }: QuotaMessage): Quota {
+  return { workers: workers ?? null, gpus: gpus ?? null, queuedJobs: queuedJobs ?? null, requests: requests ?? null, gpuWeight: gpuWeight ?? null };
 }

@@ -42,8 +42,9 @@ export class AccountStore {
   /** Sets the quota. Undefined: there is no such account. */
   async setQuota({ accountId: id, keyId }: Actor, quota: Quota): Promise<Account | undefined> {
     const { workers: workerQuota, gpus: gpuQuota, queuedJobs: queuedJobQuota, requests: requestQuota } = quota;
+    const gpuWeight = quota.gpuWeight ?? 1;
     return this.#database.db.transaction(async (tx) => {
-      const [row] = await tx.update(account).set({ workerQuota, gpuQuota, queuedJobQuota, requestQuota }).where(eq(account.id, id)).returning();
+      const [row] = await tx.update(account).set({ workerQuota, gpuQuota, queuedJobQuota, requestQuota, gpuWeight }).where(eq(account.id, id)).returning();
       if (row) await recordChange(tx, { accountId: id, keyId, action: 'SetQuota', subjectId: id, fields: ['quota'] });
       return row;
     });

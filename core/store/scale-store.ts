@@ -9,6 +9,7 @@ import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } fro
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
+import { readGpuContest } from './gpu-contest.ts';
 import { settledDigest } from './image-store.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
@@ -195,8 +196,9 @@ function turnOf(sql: Sql, found: EndpointSample): ScaleTurn {
       const { version, imageName } = endpoint;
       const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId: endpoint.id, version, imageName });
       const { retire } = wishedChanges(fresh, scaler);
+      const contest = endpoint.gpuCount > 0 ? await readGpuContest(sql, endpoint.accountId) : undefined;
       const machines = await placementView(sql, { endpointId: endpoint.id, imageName, imageDigest, goneIds: retire });
-      return { ...fresh, fleet: fleetSample(fresh, machines, await readQuotaState(sql, endpoint.accountId), scaler) };
+      return { ...fresh, fleet: fleetSample(fresh, machines, await readQuotaState(sql, endpoint.accountId), scaler, contest) };
     },
     commit: (decision, newId) => commit(sql, endpoint, decision, newId),
     log: (decision, whole) => logDecision(sql, endpoint.id, decision, whole),

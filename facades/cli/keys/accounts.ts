@@ -33,12 +33,16 @@ export function addAccounts(program: Command, cli: Cli): void {
   }).action(async (named: string) => showAccount(cli, await accountOf(cli, named)));
   addCommand(accounts, {
     usage: 'quota <account>', description: 'Limit what an account may use at once; what is not named stays as it is. For the operator.',
-    examples: ['accounts quota research --workers 5 --gpus 2 --queued-jobs 10000 --requests 500', 'accounts quota research --gpus none'],
+    examples: [
+      'accounts quota research --workers 5 --gpus 2 --queued-jobs 10000 --requests 500', 'accounts quota research --gpus none',
+      'accounts quota research --gpu-weight 3',
+    ],
   })
     .option('--workers <number>', 'workers of all its endpoints; none: no limit', limit)
     .option('--gpus <number>', 'GPUs of its workers and running pods; none: no limit', limit)
     .option('--queued-jobs <number>', 'jobs that wait in all its queues; none: no limit', limit)
     .option('--requests <number>', 'requests to its endpoints in 10 s, at each facade; none: no limit', limit)
+    .option('--gpu-weight <number>', 'its share where GPUs are short, against the weights of other accounts, 1 to 1,000; none: 1', limit)
     .action((named: string, options: QuotaOptions) => setQuota(cli, named, options));
 }
 
@@ -47,6 +51,7 @@ interface QuotaOptions {
   gpus?: number;
   queuedJobs?: number;
   requests?: number;
+  gpuWeight?: number;
 }
 
 /** What `none` becomes: commander makes an empty text of null and of undefined. */
@@ -70,7 +75,10 @@ async function setQuota(cli: Cli, named: string, options: QuotaOptions): Promise
     const given = options[name];
     return given === undefined ? before[name] : given === NO_LIMIT ? undefined : given;
   };
-  const quota = { workers: chosen('workers'), gpus: chosen('gpus'), queuedJobs: chosen('queuedJobs'), requests: chosen('requests') };
+  const quota = {
+    workers: chosen('workers'), gpus: chosen('gpus'), queuedJobs: chosen('queuedJobs'), requests: chosen('requests'),
+    gpuWeight: chosen('gpuWeight'),
+  };
   const { account } = await cli.operator.access.call((client) => client.setQuota, { accountId, quota });
   showAccount(cli, account!);
 }
@@ -96,13 +104,14 @@ function showAccount({ output }: Cli, account: Account): void {
 }
 
 function presentAccount({ id, name, publicKey, createTime, quota = {} }: Account) {
-  const { workers = null, gpus = null, queuedJobs = null, requests = null } = quota;
-  return { id, name, pubKey: publicKey, createdAt: createTime?.toISOString(), quota: { workers, gpus, queuedJobs, requests } };
+  const { workers = null, gpus = null, queuedJobs = null, requests = null, gpuWeight = 1 } = quota;
+  return { id, name, pubKey: publicKey, createdAt: createTime?.toISOString(), quota: { workers, gpus, queuedJobs, requests, gpuWeight } };
 }
 
 /** `5 workers, 2 GPUs`; empty without limits. */
 function quotaText({ quota = {} }: Account): string {
-  const { workers, gpus, queuedJobs, requests } = quota;
+  const { workers, gpus, queuedJobs, requests, gpuWeight } = quota;
   const parts = [[workers, 'workers'], [gpus, 'GPUs'], [queuedJobs, 'queued jobs'], [requests, 'requests in 10 s']] as const;
-  return parts.filter(([number]) => number !== undefined).map(([number, what]) => `${number} ${what}`).join(', ');
+  const weight = gpuWeight === undefined ? [] : [`GPU weight ${gpuWeight}`];
+  return [...parts.filter(([number]) => number !== undefined).map(([number, what]) => `${number} ${what}`), ...weight].join(', ');
 }

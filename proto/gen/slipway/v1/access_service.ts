@@ -143,7 +143,14 @@ export interface Quota {
     | number
     | undefined;
   /** Requests to the job API of its endpoints in 10 s, 0 to 1,000,000,000, counted by each facade for itself. Beyond: RATE_LIMITED. */
-  requests?: number | undefined;
+  requests?:
+    | number
+    | undefined;
+  /**
+   * No limit, but the account's share where GPUs are short, 1 to 1,000. Absent: 1. While workers of several accounts wait for GPUs, a free one goes to
+   * the account that has the fewest for its weight.
+   */
+  gpuWeight?: number | undefined;
 }
 
 /** The owner of keys, templates, endpoints and their jobs. */
@@ -537,7 +544,7 @@ export const Key: MessageFns<Key> = {
 };
 
 function createBaseQuota(): Quota {
-  return { workers: undefined, gpus: undefined, queuedJobs: undefined, requests: undefined };
+  return { workers: undefined, gpus: undefined, queuedJobs: undefined, requests: undefined, gpuWeight: undefined };
 }
 
 export const Quota: MessageFns<Quota> = {
@@ -553,6 +560,9 @@ export const Quota: MessageFns<Quota> = {
     }
     if (message.requests !== undefined) {
       writer.uint32(32).int32(message.requests);
+    }
+    if (message.gpuWeight !== undefined) {
+      writer.uint32(40).int32(message.gpuWeight);
     }
     return writer;
   },
@@ -602,6 +612,14 @@ export const Quota: MessageFns<Quota> = {
             message.requests = reader.int32();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.gpuWeight = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -623,6 +641,7 @@ export const Quota: MessageFns<Quota> = {
     message.gpus = object.gpus ?? undefined;
     message.queuedJobs = object.queuedJobs ?? undefined;
     message.requests = object.requests ?? undefined;
+    message.gpuWeight = object.gpuWeight ?? undefined;
     return message;
   },
 };
