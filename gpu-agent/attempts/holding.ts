@@ -4,6 +4,8 @@ import type { Attempt, StopRequest } from './attempt.ts';
 export class Holding {
   /** By job id: a worker names jobs only. */
   readonly #held = new Map<string, Attempt>();
+  /** Those of them that the worker has not begun, in the order in which it will. */
+  readonly #inHand = new Set<Attempt>();
   /** Oldest first. */
   readonly #waiting: Attempt[] = [];
   /** Attempts that should stop, some of which may have ended. */
@@ -30,9 +32,7 @@ export class Holding {
 
   /** How many of these it has begun. */
   get begun(): number {
-    let begun = 0;
-    for (const { inHand } of this.#held.values()) begun += inHand ? 0 : 1;
-    return begun;
+    return this.#held.size - this.#inHand.size;
   }
 
   /** All that it was given and that has not ended; a copy. */
@@ -94,27 +94,33 @@ export class Holding {
       attempt.phase = 'handed';
       attempt.handedAtMs = nowMs;
       if (index < count) attempt.begin(nowMs);
-      else attempt.inHand = true;
+      else this.#keepInHand(attempt);
     }
     return picked;
   }
 
   /** The worker begins what it holds in hand as far as it has room for it. The attempts that it begins now. */
   beginNext(nowMs: number): Attempt[] {
-    if (this.#runs === Infinity || this.isFinal) return [];
-    const next = this.all().filter(({ inHand }) => inHand).slice(0, Math.max(0, this.#runs - this.begun));
-    for (const attempt of next) attempt.begin(nowMs);
+    const next: Attempt[] = [];
+    if (this.isFinal) return next;
+    for (const attempt of this.#inHand) {
+      if (this.begun >= this.#runs) break;
+      this.#inHand.delete(attempt);
+      attempt.begin(nowMs);
+      next.push(attempt);
+    }
     return next;
   }
 
   /** What it has not begun; a copy. */
   inHand(): Attempt[] {
-    return this.all().filter(({ inHand }) => inHand);
+    return [...this.#inHand];
   }
 
   /** The attempt has ended. */
   leave(attempt: Attempt): void {
     const { jobId } = attempt.ref;
+    this.#inHand.delete(attempt);
     if (this.#held.get(jobId) === attempt) {
       this.#held.delete(jobId);
       // A stop that no poll has carried was for this attempt: it must not meet a later one of the same job.
@@ -122,6 +128,11 @@ export class Holding {
     }
     const index = this.#waiting.indexOf(attempt);
     if (index >= 0) this.#waiting.splice(index, 1);
+  }
+
+  #keepInHand(attempt: Attempt): void {
+    attempt.inHand = true;
+    this.#inHand.add(attempt);
   }
 
   /** The attempt should end. */

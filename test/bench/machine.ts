@@ -31,8 +31,8 @@ export function workerCommand(): string[] {
 }
 
 /** Joins a machine and waits until the endpoint's workers are ready. */
-export async function startMachine(stack: Stack, kind: MachineKind, endpointId: string): Promise<Machine> {
-  return kind === 'session' ? startSessionWorker(stack) : startAgent(stack, endpointId);
+export async function startMachine(stack: Stack, kind: MachineKind, endpointId: string, workers = SHAPES[kind].workers): Promise<Machine> {
+  return kind === 'session' ? startSessionWorker(stack) : startAgent(stack, endpointId, workers);
 }
 
 async function startSessionWorker(stack: Stack): Promise<Machine> {
@@ -43,15 +43,15 @@ async function startSessionWorker(stack: Stack): Promise<Machine> {
   return { pid: child.pid, stop: () => child.stop() };
 }
 
-async function startAgent(stack: Stack, endpointId: string): Promise<Machine> {
+async function startAgent(stack: Stack, endpointId: string, wanted: number): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
   const child = await Child.start('gpu-agent/main.ts', {
     SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder,
-    SLIPWAY_CPU_SLOTS: String(SHAPES.agent.workers), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+    SLIPWAY_CPU_SLOTS: String(wanted), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
   }, stack.flags('agent'));
   await waitFor('workers of the agent', async () => {
     const { workers } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
-    return workers!.ready + workers!.running >= SHAPES.agent.workers;
+    return workers!.ready + workers!.running >= wanted;
   }, 60_000);
   return { pid: child.pid, stop: async () => { await child.stop(); await rm(folder, { recursive: true, force: true }); } };
 }

@@ -12,6 +12,7 @@ import { measureLb } from './load-balancing.ts';
 import { race } from './peers/race.ts';
 import { HELP, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
+import { measurePython } from './python.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
 import { measureTables } from './tables.ts';
 
@@ -32,6 +33,7 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('containers')) figures.push(...await measureContainers(bench));
   if (wants('lb')) figures.push(...await measureLb(bench));
   if (wants('tables')) figures.push(...await measureTables(bench));
+  if (wants('python')) figures.push(...await measurePython(bench));
   return { figures, ceilings };
 }
 

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 
 /** Parts of the bench, in the order in which they run. */
-export const PARTS = ['ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables'] as const;
+export const PARTS = ['ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables', 'python'] as const;
 export type Part = (typeof PARTS)[number];
 
 /** See HELP. */

@@ -28,6 +28,21 @@ for (const version of versions) {
   });
 }
 
+t.test('short jobs that stream, and several at once', { skip: skipWithoutPython('new') }, async (t) => {
+  const streams = endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler('new', 'generator.py'), workersMax: 1 }));
+  const several = endpointJobs(system!, await system!.createEndpoint({
+    command: pythonHandler('new', 'at_once.py'), env: { CONCURRENCY: '4' }, workersMax: 1,
+  }));
+  const streamed = await Promise.all(Array.from({ length: 30 }, (_, number) => streams.run({ values: [number, 'second', 'last'] })));
+  const batched = await settledAll(several, await Promise.all(Array.from({ length: 200 }, () => several.run(SHORT))));
+  t.ok(batched.every(({ status }) => status === 'COMPLETED'));
+  t.ok(batched.some((job) => (job.output as { peak: number }).peak > 1) && batched.every((job) => (job.output as { peak: number }).peak <= 4));
+  for (const [number, id] of streamed.entries()) {
+    t.equal((await streams.settled(id, 60_000)).status, 'COMPLETED');
+    t.same((await streams.drain(id)).outputs, [number, 'second', 'last']);
+  }
+});
+
 /** The SDK alone would take a second for each. */
 async function fast(t: Test, jobs: EndpointJobs): Promise<void> {
   const startedMs = performance.now();

@@ -1,0 +1,28 @@
+"""Handler of the part `python`: takes 5 ms. CONCURRENCY jobs at once: 1 blocks, more do not."""
+
+import asyncio
+import os
+import time
+
+import runpod
+
+CONCURRENCY = int(os.environ.get("CONCURRENCY", "1"))
+
+
+def blocking(job):
+    """One at a time."""
+    time.sleep(0.005)
+    return {"ok": True}
+
+
+async def waiting(job):
+    """Beside others."""
+    await asyncio.sleep(0.005)
+    return {"ok": True}
+
+
+if __name__ == "__main__":
+    if CONCURRENCY == 1:
+        runpod.serverless.start({"handler": blocking})
+    else:
+        runpod.serverless.start({"handler": waiting, "concurrency_modifier": lambda current: CONCURRENCY})
