@@ -5,17 +5,20 @@ export interface HttpServerSettings {
   port: number;
   healthPort: number;
   healthPath: string;
+  /** It speaks HTTP/2 without TLS. */
+  h2c: boolean;
 }
 
 const PORT_DEFAULT = 80;
 const PATH_DEFAULT = '/ping';
 const PATH_LENGTH_MAX = 1_024;
 
-/** What the variables PORT, PORT_HEALTH and HEALTH_CHECK_PATH say; else the first http port of the template, else 80 and /ping. */
+/** What the variables PORT, PORT_HEALTH and HEALTH_CHECK_PATH say; else the template's first grpc port, which says HTTP/2, or http port, else 80 and /ping. */
 export function httpServerOf({ env, ports }: { env: Readonly<Record<string, string>>; ports: readonly string[] }): HttpServerSettings {
-  const exposed = ports.find((port) => port.endsWith('/http'));
+  const exposed = ports.find((port) => port.endsWith('/grpc')) ?? ports.find((port) => port.endsWith('/http'));
   const port = portOf(env['PORT']) ?? portOf(exposed?.split('/')[0]) ?? PORT_DEFAULT;
-  return { port, healthPort: portOf(env['PORT_HEALTH']) ?? port, healthPath: pathOf(env['HEALTH_CHECK_PATH']) };
+  const h2c = ports.some((named) => named.endsWith('/grpc'));
+  return { port, healthPort: portOf(env['PORT_HEALTH']) ?? port, healthPath: pathOf(env['HEALTH_CHECK_PATH']), h2c };
 }
 
 function portOf(text: string | undefined): number | undefined {

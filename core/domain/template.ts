@@ -91,9 +91,9 @@ export function checkProgram(program: Program): void {
   checkBounds(program, { containerDiskGb: DISK_RULE, volumeGb: DISK_RULE });
   checkTexts('ports', program.ports);
   for (const port of program.ports) {
-    const number = /^(\d{1,5})\/(http|tcp|udp)$/.exec(port)?.[1];
+    const number = /^(\d{1,5})\/(http|grpc|tcp|udp)$/.exec(port)?.[1];
     if (number === undefined || Number(number) < 1 || Number(number) > 65_535) {
-      throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http or 22/tcp`);
+      throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http, 50051/grpc or 22/tcp`);
     }
   }
 }

@@ -166,9 +166,9 @@ export class WatchRotation {
   }
 }
 
-function rotationToMessage({ endpointId, workerConcurrency, workers }: RotationEndpoint): EndpointRotation {
+function rotationToMessage({ endpointId, workerConcurrency, h2c, workers }: RotationEndpoint): EndpointRotation {
   const staying = workers.filter(({ draining }) => !draining);
-  return { endpointId, workerConcurrency, workers: staying.map(({ id, address, ready, tunnelMachineId }) => ({
+  return { endpointId, workerConcurrency, h2c, workers: staying.map(({ id, address, ready, tunnelMachineId }) => ({
     workerId: id, address, ready, tunnelMachineId,
   })) };
 }

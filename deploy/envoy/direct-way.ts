@@ -7,7 +7,7 @@ import { ACTIVATION_HEADER, ACTIVATION_METADATA } from '../../proto/wire/activat
 import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, FULL_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CLUSTERS } from './clusters.ts';
-import { AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS } from './limits.ts';
+import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS } from './limits.ts';
 import { above } from './number-regex.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
@@ -30,6 +30,8 @@ const WITHOUT_BODY: readonly Message[] = [
   ...['content-length', 'transfer-encoding'].map((name) => ({ name, present_match: true, invert_match: true })),
 ];
 const FULL: Message = { retry_on: 'connect-failure,refused-stream,retriable-headers', retriable_headers: [{ name: FULL_HEADER, present_match: true }] };
+/** A call by gRPC waits at the authorizer for a worker. */
+const GRPC: Message = { name: 'content-type', string_match: { prefix: 'application/grpc' } };
 /** The authorizer says how long the answer may take. */
 const DIRECT_TIMES: Message = { timeout: duration(DIRECT_ANSWER_MS), idle_timeout: duration(REQUEST_SILENCE_MS) };
 
@@ -45,21 +47,25 @@ export function directFilters(edgeKey: string): Message[] {
     { name: 'request_size', typed_config: typed(`${FILTERS}.body_size_limit.v3.BodySizeLimit`, { max_request_bytes: LB_BODY_BYTES_MAX }) },
     { name: AUTHORIZER, typed_config: typed(`${FILTERS}.ext_authz.v3.ExtAuthz`, {
       transport_api_version: 'V3', clear_route_cache: true, status_on_error: { code: 'ServiceUnavailable' },
-      allowed_headers: exactly('upgrade', 'x-forwarded-host', WORKER_HEADER),
-      http_service: {
-        server_uri: { uri: 'http://facade.invalid', cluster: CLUSTERS.facades, timeout: duration(AUTHORIZE_MS) },
-        path_prefix: AUTHORIZE_PATH,
-        authorization_request: { headers_to_add: [{ key: EDGE_KEY_HEADER, value: edgeKey }] },
-        authorization_response: {
-          allowed_upstream_headers: exactly(CLUSTER_HEADER, PATH_HEADER, TIMEOUT_HEADER, 'x-forwarded-host', 'x-forwarded-prefix'),
-          dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
-        },
-        // To ask changes nothing.
-        retry_policy: { retry_on: 'connect-failure,refused-stream,reset', num_retries: 2 },
-      },
+      allowed_headers: exactly('upgrade', 'content-type', 'x-forwarded-host', WORKER_HEADER),
+      http_service: authorizer(edgeKey, AUTHORIZE_MS),
     }) },
     { name: ANSWER_SIZE, typed_config: typed(`${FILTERS}.custom_response.v3.CustomResponse`) },
   ];
+}
+
+function authorizer(edgeKey: string, timeoutMs: number): Message {
+  return {
+    server_uri: { uri: 'http://facade.invalid', cluster: CLUSTERS.facades, timeout: duration(timeoutMs) },
+    path_prefix: AUTHORIZE_PATH,
+    authorization_request: { headers_to_add: [{ key: EDGE_KEY_HEADER, value: edgeKey }] },
+    authorization_response: {
+      allowed_upstream_headers: exactly(CLUSTER_HEADER, PATH_HEADER, TIMEOUT_HEADER, 'x-forwarded-host', 'x-forwarded-prefix'),
+      dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
+    },
+    // To ask changes nothing.
+    retry_policy: { retry_on: 'connect-failure,refused-stream,reset', num_retries: 2 },
+  };
 }
 
 /** Filters of what is sent to workers and facades: our own headers stay here, and only an activator is told whose request it is. */
@@ -76,12 +82,13 @@ export function upstreamFilters(): Message[] {
 }
 
 /** Routes that stand before `rest`, which are those to the facades and are asked about when they may be for a load-balancing endpoint. */
-export function directRoutes(rest: readonly Message[], socketSilenceMs: number): Message[] {
+export function directRoutes(rest: readonly Message[], { edgeKey, socketSilenceMs }: { edgeKey: string; socketSilenceMs: number }): Message[] {
   const host = { name: ':authority', string_match: { safe_regex: { regex: HOST_FORM } } };
   return [
     directRoute([{ name: 'upgrade', present_match: true }], { timeout: '0s', idle_timeout: duration(socketSilenceMs) }),
     directRoute(WITHOUT_BODY, DIRECT_TIMES, FULL),
     directRoute([], DIRECT_TIMES),
+    ...rest.map((route) => askedForLong(withHeader(withHeader(route, host), GRPC), edgeKey)),
     ...rest.map((route) => withHeader(route, host)),
     ...rest.map((route) => unasked(withPath(route, { safe_regex: { regex: QUEUE_OPERATION } }))),
     ...rest.map((route) => withPath(route, { prefix: '/v2/' })),
@@ -116,6 +123,11 @@ function tooLargeAnswers(): Message {
     predicate: { single_predicate: { input, value_match: { safe_regex: { google_re2: {}, regex: above(LB_BODY_BYTES_MAX) } } } },
     on_match: { action: { name: 'refuse', typed_config: refuse } },
   }] } } });
+}
+
+function askedForLong(route: Message, edgeKey: string): Message {
+  const settings = { check_settings: { http_service: authorizer(edgeKey, AUTHORIZE_GRPC_MS) } };
+  return { ...route, typed_per_filter_config: { [AUTHORIZER]: typed(`${FILTERS}.ext_authz.v3.ExtAuthzPerRoute`, settings) } };
 }
 
 function unasked(route: Message): Message {

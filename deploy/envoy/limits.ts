@@ -32,6 +32,8 @@ export function socketSilenceMs(idleMs: number): number {
 export const DIRECT_ANSWER_MS = FACADE_WAIT_MS;
 /** How long a facade may think about a request, in milliseconds: longer than it waits for core to say something of a key that it knows. */
 export const AUTHORIZE_MS = 3_000;
+/** The same of a call by gRPC, which waits there for a worker, in milliseconds. */
+export const AUTHORIZE_GRPC_MS = LB_HOLD_MS_DEFAULT + AUTHORIZE_MS;
 /** How long an idle connection to a facade is kept, in milliseconds. Shorter than the facade keeps it: what is sent meets no closing door. */
 export const FACADE_IDLE_MS = HTTP_KEEP_ALIVE_MS - 12_000;
 /** How long an idle connection of a client is kept, in milliseconds. */

@@ -15,7 +15,7 @@ import type { PlaceRequest, WorkerPlace } from './endpoint-queue.ts';
 import { dial, forward } from './forward.ts';
 import type { ClientSide, ForwardLimits } from './forward.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
-import { tooManyWait } from './lb-error.ts';
+import { needsEdge, tooManyWait } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
 import type { Tunnels } from './tunnels.ts';
 
@@ -121,6 +121,7 @@ export class Activator extends BaseService {
       });
       if (!place) return;
       try {
+        if (this.#endpoints.get(target.endpointId)?.queue.isH2c) throw needsEdge();
         const socket = await this.#dial(place, gone.signal);
         const isServed = socket && await forward(client, socket, place, this.#limits, this.#clock);
         if (isServed) return;
@@ -142,6 +143,12 @@ export class Activator extends BaseService {
     endpoint.usedAtMs = this.#clock.monotonicMs();
     if (endpoint.toldAtMs === -Infinity) this.#tell(endpointId);
     return endpoint.queue.isDirect;
+  }
+
+  /** Waits for a worker as a request would that is then carried by an edge. Rejects with what its client is to be told. */
+  async awaitReady(endpointId: string, who: Admitted, signal: AbortSignal): Promise<void> {
+    const { holdMs: waitMs } = this.#limits;
+    (await this.#place(endpointId, who, { workerId: undefined, strict: false, waitMs, again: false, signal })).release();
   }
 
   #dial({ workerId, address, tunnelMachineId }: WorkerPlace, gone: AbortSignal): Promise<Duplex | undefined> {

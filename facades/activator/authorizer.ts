@@ -7,7 +7,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { AUTHORIZE_PATH, CLUSTER_HEADER, clusterName, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
+import type { Activator } from './activator.ts';
 import { identify } from './admit.ts';
+import type { Identified } from './admit.ts';
 import { toLbError } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import { lbTarget } from './lb-target.ts';
@@ -16,6 +18,7 @@ import { podOfHost } from './pod-target.ts';
 import type { LbParts } from './routes.ts';
 import { writeRefusal } from './write-refusal.ts';
 
+const GRPC = /^application\/grpc\b/i;
 /** What a path may hold to stand in a header. */
 const PLAIN_PATH = /^\/[\x21-\x7e]*$/;
 
@@ -50,7 +53,7 @@ async function direct(request: IncomingMessage, { activator, gate, domains, podD
   if (!target) return undefined;
   const who = await identify(request, target, gate);
   if (!who || !isPlain(target) || request.headers[WORKER_HEADER] !== undefined) return undefined;
-  if (!activator.hasReadyWorker(target.endpointId, who)) return undefined;
+  if (!await isReady(request, target, who, activator)) return undefined;
   // How many there are at a time is the edge's to see and to bound.
   await gate.rateLimit?.admit(who.limited);
   const { headers } = request;
@@ -61,6 +64,17 @@ async function direct(request: IncomingMessage, { activator, gate, domains, podD
     ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
     ...(headers.upgrade === undefined ? { [TIMEOUT_HEADER]: processingMs } : {}),
   };
+}
+
+/** A call by gRPC waits here, unread: no facade could carry it. */
+async function isReady({ headers, socket }: IncomingMessage, { endpointId }: LbTarget, who: Identified, activator: Activator): Promise<boolean> {
+  if (activator.hasReadyWorker(endpointId, who)) return true;
+  if (!GRPC.test(headers['content-type'] ?? '')) return false;
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  socket.once('close', leave);
+  await activator.awaitReady(endpointId, who, gone.signal).finally(() => socket.off('close', leave));
+  return activator.hasReadyWorker(endpointId, who);
 }
 
 function isPlain({ path, queryKey }: LbTarget): boolean {

@@ -59,6 +59,7 @@ export class EndpointQueue {
   readonly #workers = new Map<string, Worker>();
   readonly #waiters = new Set<Waiter>();
   #concurrency = 1;
+  #isH2c = false;
   /** Core has told of its workers. */
   #known = false;
 
@@ -73,9 +74,14 @@ export class EndpointQueue {
     return this.#waiters.size;
   }
 
+  /** Its workers speak HTTP/2 without TLS, which only an edge does. */
+  get isH2c(): boolean {
+    return this.#isH2c;
+  }
+
   /** Whoever comes may go past it: see Activator.hasReadyWorker. Where one must be reached by a tunnel, all are shared out here. */
   get isDirect(): boolean {
-    if (this.#waiters.size > 0 || this.#concurrency < LB_DIRECT_CONCURRENCY_MIN) return false;
+    if (!this.#isH2c && (this.#waiters.size > 0 || this.#concurrency < LB_DIRECT_CONCURRENCY_MIN)) return false;
     const ready = [...this.#workers.values()].filter((worker) => worker.ready);
     return ready.some(({ suspect }) => !suspect) && ready.every(({ tunnelMachineId }) => tunnelMachineId === '');
   }
@@ -111,8 +117,9 @@ export class EndpointQueue {
   }
 
   /** The picture of core. */
-  update({ workerConcurrency, workers }: EndpointRotation): void {
+  update({ workerConcurrency, h2c, workers }: EndpointRotation): void {
     this.#known = true;
+    this.#isH2c = h2c;
     this.#concurrency = Math.max(1, workerConcurrency);
     const named = new Set(workers.map(({ workerId }) => workerId));
     for (const { workerId: id, address, ready, tunnelMachineId } of workers) {

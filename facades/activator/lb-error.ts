@@ -21,6 +21,12 @@ export function notAllowed(detail: 'no token provided' | 'invalid api key'): LbE
   return new LbError(401, { status: 401, title: 'Unauthorized', detail });
 }
 
+/** A worker is ready now, but not for a facade. */
+export function needsEdge(): LbError {
+  const error = 'The workers of this endpoint speak HTTP/2 (a grpc port): only an edge carries requests to them. Through one, send it again.';
+  return new LbError(503, { error, code: 'needs_edge' }, 1);
+}
+
 /** By path nobody reaches a pod without one. */
 export function noPodKey(): LbError {
   return new LbError(401, { error: 'A port of a pod needs a key of its account: Authorization: Bearer KEY.', code: 'unauthorized' });

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 
 /** Core checks that the number is one of a port. */
-export const PORT_PATTERN = '^[0-9]{1,5}/(http|tcp|udp)$';
+export const PORT_PATTERN = '^[0-9]{1,5}/(http|grpc|tcp|udp)$';
 
 /** The schema. */
 export const Port = Type.String({ pattern: PORT_PATTERN });

@@ -71,14 +71,15 @@ function remembered<Key extends object, Value>(map: WeakMap<Key, Value>, key: Ke
 }
 
 /** An endpoint's cluster. */
-export function clusterOf({ endpointId, workersMax }: RotationEndpoint): PackedResource {
+export function clusterOf({ endpointId, workersMax, h2c }: RotationEndpoint): PackedResource {
   const name = clusterName(endpointId);
   // Beyond it Envoy answers 429 (docs/api.md#rate-limits).
   const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
   const options = HttpProtocolOptions.encode(HttpProtocolOptions.fromPartial({
     // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again.
     commonHttpProtocolOptions: { maxRequestsPerConnection: 1 },
-    upstreamProtocolOptions: { $case: 'explicitHttpConfig', value: { protocolConfig: { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
+    upstreamProtocolOptions: { $case: 'explicitHttpConfig', value: { protocolConfig: h2c
+      ? { $case: 'http2ProtocolOptions', value: {} } : { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
   })).finish();
   const cluster = Cluster.fromPartial({
     name,
@@ -100,12 +101,14 @@ export function clusterOf({ endpointId, workersMax }: RotationEndpoint): PackedR
 /** Where the endpoint's requests go. What is sent to activators names the endpoint in a way that only who has `edgeKey` can make. */
 export function loadAssignmentOf(endpoint: RotationEndpoint, { activators, edgeKey }: SnapshotSettings): PackedResource {
   const name = clusterName(endpoint.endpointId);
-  const workers = endpoint.workerConcurrency >= LB_DIRECT_CONCURRENCY_MIN ? endpoint.workers : [];
+  // Activators speak HTTP/1.1, so of workers that do not, they get nothing, and nobody else bounds how much these get at once.
+  const { h2c } = endpoint;
+  const workers = h2c || endpoint.workerConcurrency >= LB_DIRECT_CONCURRENCY_MIN ? endpoint.workers : [];
   const activation = activationText(edgeKey, endpoint);
-  const shares = endpoint.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '');
+  const shares = !endpoint.h2c && endpoint.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '');
   const groups = [
     workers.flatMap((worker) => lbEndpoint(worker.address, { worker: worker.id }, shares ? HealthStatus.DRAINING : healthOf(worker))),
-    activators.toSorted().flatMap((address) => lbEndpoint(address, { [ACTIVATION_METADATA]: activation }, HealthStatus.HEALTHY)),
+    (h2c ? [] : activators).toSorted().flatMap((address) => lbEndpoint(address, { [ACTIVATION_METADATA]: activation }, HealthStatus.HEALTHY)),
   ];
   const assignment = ClusterLoadAssignment.fromPartial({
     clusterName: name,

@@ -72,7 +72,7 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   },
   ports: {
     kind: { is: 'texts', pattern: PORT_PATTERN },
-    rest: { name: 'ports', in: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints. Of type LB the first http one is PORT, else 80.' },
+    rest: { name: 'ports', in: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints. For LB the first grpc or http one is PORT, else 80.' },
     graphql: { name: 'ports', in: '', out: 'For instance 8888/http,22/tcp.' },
     cli: { option: '--port <port>', about: 'exposed port, as 8888/http or 22/tcp; may be given more than once; "" for none' },
   },

@@ -8,6 +8,7 @@ import { HttpHealth, WorkerState } from '../../../proto/gen/slipway/v1/machine.t
 import { TUNNEL_ADDRESS } from '../../../proto/wire/tunnel.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import type { Worker } from '../workers/worker.ts';
+import { askGrpcHealth } from './ask-grpc-health.ts';
 import { askHealth } from './ask-health.ts';
 import type { FreePorts } from './free-ports.ts';
 import type { HttpServing } from './http-serving.ts';
@@ -95,7 +96,8 @@ export class HealthWatch {
     const { address } = worker;
     if (address === undefined || address === '' || worker.isStopping) return;
     if (http.address === '' && !await this.#started(watched, address)) return;
-    const status = await askHealth({ host: address, port: http.healthPort, path: http.healthPath });
+    const asked = { host: address, port: http.healthPort, path: http.healthPath };
+    const status = await (http.isAskedByGrpc ? askGrpcHealth(asked) : askHealth(asked));
     if (worker.hasEnded || worker.isStopping) return;
     watched.misses = status === undefined ? watched.misses + 1 : 0;
     if (status === 200 || status === 204) watched.heardAtMs = this.#options.clock.monotonicMs();
@@ -135,7 +137,7 @@ export class HealthWatch {
   #endSilent({ worker, http, startedAtMs, heardAtMs }: Watched): void {
     const { clock, silenceMs, pool } = this.#options;
     const now = clock.monotonicMs();
-    const where = `GET ${http.healthPath} on port ${http.healthPort}`;
+    const where = `${http.isAskedByGrpc ? 'grpc.health.v1.Health/Check' : `GET ${http.healthPath}`} on port ${http.healthPort}`;
     const isTooSlow = !http.wasReady && now - startedAtMs > INITIALIZING_MS_MAX;
     if (now - heardAtMs <= silenceMs && !isTooSlow) return;
     const reason = isTooSlow

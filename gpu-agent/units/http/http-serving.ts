@@ -10,6 +10,8 @@ const DRAIN_MS_MAX = 360_000;
 
 export class HttpServing {
   readonly healthPath: string;
+  /** It speaks HTTP/2 without TLS. */
+  readonly #h2c: boolean;
   port: number;
   healthPort: number;
   /** host:port for others; empty until it runs. */
@@ -23,10 +25,16 @@ export class HttpServing {
   #leftAtMs: number | undefined;
   readonly #taken: number[] = [];
 
-  constructor({ port, healthPort, healthPath }: HttpServer) {
+  constructor({ port, healthPort, healthPath, h2c }: HttpServer) {
+    this.#h2c = h2c;
     this.port = port;
     this.healthPort = healthPort;
     this.healthPath = healthPath;
+  }
+
+  /** Its health is asked for by gRPC, on the port that it serves. */
+  get isAskedByGrpc(): boolean {
+    return this.#h2c && this.healthPort === this.port;
   }
 
   /** Whether it shall drain, and whether core says that no client is with it. */

@@ -479,6 +479,11 @@ export interface HttpServer {
   /** Port of its health path, told to it as PORT_HEALTH. Default: `port`. */
   healthPort: number;
   /**
+   * It speaks HTTP/2 without TLS (h2c), as gRPC servers do. Unless health_port is another port, it is asked by grpc.health.v1.Health/Check: SERVING is
+   * 200; a server that answers and has no such service is ready.
+   */
+  h2c: boolean;
+  /**
    * GET of it answers 200: ready; 204: still initializing; anything else, or three times nothing: it gets no requests. Told to it as
    * HEALTH_CHECK_PATH. Default `/ping`.
    */
@@ -2949,7 +2954,7 @@ export const WorkerSpec_EnvEntry: MessageFns<WorkerSpec_EnvEntry> = {
 };
 
 function createBaseHttpServer(): HttpServer {
-  return { port: 0, healthPort: 0, healthPath: "" };
+  return { port: 0, healthPort: 0, h2c: false, healthPath: "" };
 }
 
 export const HttpServer: MessageFns<HttpServer> = {
@@ -2959,6 +2964,9 @@ export const HttpServer: MessageFns<HttpServer> = {
     }
     if (message.healthPort !== 0) {
       writer.uint32(16).int32(message.healthPort);
+    }
+    if (message.h2c !== false) {
+      writer.uint32(32).bool(message.h2c);
     }
     if (message.healthPath !== "") {
       writer.uint32(26).string(message.healthPath);
@@ -2995,6 +3003,14 @@ export const HttpServer: MessageFns<HttpServer> = {
             message.healthPort = reader.int32();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.h2c = reader.bool();
+            continue;
+          }
           case 3: {
             if (tag !== 26) {
               break;
@@ -3022,6 +3038,7 @@ export const HttpServer: MessageFns<HttpServer> = {
     const message = createBaseHttpServer();
     message.port = object.port ?? 0;
     message.healthPort = object.healthPort ?? 0;
+    message.h2c = object.h2c ?? false;
     message.healthPath = object.healthPath ?? "";
     return message;
   },

@@ -67,6 +67,8 @@ export interface EndpointRotation {
   workerConcurrency: number;
   /** Those that run and are to go on. */
   workers: RotationWorker[];
+  /** They speak HTTP/2 without TLS: only proxies that do carry requests to them. */
+  h2c: boolean;
 }
 
 /** One worker of an endpoint. */
@@ -402,7 +404,7 @@ export const WatchRotationResponse: MessageFns<WatchRotationResponse> = {
 };
 
 function createBaseEndpointRotation(): EndpointRotation {
-  return { endpointId: "", workerConcurrency: 0, workers: [] };
+  return { endpointId: "", workerConcurrency: 0, workers: [], h2c: false };
 }
 
 export const EndpointRotation: MessageFns<EndpointRotation> = {
@@ -415,6 +417,9 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     }
     for (const v of message.workers) {
       RotationWorker.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.h2c !== false) {
+      writer.uint32(32).bool(message.h2c);
     }
     return writer;
   },
@@ -456,6 +461,14 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
             message.workers.push(RotationWorker.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.h2c = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -476,6 +489,7 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     message.endpointId = object.endpointId ?? "";
     message.workerConcurrency = object.workerConcurrency ?? 0;
     message.workers = object.workers?.map((e) => RotationWorker.fromPartial(e)) || [];
+    message.h2c = object.h2c ?? false;
     return message;
   },
 };

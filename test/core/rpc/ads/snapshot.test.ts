@@ -20,7 +20,7 @@ const tunnelled = reached.map((one) => ({ ...one, address: '', tunnelMachineId: 
 const worker = fc.oneof({ weight: 5, arbitrary: reached }, tunnelled);
 const endpoint: fc.Arbitrary<RotationEndpoint> = fc.record({
   endpointId: fc.stringMatching(/^[a-z0-9]{6}$/), accountId: fc.constant('a'), workerConcurrency: fc.constantFrom(1, 99, 100, 1_000),
-  workersMax: fc.constantFrom(0, 3, 1_000),
+  workersMax: fc.constantFrom(0, 3, 1_000), h2c: fc.boolean(),
   workers: fc.uniqueArray(worker, { selector: ({ id }) => id, maxLength: 6 }),
 });
 const endpoints = fc.uniqueArray(endpoint, { selector: ({ endpointId }) => endpointId, maxLength: 8 });
@@ -56,19 +56,19 @@ t.test('ready workers first unless one is behind a tunnel, activators second, wh
     const { endpoints: [first, second], policy } = ClusterLoadAssignment.decode(loadAssignmentOf(one, ACTIVATORS).bytes);
     const lb = ({ metadata }: LbEndpoint): Record<string, string> => metadata?.filterMetadata['envoy.lb'] as Record<string, string>;
     const healthy = first!.lbEndpoints.filter(({ healthStatus }) => healthStatus === HealthStatus.HEALTHY).map((host) => lb(host)['worker']);
-    const there = one.workers.filter(({ address }) => /^[[\d]/.test(address) && one.workerConcurrency >= 100);
+    const there = one.workers.filter(({ address }) => /^[[\d]/.test(address) && (one.h2c || one.workerConcurrency >= 100));
     const told = second!.lbEndpoints.map((host) => readActivation(ACTIVATORS.edgeKey, lb(host)['activation']!)?.endpointId);
-    const entered = one.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '') ? [] : there;
+    const entered = !one.h2c && one.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '') ? [] : there;
     return healthy.join() === entered.filter(({ ready, draining }) => ready && !draining).map(({ id }) => id).join()
       && first!.lbEndpoints.map((host) => lb(host)['worker']).join() === there.map(({ id }) => id).join()
       && first!.lbEndpoints.every((host) => !('activation' in lb(host)))
-      && told.join() === [one.endpointId, one.endpointId].join() && second!.priority === 1 && policy?.overprovisioningFactor === 100_000;
+      && told.join() === (one.h2c ? [] : [one.endpointId, one.endpointId]).join() && second!.priority === 1 && policy?.overprovisioningFactor === 100_000;
   }));
 });
 
 t.test('requests at a time are bounded for each endpoint, by 2,000 or as many as all its workers may have', async (t) => {
   const bound = (workersMax: number): number | undefined => {
-    const cluster = Cluster.decode(clusterOf({ endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, workers: [] }).bytes);
+    const cluster = Cluster.decode(clusterOf({ endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, h2c: false, workers: [] }).bytes);
     return cluster.circuitBreakers?.thresholds[0]?.maxRequests;
   };
   t.same([0, 3, 100, 101, 500].map(bound), [2_000, 2_000, 2_000, 2_020, 10_000]);

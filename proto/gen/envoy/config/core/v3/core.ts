@@ -81,6 +81,9 @@ export interface Http1ProtocolOptions {
   enableTrailers: boolean;
 }
 
+export interface Http2ProtocolOptions {
+}
+
 function createBaseNode(): Node {
   return { id: "", cluster: "", metadata: undefined };
 }
@@ -741,6 +744,49 @@ export const Http1ProtocolOptions: MessageFns<Http1ProtocolOptions> = {
   fromPartial(object: DeepPartial<Http1ProtocolOptions>): Http1ProtocolOptions {
     const message = createBaseHttp1ProtocolOptions();
     message.enableTrailers = object.enableTrailers ?? false;
+    return message;
+  },
+};
+
+function createBaseHttp2ProtocolOptions(): Http2ProtocolOptions {
+  return {};
+}
+
+export const Http2ProtocolOptions: MessageFns<Http2ProtocolOptions> = {
+  encode(_: Http2ProtocolOptions, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Http2ProtocolOptions {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHttp2ProtocolOptions();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Http2ProtocolOptions>): Http2ProtocolOptions {
+    return Http2ProtocolOptions.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<Http2ProtocolOptions>): Http2ProtocolOptions {
+    const message = createBaseHttp2ProtocolOptions();
     return message;
   },
 };

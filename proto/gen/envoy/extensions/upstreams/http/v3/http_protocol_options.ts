@@ -6,7 +6,11 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { Http1ProtocolOptions, HttpProtocolOptions as HttpProtocolOptions1 } from "../../../../config/core/v3/core.ts";
+import {
+  Http1ProtocolOptions,
+  Http2ProtocolOptions,
+  HttpProtocolOptions as HttpProtocolOptions1,
+} from "../../../../config/core/v3/core.ts";
 
 /**
  * The part of Envoy's API that core speaks: messages, names and numbers as Envoy has them, fields that core neither reads nor writes left out.
@@ -19,7 +23,10 @@ export interface HttpProtocolOptions {
 }
 
 export interface HttpProtocolOptions_ExplicitHttpConfig {
-  protocolConfig: { $case: "httpProtocolOptions"; value: Http1ProtocolOptions } | undefined;
+  protocolConfig: { $case: "httpProtocolOptions"; value: Http1ProtocolOptions } | {
+    $case: "http2ProtocolOptions";
+    value: Http2ProtocolOptions;
+  } | undefined;
 }
 
 function createBaseHttpProtocolOptions(): HttpProtocolOptions {
@@ -118,6 +125,9 @@ export const HttpProtocolOptions_ExplicitHttpConfig: MessageFns<HttpProtocolOpti
       case "httpProtocolOptions":
         Http1ProtocolOptions.encode(message.protocolConfig.value, writer.uint32(10).fork()).join();
         break;
+      case "http2ProtocolOptions":
+        Http2ProtocolOptions.encode(message.protocolConfig.value, writer.uint32(18).fork()).join();
+        break;
     }
     return writer;
   },
@@ -146,6 +156,17 @@ export const HttpProtocolOptions_ExplicitHttpConfig: MessageFns<HttpProtocolOpti
             };
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.protocolConfig = {
+              $case: "http2ProtocolOptions",
+              value: Http2ProtocolOptions.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -169,6 +190,15 @@ export const HttpProtocolOptions_ExplicitHttpConfig: MessageFns<HttpProtocolOpti
           message.protocolConfig = {
             $case: "httpProtocolOptions",
             value: Http1ProtocolOptions.fromPartial(object.protocolConfig.value),
+          };
+        }
+        break;
+      }
+      case "http2ProtocolOptions": {
+        if (object.protocolConfig?.value !== undefined && object.protocolConfig?.value !== null) {
+          message.protocolConfig = {
+            $case: "http2ProtocolOptions",
+            value: Http2ProtocolOptions.fromPartial(object.protocolConfig.value),
           };
         }
         break;

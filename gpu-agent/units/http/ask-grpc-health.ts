@@ -1,0 +1,40 @@
+/** One question to a gRPC server by the protocol that all of them share (grpc.health.v1), on a connection of its own, over HTTP/2 without TLS. */
+import { connect } from 'node:http2';
+import type { HealthTarget } from './ask-health.ts';
+
+/** Longest wait for an answer in milliseconds. */
+const ANSWER_MS = 2_000;
+const ANSWER_BYTES_MAX = 1_024;
+const CHECK = '/grpc.health.v1.Health/Check';
+/** A message of no bytes, which asks for the server as a whole. */
+const WHOLE_SERVER = Buffer.alloc(5);
+/** An answer of one message, whose only field says SERVING. */
+const SERVING = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
+const UNIMPLEMENTED = '12';
+
+/** As HTTP would say it: 200 ready, 503 not; a server without that service is ready when it answers. Undefined: nothing came in time. Never rejects. */
+export function askGrpcHealth({ host, port }: Pick<HealthTarget, 'host' | 'port'>): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const session = connect(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+    const end = (status: number | undefined): void => {
+      resolve(status);
+      session.destroy();
+    };
+    session.setTimeout(ANSWER_MS, () => end(undefined));
+    session.on('error', () => end(undefined));
+    session.once('close', () => end(undefined));
+    const asked = session.request({ ':method': 'POST', ':path': CHECK, 'content-type': 'application/grpc', te: 'trailers' });
+    let status: string | string[] | undefined;
+    let answer = Buffer.alloc(0);
+    asked.on('error', () => end(undefined));
+    asked.on('response', (headers) => { status = headers['grpc-status']?.toString(); });
+    asked.on('trailers', (trailers) => { status = trailers['grpc-status']?.toString() ?? status; });
+    asked.on('data', (piece: Buffer) => { if (answer.length < ANSWER_BYTES_MAX) answer = Buffer.concat([answer, piece]); });
+    // Trailers come before it.
+    asked.once('close', () => {
+      const isReady = status === UNIMPLEMENTED || (status === '0' && answer.equals(SERVING));
+      end(isReady ? 200 : status === undefined ? undefined : 503);
+    });
+    asked.end(WHOLE_SERVER);
+  });
+}
