@@ -102,12 +102,12 @@ export class SessionInbox {
   waiting(refs: readonly AttemptRef[]): void {
     const { pool, times, attempts } = this.#options;
     const waiting = refs.flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? []).filter((key) => pool.holds(key));
-    for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.forget(endpointId);
+    for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.doubt(endpointId);
     if (waiting.length > 0) void this.#write(0, () => attempts.postpone(waiting));
   }
 
   #measure({ endpointId, kind, executionMs }: AttemptOutcome): void {
-    if (kind === 'LOST' || kind === 'STOPPED') this.#options.times.forget(endpointId);
+    if (kind === 'LOST' || kind === 'STOPPED') this.#options.times.doubt(endpointId);
     else if (executionMs !== undefined) this.#options.times.learn(endpointId, executionMs);
   }
 

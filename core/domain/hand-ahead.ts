@@ -6,7 +6,7 @@
 /** At most about so much work is in hand behind what runs, in milliseconds. */
 export const AHEAD_MS = 600;
 /** With one execution longer than this among the measured ones nothing is handed over ahead, in milliseconds. */
-export const SHORT_MS_MAX = 250;
+export const SHORT_MS_MAX = 500;
 /** Executions that must have been measured before; and until all are, for each at most so many jobs: the first guesses risk little. */
 export const MEASURED_MIN = 3;
 const GROWTH = 4;
@@ -38,5 +38,5 @@ export function handAhead({ timesMs, slots, othersIdle }: AheadFacts): number {
   if (sorted.at(-1)! > SHORT_MS_MAX) return 0;
   const usual = sorted.slice(0, -OUTLIERS);
   const meanMs = Math.max(usual.reduce((sum, ms) => sum + ms, 0) / usual.length, 1);
-  return Math.min((Math.floor(AHEAD_MS / meanMs) - 1) * slots, timesMs.length < MEASURED_MAX ? GROWTH * timesMs.length : AHEAD_MAX);
+  return Math.min(Math.max(Math.floor(AHEAD_MS / meanMs) - 1, 0) * slots, timesMs.length < MEASURED_MAX ? GROWTH * timesMs.length : AHEAD_MAX);
 }

@@ -14,6 +14,7 @@ t.test('examples', async (t) => {
     ['each slot has its share', all(64, 60), 4, false, 36],
     ['what takes no time at all', all(64, 0), 50, false, AHEAD_MAX],
     ['longer ones', all(64, 200), 1, false, 2],
+    ['no room for two', all(64, 400), 1, false, 0],
     ['long ones', all(64, SHORT_MS_MAX + 1), 1, false, 0],
     ['one long one among short ones', [...all(63, 5), SHORT_MS_MAX + 1], 1, false, 0],
     ['what a dozing worker was given first', [...all(62, 6), 100, 100], 1, false, 99],

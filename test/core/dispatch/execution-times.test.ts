@@ -1,0 +1,35 @@
+/** What is remembered of execution times, and for how long a long one counts. */
+import t from 'tap';
+import { ExecutionTimes } from '../../../core/dispatch/execution-times.ts';
+import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../../core/domain/hand-ahead.ts';
+
+/** Short ones that it takes until they count again. */
+function untilKnown(times: ExecutionTimes): number {
+  let count = 0;
+  while (times.of('e').length === 0) {
+    times.learn('e', 5);
+    count += 1;
+  }
+  return count;
+}
+
+t.test('a long one ends what was known; short ones forget it, later with each that follows', async (t) => {
+  const times = new ExecutionTimes();
+  times.learn('e', 30_000);
+  t.equal(untilKnown(times), MEASURED_MIN, 'the first may have loaded a model');
+  const needed = [1, 2, 3, 4, 5, 6].map(() => {
+    times.learn('e', SHORT_MS_MAX + 1);
+    return untilKnown(times);
+  });
+  t.same(needed, [6, 12, 24, 48, 64, 64]);
+  for (let count = 0; count < 1_000; count += 1) times.learn('e', 5);
+  times.doubt('e');
+  t.equal(untilKnown(times), 2 * MEASURED_MIN, 'long ago');
+});
+
+t.test('the latest of each endpoint', async (t) => {
+  const times = new ExecutionTimes();
+  for (let ms = 0; ms < MEASURED_MAX + 2; ms += 1) times.learn('e', ms);
+  t.same([...times.of('e')].sort((a, b) => a - b), Array.from({ length: MEASURED_MAX }, (_, index) => index + 2));
+  t.same(times.of('other'), []);
+});
