@@ -27,6 +27,7 @@ interface DeletedRow {
   /** Attempts of it may have been lost. */
   tried: boolean;
   machine_id: string | null;
+  expires_us: number;
 }
 
 export class DeletionStore {
@@ -36,17 +37,24 @@ export class DeletionStore {
     this.#hot = hot;
   }
 
-  /** Whether a job or a remembered Idempotency-Key has expired. */
-  async isDue(): Promise<boolean> {
+  /** Whether a remembered Idempotency-Key has expired, or a job, not before `afterUs` (see reapExpired). */
+  async isDue(afterUs = 0): Promise<boolean> {
     const [row] = await this.#hot<{ due: boolean }[]>`
-      SELECT EXISTS (SELECT FROM job WHERE expires_at <= now()) OR EXISTS (SELECT FROM idempotency_key WHERE expires_at <= now()) AS due`;
+      SELECT EXISTS (SELECT FROM job WHERE expires_at <= now() AND expires_at >= ${instant(this.#hot, afterUs)})
+        OR EXISTS (SELECT FROM idempotency_key WHERE expires_at <= now()) AS due`;
     return row!.due;
   }
 
-  /** Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. */
-  async reapExpired(limit: number): Promise<Deleted[]> {
-    return deleted(await remove(this.#hot, this.#hot`
-      SELECT endpoint_id, id FROM job WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`));
+  /**
+   * Deletes up to `limit` jobs that have expired, in whatever state, with all that belongs to them. Only those that expired at `afterUs` or later, in
+   * microseconds since 1970: what was deleted stays in the index until vacuum may remove it, and a look from the start would step over all of it.
+   * `lastUs`: up to where this came.
+   */
+  async reapExpired(limit: number, afterUs = 0): Promise<{ deleted: Deleted[]; lastUs: number }> {
+    const rows = await remove(this.#hot, this.#hot`
+      SELECT endpoint_id, id FROM job WHERE expires_at <= now() AND expires_at >= ${instant(this.#hot, afterUs)}
+      ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED`);
+    return { deleted: deleted(rows), lastUs: Math.max(afterUs, ...rows.map((row) => row.expires_us)) };
   }
 
   /** Deletes up to `limit` queued jobs of one priority with positions in (after, upTo]. */
@@ -115,13 +123,19 @@ async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
       WITH due AS MATERIALIZED (${due}), gone AS (
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
       RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.expires_at > now() AS live,
+        (extract(epoch FROM j.expires_at) * 1000000)::bigint AS expires_us,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
       ), ${talliedQueue(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
-      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, machine_id FROM gone`;
+      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, machine_id, expires_us
+      FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);
     await forgetAttempts(tx, rows.filter((row) => row.tried));
     return rows;
   });
+}
+
+function instant(sql: Sql, microseconds: number): Fragment {
+  return sql`(timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond')`;
 }
 
 async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {

@@ -52,12 +52,17 @@ t.test('with an old snapshot held open', async (t) => {
   const explains = new ExplainStore(database, running);
   let place = 0;
   for (let i = 0; i < BATCHES; i += 1) place = await work(endpointId, place);
+  await sql`
+    UPDATE job SET expires_at = now() - position * interval '1 ms' WHERE endpoint_id = ${endpointId} AND state = 'COMPLETED' AND position % 2 = 0`;
+  const { deleted, lastUs: reapedToUs } = await stores.deletions.reapExpired(BATCH * BATCHES);
+  t.equal(deleted.length, BATCH * BATCHES / 2);
   const asked: Record<string, () => Promise<unknown>> = {
     'the length of the queue': () => stores.counts.queued(endpointId),
     'what workers hold': () => running.heldBy([endpointId]),
     'a sample of scaling': async () => t.match(await explains.endpoint(endpointId), { sample: { demand: { queued: 1, running: 0 } } }),
     'the next execution deadline': () => stores.deadlines.nextMs(2_500),
-    'whether anything has expired': () => stores.deletions.isDue(),
+    'deleting what has expired': () => stores.deletions.reapExpired(500, reapedToUs),
+    'whether more has expired': () => stores.deletions.isDue(reapedToUs),
     'expired leases': () => stores.attempts.expiredLeases(500),
     'queues of endpoints': () => stores.claims.queuedEndpoints([endpointId]),
     'endpoints that are gone': () => stores.deletions.endpointsGone(10),
