@@ -21,6 +21,7 @@ import { takeInstance } from './inventory/agent-instance.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { machineId } from './inventory/machine-id.ts';
+import { GpuWatch } from './inventory/gpu-watch.ts';
 import { readGpus } from './inventory/read-gpus.ts';
 import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
@@ -95,6 +96,7 @@ class AgentProcess extends SingleRunService {
   readonly #inbound: Inbound;
   readonly #lease: Lease;
   readonly #takeover: Takeover;
+  readonly #gpuWatch: GpuWatch;
   readonly #stopping = new AbortController();
   /** In the order in which they start. */
   readonly services: readonly Service[];
@@ -134,7 +136,9 @@ class AgentProcess extends SingleRunService {
     });
     this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, logger });
-    this.services = [this.#bridge, this.#buildWatch(), this.#buildConnectLoop(), this.#buildTunnels()];
+    const connect = this.#buildConnectLoop();
+    this.#gpuWatch = new GpuWatch({ gpus: () => this.#machine.gpus, onChange: () => connect.renew('a GPU came or went'), clock, random, logger });
+    this.services = [this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch];
   }
 
   /** Where workers find it, and as which machine core knows it. Once it has started. */
@@ -221,7 +225,7 @@ class AgentProcess extends SingleRunService {
     });
   }
 
-  #buildConnectLoop(): Service {
+  #buildConnectLoop(): ConnectLoop {
     const { outbox, large, chunks, outcomes, pool, reporter } = this.#parts;
     return new ConnectLoop({
       addresses: this.#config.coreAddresses,
@@ -276,7 +280,7 @@ class AgentProcess extends SingleRunService {
     return {
       machine: {
         ...hostSize(), id, name, locations, cpuSlots, standbyMax, agentVersion: AGENT_VERSION, cudaVersion,
-        gpus: gpus.map((gpu) => ({ ...gpu, displayName: '', unhealthy: '' })),
+        gpus: gpus.map((gpu) => ({ ...gpu, displayName: '', unhealthy: this.#gpuWatch.faultOf(gpu.uuid) })),
         runsCommands: this.#config.allowCommands, containerEngine: engine, noEngineReason,
       },
       workers: pool.all().map((worker) => reporter.take(worker)),

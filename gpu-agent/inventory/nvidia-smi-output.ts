@@ -4,6 +4,9 @@ import type { MachineGpu } from './machine-gpu.ts';
 /** Columns asked for with `--query-gpu`, in any order of the answer. A card's name is in the list. */
 export const QUERY_FIELDS = ['uuid', 'memory.total', 'mig.mode.current'] as const;
 
+/** Columns about a card's health, asked for apart: a driver that does not know one of them answers nothing. */
+export const HEALTH_FIELDS = ['uuid', 'remapped_rows.failure'] as const;
+
 const MIB_PER_GIB = 1024;
 
 interface Card {
@@ -24,6 +27,19 @@ export function parseGpus(query: string, list: string, summary: string): Machine
     const card = facts.get(uuid);
     return card && !card.mig ? [{ uuid, name, memoryMib: card.memoryMib, migProfile: '', virtual: false }] : [];
   });
+}
+
+/** Why nothing may run on GPUs and slices that are known, by their UUIDs. `list` is the answer to `-L`, `health` the one to HEALTH_FIELDS as CSV. */
+export function parseFaults(known: readonly string[], list: string, health: string): Map<string, string> {
+  const broken = new Set(health.split('\n').map((line) => line.split(',').map((cell) => cell.trim()))
+    .flatMap(([uuid = '', failure = '']) => (/^(1|yes)$/i.test(failure) ? [uuid] : [])));
+  const cards = parseList(list, new Map());
+  const cardOf = new Map(cards.flatMap(({ uuid, slices }) => [uuid, ...slices.map((slice) => slice.uuid)].map((each) => [each, uuid] as const)));
+  return new Map(known.flatMap((uuid): [string, string][] => {
+    const card = cardOf.get(uuid);
+    if (card === undefined) return [[uuid, 'the driver does not list it any more']];
+    return broken.has(card) ? [[uuid, 'rows of its memory failed and could not be replaced (remapped_rows.failure)']] : [];
+  }));
 }
 
 /** The driver's CUDA version in the header of plain `nvidia-smi`; empty when it is not there. */

@@ -77,6 +77,11 @@ export class ConnectLoop extends BaseService {
     await this.#connecting;
   }
 
+  /** Ends the session, if there is one; the next hello tells how the machine is now. Attempts go on. */
+  renew(reason: string): void {
+    this.#session?.end(reason);
+  }
+
   async #run(): Promise<void> {
     const { clock } = this.#options;
     while (!this.ending.aborted) {
