@@ -1,6 +1,6 @@
 /**
- * The workers of one endpoint and the requests that wait for one: first come first served, the least loaded worker first, never more at a worker
- * than it takes at once. Holds no bytes of any request.
+ * The workers of one endpoint and the requests that wait for one: first come first served, the least loaded worker first, of several the one whose turn
+ * is the longest ago, never more at a worker than it takes at once. Holds no bytes of any request.
  */
 import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -43,6 +43,8 @@ interface Worker {
   /** Core names it no more: what runs there runs on, and is counted until it ends. */
   gone: boolean;
   inFlight: number;
+  /** Number of its latest request among those of the endpoint. */
+  turn: number;
   suspect: Timer | undefined;
 }
 
@@ -60,6 +62,7 @@ export class EndpointQueue {
   readonly #waiters = new Set<Waiter>();
   #concurrency = 1;
   #isH2c = false;
+  #turns = 0;
   /** Core has told of its workers. */
   #known = false;
 
@@ -123,7 +126,7 @@ export class EndpointQueue {
     this.#concurrency = Math.max(1, workerConcurrency);
     const named = new Set(workers.map(({ workerId }) => workerId));
     for (const { workerId: id, address, ready, tunnelMachineId } of workers) {
-      const worker = this.#workers.get(id) ?? { id, address, tunnelMachineId, ready, gone: false, inFlight: 0, suspect: undefined };
+      const worker = this.#workers.get(id) ?? { id, address, tunnelMachineId, ready, gone: false, inFlight: 0, turn: 0, suspect: undefined };
       const isKnown = address !== '' || tunnelMachineId !== '';
       this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, ready: ready && isKnown, gone: false }));
     }
@@ -187,7 +190,7 @@ export class EndpointQueue {
     if (named && this.#hasRoom(named)) return named;
     if (strict) return undefined;
     let best: Worker | undefined;
-    for (const worker of this.#workers.values()) if (this.#hasRoom(worker) && (!best || worker.inFlight < best.inFlight)) best = worker;
+    for (const worker of this.#workers.values()) if (this.#hasRoom(worker) && (!best || comesBefore(worker, best))) best = worker;
     return best;
   }
 
@@ -197,6 +200,7 @@ export class EndpointQueue {
 
   #take(worker: Worker): WorkerPlace {
     worker.inFlight += 1;
+    worker.turn = this.#turns += 1;
     let held = true;
     const release = (): void => {
       if (!held) return;
@@ -208,4 +212,8 @@ export class EndpointQueue {
     };
     return { workerId: worker.id, address: worker.address, tunnelMachineId: worker.tunnelMachineId, release };
   }
+}
+
+function comesBefore(one: Worker, other: Worker): boolean {
+  return one.inFlight === other.inFlight ? one.turn < other.turn : one.inFlight < other.inFlight;
 }

@@ -45,6 +45,16 @@ t.test('method, path, query, body and headers arrive; the key and spoofed header
   t.match(await shown(fetch(`${url}/v2/${endpointId}?api_key=${key}`)), { url: '/' });
 });
 
+t.test('one request after the other: workers take turns', async (t) => {
+  await waitFor('both workers', async () => {
+    const { workers } = await (await at(endpointId, '/health')).json() as { workers: Record<string, number> };
+    return workers['ready'] === 2;
+  });
+  const served: string[] = [];
+  for (let count = 0; count < 6; count += 1) served.push((await shown(at(endpointId, '/x'))).worker);
+  t.same(served.map((worker) => served.filter((other) => other === worker).length), [3, 3, 3, 3, 3, 3]);
+});
+
 t.test('the host form carries every path, those of the queue too', async (t) => {
   const { port } = new URL(url);
   const answer = await new Promise<ShownRequest>((resolve, reject) => {
