@@ -24,6 +24,7 @@ const COMMANDS = {
   test: { file: 'deploy/local/run-tests.ts', development: true },
   'test:python': { file: 'deploy/local/make-test-pythons.ts', development: true },
   bench: { file: 'test/bench/main.ts', development: true },
+  fleet: { file: 'test/fleet/main.ts', development: true },
 };
 
 /** Files that make parts which are not kept in git, packages with our mends among them; each does nothing when its part is up to date. */

@@ -78,5 +78,3 @@ function meanScore(results: readonly ModelResult[]): Score {
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
-
-if (import.meta.main) console.log(matchTable(matches(process.argv.slice(2).map(Number))));

@@ -1,0 +1,72 @@
+/** Jobs that wait for a cause that is known, because it was made: what explains them must name it. */
+import { NO_WORKERS_REFUSAL } from '../../core/domain/placement-refusal.ts';
+import { ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
+
+/** A cause, and the words that name it. */
+interface Cause {
+  what: string;
+  named: RegExp;
+  fields: Partial<Endpoint>;
+  /** Jobs, of which one is left waiting, and how long each runs. */
+  jobs: number;
+  runMs: number;
+}
+
+/** Longer than it takes to ask. */
+const LONG_MS = 8_000;
+const ONE_BY_ONE = { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 };
+const CAUSES: Cause[] = [
+  { what: 'a GPU that no machine has', named: /No worker can ever start: .*H200/, fields: { gpuIds: ['NVIDIA H200'], workersMax: 2 }, jobs: 1, runMs: 1 },
+  { what: 'no worker may be', named: new RegExp(NO_WORKERS_REFUSAL.refusal), fields: { gpuIds: ['NVIDIA L4'], workersMax: 0 }, jobs: 1, runMs: 1 },
+  { what: 'all workers are busy', named: /Its only worker is busy/, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 1 }, jobs: 2, runMs: LONG_MS },
+  {
+    what: 'the one GPU of its kind is taken', named: /find no place: .*free/, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA A30'], workersMax: 2 },
+    jobs: 2, runMs: LONG_MS,
+  },
+  { what: 'its workers crash', named: /crashed|start/, fields: { gpuIds: ['NVIDIA A2'], workersMax: 1 }, jobs: 1, runMs: 1 },
+];
+
+/** Makes all of them, waits until each is named, and takes what waits away. Answers the causes that were never named, with what was said instead. */
+export async function checkCauses(
+  fleet: Fleet, core: FleetCore, patient: (what: string, check: () => Promise<boolean>) => Promise<unknown>,
+): Promise<string[]> {
+  fleet.addMachine('machinewith1', await fleet.newAgentKey(), ['NVIDIA A30']);
+  fleet.addMachine('machinebroke', await fleet.newAgentKey(), ['NVIDIA A2'], { crashShare: 1 });
+  const owner = await fleet.newAccount('causes');
+  const short = await fleet.newAccount('short of quota');
+  await call(core.clients.access, 'setQuota', { accountId: short.accountId, quota: { workers: 1 } }, core.rootKey);
+  const quota: Cause = {
+    what: 'a quota', named: /find no place: .*quota/i, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 3 }, jobs: 2, runMs: LONG_MS,
+  };
+  const unnamed = await Promise.all([...CAUSES, quota].map(async (cause) => {
+    const endpoint = await fleet.createEndpoint(cause === quota ? short : owner, cause.fields);
+    const ids = await fleet.submit(Array.from({ length: cause.jobs }, () => endpoint), { ms: cause.runMs });
+    return check(core, endpoint, ids, cause, patient);
+  }));
+  return unnamed.flat();
+}
+
+async function check(
+  { clients }: FleetCore, { id: endpointId, key }: FleetEndpoint, jobIds: readonly string[], { what, named }: Cause,
+  patient: (what: string, look: () => Promise<boolean>) => Promise<unknown>,
+): Promise<string[]> {
+  const said = new Set<string>();
+  const look = async (): Promise<boolean> => {
+    for (const jobId of jobIds) {
+      const { explanation } = await call(clients.jobs, 'explain', { endpointId, jobId }, key);
+      if (explanation!.queuePosition > 0) said.add(explanation!.summary);
+    }
+    return [...said].some((summary) => named.test(summary));
+  };
+  try {
+    await patient(what, look);
+    return [];
+  } catch {
+    return [`${what}: ${[...said].join(' | ')}`];
+  } finally {
+    await call(clients.jobs, 'purgeQueue', { endpointId }, key);
+  }
+}

@@ -1,0 +1,70 @@
+/** What must hold of a fleet all along and at its end. Each check answers the faults it found, as sentences. */
+import { isDeepStrictEqual } from 'node:util';
+import type postgres from 'postgres';
+import { decide } from '../../core/domain/scale-decision.ts';
+import type { DecisionSample } from '../../core/domain/scale-decision.ts';
+import type { EndpointExplanation } from '../../proto/gen/slipway/v1/explanation.ts';
+
+/** Decisions that are read at once. */
+const PAGE = 500;
+
+/** At every moment. */
+export async function checkMoment(sql: postgres.Sql): Promise<string[]> {
+  const twice = await sql<{ machine_id: string; uuid: string; n: number }[]>`
+    SELECT machine_id, uuid, count(*)::int AS n FROM worker, unnest(gpu_uuids) AS uuid WHERE ended_at IS NULL AND desired = 'RUN' AND state <> 'UNHEALTHY'
+    GROUP BY 1, 2 HAVING count(*) > 1`;
+  const many = await sql<{ id: string; n: number; workers_max: number }[]>`
+    SELECT e.id, e.workers_max, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
+    WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version GROUP BY e.id, e.workers_max HAVING count(*) > e.workers_max`;
+  return [
+    ...twice.map(({ machine_id, uuid, n }) => `GPU ${uuid} of ${machine_id} is given to ${n} workers`),
+    ...many.map(({ id, n, workers_max }) => `${id} has ${n} workers, and workersMax is ${workers_max}`),
+  ];
+}
+
+/** At the end, when all has come to rest. */
+export async function checkEnd(sql: postgres.Sql): Promise<string[]> {
+  const [left] = await sql<{ jobs: number; failed: number; workers: number; holds: number; spans: number; throttled: number }[]>`
+    SELECT (SELECT count(*) FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS'))::int AS jobs,
+      (SELECT count(*) FROM job WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED'))::int AS failed,
+      (SELECT count(*) FROM worker WHERE ended_at IS NULL)::int AS workers, (SELECT count(*) FROM gpu_hold)::int AS holds,
+      (SELECT count(*) FROM usage_span WHERE kind = 'WORKER' AND ended_at IS NULL)::int AS spans,
+      (SELECT count(*) FROM scale_decision WHERE throttled > 0 OR target > 0)::int AS throttled`;
+  const words = {
+    jobs: 'jobs have not ended', failed: 'jobs ended otherwise than they should', workers: 'workers are left', holds: 'GPUs are still held',
+    spans: 'workers are still metered', throttled: 'endpoints still want workers',
+  };
+  return Object.entries(words).flatMap(([name, text]) => (left![name as keyof typeof words] > 0 ? [`${left![name as keyof typeof words]} ${text}`] : []));
+}
+
+/** Every decision of the log is made again from its sample. */
+export async function checkReplays(sql: postgres.Sql): Promise<{ decisions: number; faults: string[] }> {
+  const faults: string[] = [];
+  let decisions = 0;
+  for (let after = 0; ;) {
+    const rows = await sql<{ id: number; sample: DecisionSample; target: number; throttled: number; reason: string; actions: unknown; refusal: string }[]>`
+      SELECT id::int, sample, target, throttled, reason, actions, refusal FROM scale_log WHERE id > ${after} AND sample IS NOT NULL ORDER BY id LIMIT ${PAGE}`;
+    if (rows.length === 0) return { decisions, faults };
+    for (const { id, sample, ...logged } of rows) {
+      const { target, throttled, reason, actions, refusal } = decide(sample);
+      if (!isDeepStrictEqual(JSON.parse(JSON.stringify({ target, throttled, reason, actions, refusal })), { ...logged })) {
+        faults.push(`decision ${id} is another one when it is made again: ${reason} instead of ${logged.reason}`);
+      }
+      after = id;
+    }
+    decisions += rows.length;
+  }
+}
+
+/** An explanation says nothing that the fields beside it deny, and names a cause at all. */
+export function checkExplanation({ summary, queued, workers, limits }: EndpointExplanation): string[] {
+  const count = (state: string): number => workers.filter((worker) => worker.state === state).length;
+  const wrong = (what: string): string[] => [`an explanation ${what}: ${summary}`];
+  if (queued === 0) return [];
+  if (/\d+ of \d+ workers? starts?/.test(summary) && count('STARTING') === 0) return wrong('speaks of starting workers where none is');
+  if (/crashed/.test(summary) && count('CRASHED') === 0 && !/starts? /.test(summary)) return wrong('speaks of crashed workers where none is');
+  if (/are busy or going|is busy or going/.test(summary) && workers.some(({ state }) => state === 'IDLE')) return wrong('forgets an idle worker');
+  if (/workersMax is/.test(summary) && limits.every(({ limit }) => limit !== 'WORKERS_MAX')) return wrong('names a limit that does not bind');
+  const named = /No worker can ever start|find no place|start|crash|busy|the scaler says|workersMax|workers_max/.test(summary);
+  return named ? [] : wrong('names no cause');
+}

@@ -1,0 +1,277 @@
+/**
+ * One machine of the simulated fleet: it speaks the session protocol over a real socket as an agent does, with workers that take their time to start,
+ * run jobs, crash, and stay through a short loss of the network. What it is told that must never be is a fault.
+ */
+import { status } from '@grpc/grpc-js';
+import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
+import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import type { Timer } from '../../core/runtime/clock.ts';
+import type { SeededRandom } from '../helpers/random-of.ts';
+
+/** How it is and behaves. */
+export interface FleetMachineOptions {
+  id: string;
+  agentKey: string;
+  /** Where core listens now; it takes any. */
+  addresses(): readonly string[];
+  gpus: Omit<Gpu, 'displayName'>[];
+  /** Times that everything takes here; 1 is normal. */
+  slowness: number;
+  random: SeededRandom;
+  /** Milliseconds of a start, and of a job. */
+  startMs(random: SeededRandom): number;
+  runMs(assignment: Assignment, random: SeededRandom): number;
+  /** Shares of starts and of attempts at which the worker crashes. */
+  crashShare: number;
+  onFault(text: string): void;
+}
+
+interface FleetWorker {
+  id: string;
+  endpointId: string;
+  gpuUuids: string[];
+  concurrency: number;
+  state: WorkerState;
+  /** Attempts that run, by name. */
+  held: Map<string, AttemptRef>;
+  /** How it ends once core has acknowledged all that it did. */
+  end: { state: WorkerState; reason: string } | undefined;
+}
+
+/** An agent gives its work up before core gives up its lease of 10 s. */
+const LEASE_MS = 9_000;
+/** Core has no cause for these. */
+const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
+const RECONNECT_MS = { min: 100, max: 1_500 };
+
+export class FleetMachine {
+  readonly #options: FleetMachineOptions;
+  readonly #workers = new Map<string, FleetWorker>();
+  /** Outcomes that core has not acknowledged. */
+  readonly #outcomes = new Map<string, AttemptOutcome>();
+  readonly #timers = new Set<Timer>();
+  #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
+  #client: AgentServiceClient | undefined;
+  #heartbeat: Timer | undefined;
+  #lease: Timer | undefined;
+  #sequence = 0;
+  #cut = false;
+  #over = false;
+  /** Workers that were started here, and sessions. */
+  started = 0;
+  sessions = 0;
+
+  constructor(options: FleetMachineOptions) {
+    this.#options = options;
+  }
+
+  /** Workers whose process runs. */
+  get running(): number {
+    return this.#workers.size;
+  }
+
+  get connected(): boolean {
+    return this.#stream !== undefined && this.#heartbeat !== undefined;
+  }
+
+  /** Opens a session, and a new one whenever it ends. */
+  connect(): void {
+    if (this.#over || this.#cut || this.#stream) return;
+    const { agentKey, addresses, random } = this.#options;
+    this.#client = openClient(AgentServiceClient, random.one(addresses()));
+    const stream = this.#client.session(callMetadata(agentKey));
+    this.#stream = stream;
+    this.sessions += 1;
+    stream.on('data', (message: SessionResponse) => { if (this.#stream === stream) this.#receive(message); });
+    stream.on('error', (error: ServiceError) => {
+      if (REFUSALS.includes(error.code)) this.#options.onFault(`${this.#options.id} was refused: ${error.details}`);
+      this.#ended(stream);
+    });
+    stream.on('end', () => this.#ended(stream));
+    this.#send({ hello: this.#hello() });
+  }
+
+  /** The network is gone for a while. */
+  partition(ms: number): void {
+    this.#cut = true;
+    this.#drop();
+    this.#after(ms, () => { this.#cut = false; this.connect(); });
+  }
+
+  /** The machine loses its power, and comes back empty after a while. */
+  crash(ms: number): void {
+    this.#loseAll();
+    this.partition(ms);
+  }
+
+  /** The end. */
+  stop(): void {
+    this.#over = true;
+    this.#drop();
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  #hello() {
+    const { id, gpus } = this.#options;
+    const machine = {
+      id, name: id, gpus, locations: [], cpuSlots: 4, standbyMax: 4, cpuCount: 0, memoryMib: 0, cpuModel: '', agentVersion: 'fleet', cudaVersion: '',
+      runsCommands: true, noEngineReason: '', containerEngine: undefined,
+    };
+    const attempts = [...this.#workers.values()].flatMap(({ held }) => [...held.values()]);
+    return {
+      machine, workers: [...this.#workers.values()].map(reportOf), instance: id,
+      attempts: [...attempts, ...[...this.#outcomes.values()].map(({ ref }) => ref!)],
+    };
+  }
+
+  #ended(stream: unknown): void {
+    if (this.#stream !== stream) return;
+    this.#drop();
+    const { random } = this.#options;
+    this.#after(RECONNECT_MS.min + random.below(RECONNECT_MS.max - RECONNECT_MS.min), () => this.connect());
+  }
+
+  #drop(): void {
+    this.#heartbeat?.cancel();
+    this.#heartbeat = undefined;
+    this.#stream?.cancel();
+    this.#stream = undefined;
+    this.#client?.close();
+    this.#lease ??= this.#after(LEASE_MS, () => this.#loseAll());
+  }
+
+  /** Everything here is gone, and nobody is told: core finds out by the next hello, or because the lease has ended. */
+  #loseAll(): void {
+    this.#workers.clear();
+    this.#outcomes.clear();
+  }
+
+  #receive(message: SessionResponse): void {
+    if (message.welcome) {
+      this.#lease?.cancel();
+      this.#lease = undefined;
+      this.#beat(message.welcome.heartbeatPeriodMs);
+      if (this.#outcomes.size > 0) this.#send({ outcomes: [...this.#outcomes.values()] });
+    }
+    for (const ref of message.outcomeAcks) this.#acknowledged(ref);
+    if (message.desired) this.#reconcile(message.desired.workers);
+    for (const assignment of message.assignments) this.#take(assignment);
+    for (const { ref } of message.stops) {
+      this.#workers.get(ref!.workerId)?.held.delete(nameOf(ref!));
+      this.#report(ref!, { kind: OutcomeKind.STOPPED, error: '' });
+    }
+  }
+
+  #beat(periodMs: number): void {
+    this.#send({ heartbeat: { sequence: ++this.#sequence } });
+    this.#heartbeat = this.#after(periodMs, () => this.#beat(periodMs));
+  }
+
+  #reconcile(desired: readonly DesiredWorker[]): void {
+    const wanted = new Map(desired.map((worker) => [worker.workerId, worker]));
+    for (const worker of this.#workers.values()) {
+      const now = wanted.get(worker.id)?.desired;
+      if (now === undefined) this.#kill(worker, WorkerState.STOPPED, '', OutcomeKind.STOPPED);
+      else if (now === DesiredState.DRAIN) this.#drain(worker);
+    }
+    for (const worker of desired) if (worker.desired === DesiredState.RUN && !this.#workers.has(worker.workerId)) this.#start(worker);
+  }
+
+  #start({ workerId: id, endpointId, spec }: DesiredWorker): void {
+    const { startMs, random, slowness, crashShare, onFault } = this.#options;
+    const gpuUuids = spec!.gpuUuids;
+    for (const other of this.#workers.values()) {
+      const both = gpuUuids.filter((uuid) => other.gpuUuids.includes(uuid));
+      if (both.length > 0) onFault(`${both.join()} of ${this.#options.id} is given to ${id} while ${other.id} has it`);
+    }
+    const worker: FleetWorker = {
+      id, endpointId, gpuUuids, concurrency: spec!.concurrency, state: WorkerState.INITIALIZING, held: new Map(), end: undefined,
+    };
+    this.#workers.set(id, worker);
+    this.started += 1;
+    this.#send({ workers: [reportOf(worker)] });
+    const fails = random.fraction() < crashShare;
+    this.#after(startMs(random) * slowness, () => {
+      if (this.#workers.get(id) !== worker || worker.end) return;
+      if (fails) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 3: out of memory', OutcomeKind.LOST);
+      worker.state = WorkerState.READY;
+      this.#send({ workers: [reportOf(worker)] });
+    });
+  }
+
+  #take(assignment: Assignment): void {
+    const { runMs, random, slowness, crashShare } = this.#options;
+    const ref = assignment.ref!;
+    const worker = this.#workers.get(ref.workerId);
+    if (!worker || worker.state !== WorkerState.READY || worker.end) return this.#report(ref, { kind: OutcomeKind.RETURNED, error: '' });
+    worker.held.set(nameOf(ref), ref);
+    if (worker.held.size > worker.concurrency) this.#options.onFault(`${worker.id} was given ${worker.held.size} jobs and holds ${worker.concurrency}`);
+    const crashes = random.fraction() < crashShare;
+    this.#after(runMs(assignment, random) * slowness, () => {
+      if (this.#workers.get(worker.id) !== worker || !worker.held.has(nameOf(ref))) return;
+      if (crashes) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
+      worker.held.delete(nameOf(ref));
+      this.#report(ref, { kind: OutcomeKind.COMPLETED, error: '', output: Buffer.from('{"ok":true}') });
+      if (worker.state === WorkerState.DRAINING) this.#drain(worker);
+    });
+  }
+
+  #drain(worker: FleetWorker): void {
+    if (worker.end) return;
+    if (worker.state !== WorkerState.DRAINING) {
+      worker.state = WorkerState.DRAINING;
+      this.#send({ workers: [reportOf(worker)] });
+    }
+    if (worker.held.size === 0) this.#kill(worker, WorkerState.STOPPED, '', OutcomeKind.STOPPED);
+  }
+
+  #kill(worker: FleetWorker, state: WorkerState, reason: string, kind: OutcomeKind): void {
+    if (worker.end) return;
+    worker.end = { state, reason };
+    const held = [...worker.held.values()];
+    worker.held.clear();
+    for (const ref of held) this.#report(ref, { kind, error: reason });
+    this.#settle(worker);
+  }
+
+  #report(ref: AttemptRef, outcome: Omit<AttemptOutcome, 'ref'>): void {
+    this.#outcomes.set(nameOf(ref), { ...outcome, ref });
+    if (this.connected) this.#send({ outcomes: [{ ...outcome, ref }] });
+  }
+
+  #acknowledged(ref: AttemptRef): void {
+    this.#outcomes.delete(nameOf(ref));
+    const worker = this.#workers.get(ref.workerId);
+    if (worker) this.#settle(worker);
+  }
+
+  /** A worker's end is told last, when core has all of its outcomes. */
+  #settle(worker: FleetWorker): void {
+    if (!worker.end || [...this.#outcomes.values()].some(({ ref }) => ref!.workerId === worker.id)) return;
+    this.#send({ workers: [{ ...reportOf(worker), ...worker.end, exitCode: worker.end.state === WorkerState.UNHEALTHY ? 3 : 0 }] });
+    this.#workers.delete(worker.id);
+  }
+
+  #send(message: Parameters<typeof SessionRequest.fromPartial>[0]): void {
+    this.#stream?.write(SessionRequest.fromPartial(message));
+  }
+
+  #after(ms: number, what: () => void): Timer {
+    const timer = systemClock.after(ms, () => { this.#timers.delete(timer); what(); });
+    this.#timers.add(timer);
+    return timer;
+  }
+}
+
+function reportOf({ id, endpointId, state, concurrency }: FleetWorker) {
+  return { workerId: id, endpointId, state, capacity: state === WorkerState.READY ? concurrency : 0, reason: '' };
+}
+
+function nameOf({ jobId, attempt }: AttemptRef): string {
+  return `${jobId}/${attempt}`;
+}

@@ -1,0 +1,171 @@
+/** A fleet on a real core: machines that join, fail and come back, endpoints of several accounts, load in several shapes, and what must hold of it all. */
+import type postgres from 'postgres';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import type { GrpcClients } from '../helpers/grpc-clients.ts';
+import { randomOf } from '../helpers/random-of.ts';
+import type { SeededRandom } from '../helpers/random-of.ts';
+import { FleetMachine } from './fleet-machine.ts';
+
+/** A core that runs. */
+export interface FleetCore {
+  /** Where its replicas listen now. */
+  addresses(): readonly string[];
+  clients: GrpcClients;
+  rootKey: string;
+  sql: postgres.Sql;
+}
+
+/** How large. */
+export interface FleetOptions {
+  seed: number;
+  machines: number;
+  endpoints: number;
+  /** Workers that there may be in all. */
+  workers: number;
+  accounts: number;
+}
+
+/** An endpoint with the key that uses it. */
+export interface FleetEndpoint {
+  id: string;
+  accountId: string;
+  key: string;
+}
+
+/** GPUs of a kind are all a machine has; some machines have none. */
+const KINDS = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA H100 80GB HBM3', 'NVIDIA GeForce RTX 4090'];
+/** With this target a start is always soon enough, so that no worker stays for jobs that may come. */
+const SCALERS = [
+  { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 }, { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1 },
+  { scalerType: ScalerType.SLO, scalerValue: 120 },
+];
+const AT_ONCE = 32;
+
+export class Fleet {
+  readonly random: SeededRandom;
+  readonly machines: FleetMachine[] = [];
+  readonly endpoints: FleetEndpoint[] = [];
+  /** What must never be and was. */
+  readonly faults: string[] = [];
+  readonly #core: FleetCore;
+  readonly #options: FleetOptions;
+
+  constructor(core: FleetCore, options: FleetOptions) {
+    this.#core = core;
+    this.#options = options;
+    this.random = randomOf(options.seed);
+  }
+
+  /** Machines that join: each with GPUs of one kind, one in twenty slow, one in ten without a GPU. */
+  async join(): Promise<void> {
+    const { machines, workers } = this.#options;
+    // A few more GPUs than workers, so that most find a place and some do not.
+    const each = Math.max(Math.round((workers * 1.1) / machines), 1);
+    await many(range(machines), async (n) => {
+      const agentKey = await this.#newKey(KeyScope.AGENT, '');
+      const kind = KINDS[n % KINDS.length]!;
+      this.addMachine(`machine${String(n).padStart(5, '0')}`, agentKey, n % 10 === 9 ? [] : range(each).map(() => kind), { slowness: n % 20 === 3 ? 4 : 1 });
+    });
+  }
+
+  /** One more machine. */
+  addMachine(id: string, agentKey: string, kinds: readonly string[], { slowness = 1, crashShare = 0.01 } = {}): FleetMachine {
+    const machine = new FleetMachine({
+      id, agentKey, slowness, addresses: this.#core.addresses, crashShare, random: randomOf(this.random.below(2 ** 31)),
+      gpus: kinds.map((name, n) => ({ uuid: `GPU-${id}-${n}`, name, memoryMib: 24_576, migProfile: '', unhealthy: '' })),
+      startMs: (random) => skewed(random, 400), runMs: ({ input }, random) => Number(JSON.parse(input?.toString() ?? '{}').ms ?? skewed(random, 150)),
+      onFault: (text) => { this.faults.push(text); },
+    });
+    this.machines.push(machine);
+    machine.connect();
+    return machine;
+  }
+
+  /** A key of a machine. */
+  newAgentKey(): Promise<string> {
+    return this.#newKey(KeyScope.AGENT, '');
+  }
+
+  /** Accounts with their endpoints: of every scaler, for every kind of GPU and for none. */
+  async deploy(): Promise<void> {
+    const { accounts, endpoints, workers } = this.#options;
+    const owners = await many(range(accounts), (n) => this.newAccount(`account ${n}`));
+    const workersMax = Math.max(Math.round(workers / endpoints), 1);
+    this.endpoints.push(...await many(range(endpoints), async (n) => {
+      const cpu = n % 10 === 9;
+      return this.createEndpoint(owners[n % accounts]!, {
+        workersMax, ...SCALERS[n % SCALERS.length]!, workerConcurrency: n % 7 === 0 ? 2 : 1,
+        ...(cpu ? { computeType: 'CPU' } : { gpuIds: [KINDS[n % KINDS.length]!, ...(n % 5 === 0 ? [KINDS[(n + 1) % KINDS.length]!] : [])] }),
+      });
+    }));
+  }
+
+  /** An account with a key and a template. */
+  async newAccount(name: string): Promise<{ accountId: string; key: string; templateId: string }> {
+    const { clients, rootKey } = this.#core;
+    const { accountId } = await call(clients.access, 'createAccount', { name }, rootKey);
+    const key = await this.#newKey(KeyScope.ALL, accountId);
+    const template = Template.fromPartial({ name: 'fleet', startCommand: ['true'], serverless: true });
+    return { accountId, key, templateId: (await call(clients.templates, 'createTemplate', { template }, key)).template!.id };
+  }
+
+  /** An endpoint of an account; a GPU of any kind unless it says otherwise. */
+  async createEndpoint(
+    { accountId, key, templateId }: { accountId: string; key: string; templateId: string }, fields: Partial<Endpoint>,
+  ): Promise<FleetEndpoint> {
+    const endpoint = Endpoint.fromPartial({ name: 'fleet', idleTimeoutSeconds: 1, retryLimit: 10, ...fields, templateId });
+    const request = { endpoint, requestId: '', workersMax: fields.workersMax, retryLimit: 10 };
+    return { id: (await call(this.#core.clients.endpoints, 'createEndpoint', request, key)).endpoint!.id, accountId, key };
+  }
+
+  /** Submits jobs, in the order in which they are named. */
+  async submit(endpoints: readonly FleetEndpoint[], input: unknown = {}): Promise<string[]> {
+    const { clients } = this.#core;
+    return many(endpoints, async ({ id: endpointId, key }) => (await call(clients.jobs, 'submitJob', {
+      endpointId, requestId: '', kind: SubmitKind.ASYNC, input: Buffer.from(JSON.stringify(input)), webhook: '', policy: undefined, s3Config: undefined,
+      waitMs: 0, idempotencyKey: '',
+    }, key)).job!.id);
+  }
+
+  /** So many endpoints as Zipf has it: the n-th is chosen in proportion to 1/n. */
+  zipf(count: number): FleetEndpoint[] {
+    const weights = this.endpoints.map((_, n) => 1 / (n + 1));
+    const whole = weights.reduce((sum, weight) => sum + weight, 0);
+    return range(count).map(() => {
+      let left = this.random.fraction() * whole;
+      return this.endpoints[weights.findIndex((weight) => (left -= weight) < 0)] ?? this.endpoints[0]!;
+    });
+  }
+
+  stop(): void {
+    for (const machine of this.machines) machine.stop();
+  }
+
+  async #newKey(scope: KeyScope, accountId: string): Promise<string> {
+    const { clients, rootKey } = this.#core;
+    return (await call(clients.keys, 'createKey', { name: 'fleet', scope, endpointIds: [], accountId, permissions: undefined }, rootKey)).secret;
+  }
+}
+
+/** Does something with each, many at a time; answers in order. */
+export async function many<Item, Result>(items: readonly Item[], what: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  const left = [...items.entries()].reverse();
+  await Promise.all(range(Math.min(AT_ONCE, items.length)).map(async () => {
+    for (let next = left.pop(); next; next = left.pop()) results[next[0]] = await what(next[1]);
+  }));
+  return results;
+}
+
+export function range(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n);
+}
+
+/** A length with a long tail: most are shorter than the mean, some three times as long. */
+function skewed(random: SeededRandom, mean: number): number {
+  return Math.min(-Math.log(1 - random.fraction()), 4) * mean * 0.9 + mean * 0.1;
+}

@@ -1,0 +1,146 @@
+/** `npm run fleet`: fleets of several sizes, one after the other, and what grows with what; or scalers side by side. */
+import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import postgres from 'postgres';
+import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
+import { Child } from '../bench/child.ts';
+import { startDatabase } from '../bench/database.ts';
+import type { Database } from '../bench/database.ts';
+import { cpuUs, memoryMib } from '../bench/process-usage.ts';
+import { grpcClients } from '../helpers/grpc-clients.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+import { Fleet, range } from './fleet.ts';
+import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
+import { matchTable, matches } from './scalers.ts';
+
+const HELP = `npm run fleet -- [options]
+
+Simulates machines over the real session protocol against a real core and PostgreSQL, each in a process of its own, and prints what grows with what.
+
+  --machines <n,n,…>   sizes, one after the other (default 25,50,100)
+  --endpoints <n>      for each machine (default 1.5)
+  --workers <n>        that there may be, for each machine (default 10)
+  --jobs <n>           of the burst, for each machine (default 20)
+  --seed <n>           default 1
+  --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads
+  --help               this text
+`;
+/** Longest that one step may take. */
+const STEP_MS_MAX = 600_000;
+
+/** What a fleet came to. */
+type Row = Record<string, string | number>;
+
+async function measure(database: Database, machines: number, options: Options): Promise<Row> {
+  const name = `fleet_${randomBytes(4).toString('hex')}`;
+  const admin = postgres(database.url, { max: 1, onnotice: () => undefined });
+  await admin`CREATE DATABASE ${admin(name)}`;
+  const url = database.url.replace(/\/[^/]*$/, `/${name}`);
+  const rootKey = randomBytes(24).toString('hex');
+  const secretKey = randomBytes(32).toString('hex');
+  const start = (): Promise<Child> => Child.start('core/main.ts', {
+    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'error',
+  }, [...NODE_FLAGS]);
+  let core = await start();
+  const sql = postgres(url, { max: 2, onnotice: () => undefined });
+  const clients = grpcClients(core.ready.address!);
+  const size = { seed: options.seed, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: 10 };
+  const fleet = new Fleet({ addresses: () => [core.ready.address!], clients, rootKey, sql }, size);
+  const count = async (what: string): Promise<number> => (await sql.unsafe(`SELECT count(*)::int AS n FROM ${what}`))[0]!.n as number;
+  const steps = new Map<string, number>();
+  const step = async (what: string, doing: () => Promise<unknown>): Promise<void> => {
+    const began = performance.now();
+    await doing();
+    steps.set(what, (performance.now() - began) / 1_000);
+  };
+  let peak = 0;
+  const quiet = async (): Promise<boolean> => {
+    peak = Math.max(peak, await count('worker WHERE ended_at IS NULL'));
+    fleet.faults.push(...await checkMoment(sql));
+    return await count(`job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`) === 0;
+  };
+  const connected = async (): Promise<boolean> => fleet.machines.every((machine) => machine.connected);
+  try {
+    await step('join s', async () => { await fleet.join(); await waitFor('all machines', connected, STEP_MS_MAX); });
+    await step('deploy s', () => fleet.deploy());
+    const before = { core: cpuUs(core.pid), postgres: cpuUs(database.pid) };
+    const jobs = [...range(Math.floor(machines * options.jobs / 2)).map((n) => fleet.endpoints[n % fleet.endpoints.length]!),
+      ...fleet.zipf(Math.ceil(machines * options.jobs / 2))];
+    await step('submit s', () => fleet.submit(jobs));
+    await step('all ended s', () => waitFor('all jobs to end', quiet, STEP_MS_MAX));
+    await step('zero s', () => waitFor('zero', async () => await count('worker WHERE ended_at IS NULL') === 0, STEP_MS_MAX));
+    const used = { core: cpuUs(core.pid) - before.core, postgres: cpuUs(database.pid) - before.postgres };
+    const memory = memoryMib(core.pid).peak;
+    await step('reconnect s', async () => {
+      await core.stop();
+      core = await start();
+      await waitFor('all machines again', connected, STEP_MS_MAX);
+    });
+    const { decisions, faults } = await checkReplays(sql);
+    const wrong = [...fleet.faults, ...await checkEnd(sql), ...faults];
+    for (const fault of wrong) process.stderr.write(`FAULT: ${fault}\n`);
+    return {
+      machines, endpoints: size.endpoints, jobs: jobs.length, 'workers at once': peak,
+      'workers in all': fleet.machines.reduce((sum, { started }) => sum + started, 0),
+      ...Object.fromEntries([...steps].map(([what, seconds]) => [what, seconds.toFixed(1)])), decisions,
+      'core CPU s': (used.core / 1e6).toFixed(1), 'PostgreSQL CPU s': (used.postgres / 1e6).toFixed(1), 'core MiB': Math.round(memory), faults: wrong.length,
+    };
+  } finally {
+    fleet.stop();
+    clients.close();
+    await core.stop();
+    await sql.end();
+    await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
+    await admin.end();
+  }
+}
+
+interface Options {
+  machines: number[];
+  endpoints: number;
+  workers: number;
+  jobs: number;
+  seed: number;
+}
+
+/** One column a fleet, one line a figure. */
+function table(rows: readonly Row[]): string {
+  const names = Object.keys(rows[0] ?? {});
+  const width = Math.max(...names.map((name) => name.length));
+  return names.map((name) => [name.padEnd(width), ...rows.map((row) => String(row[name]).padStart(9))].join('  ')).join('\n');
+}
+
+async function main(): Promise<void> {
+  const option = { type: 'string' } as const;
+  const { values } = parseArgs({ options: {
+    machines: option, endpoints: option, workers: option, jobs: option, seed: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
+  } });
+  if (values.help) return console.log(HELP);
+  const seed = positive('--seed', values.seed, 1);
+  if (values.scalers) return console.log(matchTable(matches([seed, seed + 1, seed + 2])));
+  const machines = (values.machines ?? '25,50,100').split(',').map((text) => positive('--machines', text, 1));
+  const options = {
+    machines, seed, endpoints: positive('--endpoints', values.endpoints, 1.5), workers: positive('--workers', values.workers, 10),
+    jobs: positive('--jobs', values.jobs, 20),
+  };
+  const database = await startDatabase();
+  const rows: Row[] = [];
+  try {
+    for (const size of machines) {
+      process.stderr.write(`· ${size} machines\n`);
+      rows.push(await measure(database, size, options));
+    }
+    console.log(table(rows));
+  } finally {
+    await database.stop();
+  }
+  if (rows.some(({ faults }) => faults !== 0)) process.exitCode = 1;
+}
+
+function positive(name: string, text: string | undefined, fallback: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (!(value > 0)) throw new Error(`${name} must be a number above 0`);
+  return value;
+}
+
+await main();
