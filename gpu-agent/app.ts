@@ -1,6 +1,7 @@
 /** Builds an agent from its configuration: all parts, by hand, in one place. Nothing runs before `start`. */
 import { delay, systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
+import type { Disk } from '../core/runtime/disk.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
@@ -27,7 +28,6 @@ import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
 import { PodKeeper } from './units/pods/pod-keeper.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
-import type { Disk } from './spool/journal.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { ImageSettler } from './session/image-settler.ts';
 import { Inbound } from './session/inbound.ts';
@@ -55,7 +55,7 @@ const WATCH_PERIOD_MS = 250;
 /** How long the last outcomes and reports may take when the agent stops, in milliseconds. Outcomes are on disk anyway. */
 const FAREWELL_MS = 1_000;
 
-/** What an agent takes from outside: clock, chance and the disk of its outcomes are the machine's own unless given. */
+/** What an agent takes from outside: clock, chance and the disk of what must outlive it are the machine's own unless given. */
 export interface AgentSeams {
   logger: Logger;
   clock?: Clock;

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Clock, Random } from '../core/runtime/clock.ts';
+import type { Disk } from '../core/runtime/disk.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { AttemptStopper } from './attempts/attempt-stopper.ts';
 import { AttemptTable } from './attempts/attempt-table.ts';
@@ -22,7 +23,6 @@ import type { UnitBase } from './build-units.ts';
 import type { AgentConfig } from './config.ts';
 import { LargePayloads } from './session/large-payloads.ts';
 import { Outbox } from './session/outbox.ts';
-import type { Disk } from './spool/journal.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { RunLog } from './spool/run-log.ts';
 import { FreePorts } from './units/http/free-ports.ts';
@@ -74,7 +74,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
   const holdings = new Holdings();
   const room = new WorkerRoom({ holdings, polls });
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
-  const runLog = new RunLog({ folder: config.dataDir, logger });
+  const runLog = new RunLog({ folder: config.dataDir, logger, disk });
   const keeper = new Keeper(runLog);
   const chunks = new ChunkLog({ send: (chunk) => outbox.addChunk(chunk), stored: (key, number) => keeper.stored(key, number) });
   const outcomes = new OutcomeReporter({ spool, chunks, toCore: outbox, large, logger });

@@ -176,6 +176,8 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^core\/runtime\/(clock|seal)\.ts$|^deploy\/local\/(secrets|postgres-program)\.ts$|^gpu-agent\/handler\/|^examples\/|^test\//,
     'use the Random that is handed in',
   ],
+  // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from the machine's.
+  [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (core/runtime/disk.ts)'],
   [/\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\//, 'use the logger that is handed in'],
   [
     /\bsql`|\bSql\b|\.(sql|hot|urgent)\b|'postgres'|drizzle-orm|\bstore\/database\.ts/,

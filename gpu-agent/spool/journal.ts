@@ -2,12 +2,12 @@
  * Append-only files with records, one fsync for all records that arrive while the one before runs. A file is a segment: when it is
  * long enough the next one begins, and a segment that holds nothing of use any more is deleted by its owner.
  */
-import files from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Batcher } from '../../core/runtime/batcher.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { machineDisk } from '../../core/runtime/disk.ts';
+import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SlicedWork } from '../../core/runtime/sliced-work.ts';
 import { PAYLOAD_OFFSET, RecordKind, decodeRecords, encodeRecord } from './record.ts';
@@ -19,9 +19,6 @@ export interface Place {
   offset: number;
   bytes: number;
 }
-
-/** The disk, as far as a journal needs it; by default the machine's own. */
-export type Disk = Pick<typeof files, 'mkdir' | 'open' | 'readFile' | 'readdir' | 'rm'>;
 
 interface Write {
   /** Its bytes, in pieces. */
@@ -44,7 +41,7 @@ export class Journal {
   readonly #batcher: Batcher<Write, Place>;
   /** Large records are summed in slices; all of them in the order in which they came. */
   readonly #work: SlicedWork;
-  #handle: FileHandle | undefined;
+  #handle: DiskFile | undefined;
   #segment = 0;
   #bytes = 0;
 
@@ -52,7 +49,7 @@ export class Journal {
     this.#folder = options.folder;
     this.#segmentBytesMax = options.segmentBytesMax;
     this.#logger = options.logger;
-    this.#disk = options.disk ?? files;
+    this.#disk = options.disk ?? machineDisk;
     this.#work = new SlicedWork({ name: 'spool', bytesMax: Infinity, ownerBytesMax: Infinity, clock: options.clock ?? systemClock });
     this.#batcher = new Batcher({
       name: 'spool',
@@ -92,9 +89,10 @@ export class Journal {
 
   /** The payload at a place. */
   async read(place: Place): Promise<Buffer> {
-    const file = await this.#disk.open(this.#path(place.segment));
+    const file = await this.#disk.open(this.#path(place.segment), 'r');
     try {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(place.bytes), 0, place.bytes, place.offset);
+      const buffer = Buffer.allocUnsafe(place.bytes);
+      const { bytesRead } = await file.read(buffer, 0, place.bytes, place.offset);
       if (bytesRead !== place.bytes) throw new Error('a spool record is shorter than it was');
       return buffer;
     } finally {
@@ -127,7 +125,7 @@ export class Journal {
       }
       if (writes.some((write) => write.durable)) await this.#handle.datasync();
     } catch (error) {
-      // What stands at the end of this segment is unknown now: go on in a fresh one.
+      // What stands at the end of this segment is unknown now: go on in a fresh one, or over it where there is none to be had.
       await this.#begin(this.#segment + 1).catch(() => {});
       throw error;
     }
@@ -142,11 +140,17 @@ export class Journal {
 
   async #begin(segment: number): Promise<void> {
     const handle = await this.#disk.open(this.#path(segment), 'w', 0o600);
+    try {
+      // Before anything is written to it: of a file whose name is lost nothing is left.
+      await syncFolder(this.#disk, this.#folder);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
     await this.#handle?.close();
     this.#handle = handle;
     this.#segment = segment;
     this.#bytes = 0;
-    await syncFolder(this.#disk, this.#folder);
   }
 
   #path(segment: number): string {
@@ -179,7 +183,7 @@ function* joined(writes: readonly Write[]): Generator<Uint8Array> {
   if (row.length > 0) yield row.length === 1 ? row[0]! : Buffer.concat(row);
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+async function writeAll(handle: DiskFile, bytes: Uint8Array, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
     written += (await handle.write(bytes, written, bytes.length - written, position + written)).bytesWritten;

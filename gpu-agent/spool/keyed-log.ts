@@ -3,8 +3,8 @@
  * out of date. Nothing waits for it and nothing is synced: it must survive the end of a process, not of the host, with which all that it tells
  * of ends too. What is written while a write runs leaves with the next one, and of several values of a key only the last.
  */
-import { open, readFile, rename } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { machineDisk } from '../../core/runtime/disk.ts';
+import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 
 /** Lines beyond twice the live ones at which the file is written anew. */
@@ -15,18 +15,20 @@ const FILE_BYTES_MAX = 256 * 1024 * 1024;
 export class KeyedLog<Value> {
   readonly #path: string;
   readonly #logger: Logger;
+  readonly #disk: Disk;
   readonly #live = new Map<string, Value>();
   /** Keys whose last value is not on disk. */
   readonly #dirty = new Set<string>();
-  #file: FileHandle | undefined;
+  #file: DiskFile | undefined;
   #lines = 0;
   #writing: Promise<void> | undefined;
   #failed = false;
   #open = false;
 
-  constructor({ path, logger }: { path: string; logger: Logger }) {
+  constructor({ path, logger, disk = machineDisk }: { path: string; logger: Logger; disk?: Disk | undefined }) {
     this.#path = path;
     this.#logger = logger;
+    this.#disk = disk;
   }
 
   /**
@@ -34,7 +36,7 @@ export class KeyedLog<Value> {
    * on a disk that takes nothing it tries again with the next value.
    */
   async open(): Promise<ReadonlyMap<string, Value>> {
-    const left = await readKeyedLog<Value>(this.#path);
+    const left = await readKeyedLog<Value>(this.#path, this.#disk);
     for (const [key, value] of left) this.#live.set(key, value);
     await this.#renew().catch((error: unknown) => this.#complain(error));
     this.#open = true;
@@ -104,10 +106,10 @@ export class KeyedLog<Value> {
   /** Beside the old one and then in its place, so that there is always a whole one. */
   async #renew(): Promise<void> {
     const lines = [...this.#live].map(([key, value]) => lineOf(key, value));
-    const file = await open(`${this.#path}.new`, 'w', 0o600);
+    const file = await this.#disk.open(`${this.#path}.new`, 'w', 0o600);
     try {
       await file.appendFile(lines.join(''));
-      await rename(`${this.#path}.new`, this.#path);
+      await this.#disk.rename(`${this.#path}.new`, this.#path);
     } catch (error) {
       await file.close();
       throw error;
@@ -119,8 +121,8 @@ export class KeyedLog<Value> {
 }
 
 /** What is in such a file, whoever writes it; nothing when there is none. */
-export async function readKeyedLog<Value>(path: string): Promise<Map<string, Value>> {
-  return readLines<Value>(await readFile(path, 'utf8').catch(() => ''));
+export async function readKeyedLog<Value>(path: string, disk: Disk = machineDisk): Promise<Map<string, Value>> {
+  return readLines<Value>(String(await disk.readFile(path).catch(() => '')));
 }
 
 function lineOf(key: string, value: unknown): string {

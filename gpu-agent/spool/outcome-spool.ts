@@ -5,10 +5,11 @@
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { Disk } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { attemptKey } from './attempt-key.ts';
 import { Journal } from './journal.ts';
-import type { Disk, Place } from './journal.ts';
+import type { Place } from './journal.ts';
 import { entryPieces } from './spool-entry.ts';
 import type { SpoolEntry } from './spool-entry.ts';
 import { RecordKind } from './record.ts';

@@ -4,6 +4,7 @@
  * but the token by which a worker is known to the bridge.
  */
 import { join } from 'node:path';
+import type { Disk } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { AttemptChunk, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { attemptKey } from './attempt-key.ts';
@@ -90,8 +91,8 @@ export class RunLog {
   readonly #kept = new Set<string>();
 
   /** `folder`: the agent's data folder. */
-  constructor(options: { folder: string; logger: Logger }) {
-    this.#log = new KeyedLog({ path: join(options.folder, NAME), logger: options.logger });
+  constructor({ folder, logger, disk }: { folder: string; logger: Logger; disk?: Disk | undefined }) {
+    this.#log = new KeyedLog({ path: join(folder, NAME), logger, disk });
   }
 
   /** Answers what the run before left, which stays until it is taken back. */

@@ -1,0 +1,156 @@
+/**
+ * A disk in memory that fails when it is told to and loses its power: what was not synced is then there, partly there or gone, as a generator of
+ * chances says. Stricter than any file system: names and deletions are kept by a sync of their folder alone, and in any order.
+ */
+import { dirname, basename } from 'node:path';
+import type { Random } from '../../core/runtime/clock.ts';
+import type { Disk, DiskFile } from '../../core/runtime/disk.ts';
+
+/** What it can fail at. */
+export type DiskCall = 'open' | 'write' | 'datasync' | 'sync' | 'rm' | 'rename' | 'readFile';
+
+interface Inode {
+  /** What programs see, and what a loss of power leaves for certain. */
+  content: Buffer;
+  synced: Buffer;
+}
+
+export class MemoryDisk {
+  readonly #random: Random;
+  readonly #names = new Map<string, Inode>();
+  readonly #syncedNames = new Map<string, Inode>();
+  readonly #failing = new Set<DiskCall>();
+  /** How often its power went. */
+  #life = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** From now on these fail, and no others. */
+  fail(calls: readonly DiskCall[]): void {
+    this.#failing.clear();
+    for (const call of calls) this.#failing.add(call);
+  }
+
+  /** Takes the power away and brings it back. */
+  losePower(): void {
+    this.#life += 1;
+    this.fail([]);
+    for (const name of this.#both()) {
+      const [now, then] = [this.#names.get(name), this.#syncedNames.get(name)];
+      const left = now === then || this.#random.fraction() < 0.5 ? then : now;
+      if (left) this.#syncedNames.set(name, left);
+      else this.#syncedNames.delete(name);
+    }
+    this.#names.clear();
+    for (const [name, inode] of this.#syncedNames) {
+      this.#names.set(name, inode);
+      inode.synced = inode.content = this.#tornContent(inode);
+    }
+  }
+
+  /** The disk as programs see it until its power goes: those that ran then change nothing any more. */
+  boot(): Disk {
+    const life = this.#life;
+    const alive = <Args extends unknown[], Answer>(call: (...args: Args) => Answer) => async (...args: Args): Promise<Answer> => {
+      if (life !== this.#life) throw fault('EIO');
+      return call(...args);
+    };
+    const fileOf = (path: string, inode: Inode | undefined): DiskFile => {
+      const { write, read, appendFile, datasync, sync } = this.#file(path, inode!);
+      return {
+        write: alive(write), read: alive(read), appendFile: alive(appendFile), datasync: alive(datasync), sync: alive(sync), close: async () => undefined,
+      };
+    };
+    return {
+      mkdir: alive(() => undefined),
+      open: alive((path, flags) => fileOf(path, this.#open(path, flags))),
+      readFile: alive((path) => Buffer.from(this.#at('readFile', path).content)),
+      readdir: alive((path) => [...this.#names.keys()].filter((name) => dirname(name) === path).map((name) => basename(name))),
+      rename: alive((from, to) => {
+        this.#names.set(to, this.#at('rename', from));
+        this.#names.delete(from);
+      }),
+      rm: alive((path) => {
+        this.#check('rm', 'EIO');
+        this.#names.delete(path);
+      }),
+    };
+  }
+
+  #open(path: string, flags: 'r' | 'w'): Inode | undefined {
+    this.#check('open', 'ENOSPC');
+    const there = this.#names.get(path);
+    if (flags === 'r') return there;
+    if (there) there.content = Buffer.alloc(0);
+    else this.#names.set(path, { content: Buffer.alloc(0), synced: Buffer.alloc(0) });
+    return this.#names.get(path);
+  }
+
+  #at(call: DiskCall, path: string): Inode {
+    this.#check(call, 'EIO');
+    const inode = this.#names.get(path);
+    if (!inode) throw fault('ENOENT');
+    return inode;
+  }
+
+  #file(path: string, file: Inode) {
+    return {
+      write: (bytes: Uint8Array, offset: number, length: number, position: number) => {
+        const isFull = this.#failing.has('write');
+        // A full disk takes what fits.
+        const bytesWritten = isFull ? Math.floor(this.#random.fraction() * length) : length;
+        const content = Buffer.alloc(Math.max(file.content.length, position + bytesWritten));
+        file.content.copy(content);
+        content.set(bytes.subarray(offset, offset + bytesWritten), position);
+        file.content = content;
+        this.#check('write', 'ENOSPC');
+        return { bytesWritten };
+      },
+      read: (into: Buffer, offset: number, length: number, position: number) => (
+        { bytesRead: file.content.copy(into, offset, position, position + length) }
+      ),
+      appendFile: (text: string) => {
+        this.#check('write', 'ENOSPC');
+        file.content = Buffer.concat([file.content, Buffer.from(text)]);
+      },
+      datasync: () => {
+        this.#check('datasync', 'EIO');
+        file.synced = Buffer.from(file.content);
+      },
+      sync: () => {
+        this.#check('sync', 'EIO');
+        for (const name of this.#both(path)) {
+          const now = this.#names.get(name);
+          if (now) this.#syncedNames.set(name, now);
+          else this.#syncedNames.delete(name);
+        }
+      },
+    };
+  }
+
+  /** Names that are or were there; in one folder, if it is said. */
+  #both(folder?: string): Set<string> {
+    const all = new Set([...this.#names.keys(), ...this.#syncedNames.keys()]);
+    return folder === undefined ? all : new Set([...all].filter((name) => dirname(name) === folder));
+  }
+
+  /** Of what was written since the last sync some beginning is there, and what should follow may be zeros. */
+  #tornContent({ content, synced }: Inode): Buffer {
+    if (content.equals(synced)) return synced;
+    let same = 0;
+    while (same < Math.min(content.length, synced.length) && content[same] === synced[same]) same += 1;
+    const kept = same + Math.floor(this.#random.fraction() * (content.length - same + 1));
+    const torn = Buffer.concat([content.subarray(0, kept), synced.subarray(kept)]);
+    return this.#random.fraction() < 0.5 ? torn : Buffer.concat([torn, Buffer.alloc(Math.floor(this.#random.fraction() * 64))]);
+  }
+
+  #check(call: DiskCall, code: string): void {
+    if (this.#failing.has(call)) throw fault(code);
+  }
+}
+
+function fault(code: string): Error {
+  return Object.assign(new Error(`${code}: the disk of a test`), { code });
+}
