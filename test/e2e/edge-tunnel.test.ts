@@ -5,12 +5,14 @@ import t from 'tap';
 import { buildFacade } from '../../facades/app.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
-import { lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { LB_WORKER, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { podCalls } from '../helpers/pods.ts';
+import { quietPort } from '../helpers/ports.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
+const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789', SLIPWAY_POD_DOMAINS: 'pods.localhost' };
 
 t.test('tunnels through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
   const lines: string[] = [];
@@ -34,9 +36,9 @@ t.test('tunnels through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
     SLIPWAY_CORE_CA_FILE: file('ca.pem'), SLIPWAY_CORE_CERT_FILE: file('rack-1.pem'), SLIPWAY_CORE_CERT_KEY_FILE: file('rack-1.key'),
     SLIPWAY_TUNNEL_ADDRESS: `https://${agents}`,
   };
-  const ask = (address: string, path: string) => new Promise<{ status: number; text: string }>((resolve, reject) => {
+  const ask = (address: string, path: string, more: Record<string, string> = {}) => new Promise<{ status: number; text: string }>((resolve, reject) => {
     const [host, port] = address.split(':') as [string, string];
-    const headers = { authorization: `Bearer ${system.key}` };
+    const headers = { authorization: `Bearer ${system.key}`, ...more };
     httpsRequest({ host, port, path, agent: false, servername: 'localhost', headers, ca: certificates.read('ca.pem') }, async (answer) => {
       resolve({ status: answer.statusCode!, text: Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString() });
     }).once('error', reject).end();
@@ -48,6 +50,14 @@ t.test('tunnels through the edge', { skip: skipWithoutEnvoy() }, async (t) => {
   t.same(answers.map(({ status }) => status), answers.map(() => 200), 'whichever facade has them');
   t.equal((await ask(edge.addresses['public']!, `/v2/${id}/download?bytes=3000000`)).text.length, 3_000_000);
   await t.rejects(ask(agents, '/edge/tunnel/0'), 'there is no way in without a certificate');
+
+  const port = await quietPort();
+  const pods = podCalls(system.clients, system.key);
+  const env = { PORT: String(port), HEALTH_CHECK_PATH: '/ping' };
+  const pod = await pods.create({ name: 'web', startCommand: LB_WORKER, ports: [`${port}/http`], env, computeType: 'CPU' });
+  await waitFor('its port, by path', async () => (await ask(edge.addresses['public']!, `/pods/${pod.id}/${port}/x`)).status === 200);
+  const open = await ask(edge.addresses['public']!, '/v2/x/run', { host: `${pod.id}-${port}.pods.localhost`, authorization: '' });
+  t.match(open, { status: 200, text: /"url":"\/v2\/x\/run"/ }, 'and by host');
 
   await system.facade.stop();
   await waitFor('the other facade alone', async () => {
