@@ -24,7 +24,8 @@ export interface LeaseRescuerOptions {
 
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
-/** Attempts of machines that are gone are found by a look at all that run: at the latest after this many times what that takes. */
+/** Attempts of machines that are gone, which is rare, are found by a look at all that run: after this many milliseconds, or times what that takes. */
+const GONE_PERIOD_MS = 5_000;
 const REST_FACTOR = 100;
 
 export class LeaseRescuer extends BaseService {
@@ -66,7 +67,7 @@ export class LeaseRescuer extends BaseService {
     if (startedAtMs < this.#restUntilMs) return [];
     const gone = await stores.attempts.ofGoneMachines(BATCH_ITEMS_MAX);
     const endedAtMs = clock.monotonicMs();
-    if (gone.length < BATCH_ITEMS_MAX) this.#restUntilMs = endedAtMs + (endedAtMs - startedAtMs) * REST_FACTOR;
+    if (gone.length < BATCH_ITEMS_MAX) this.#restUntilMs = endedAtMs + Math.max(GONE_PERIOD_MS, (endedAtMs - startedAtMs) * REST_FACTOR);
     return gone;
   }
 }
