@@ -76,6 +76,8 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
   checkText('hello.machine.cuda_version', machine.cudaVersion);
   if (machine.gpus.length > GPUS_MAX) throw invalid(`hello.machine.gpus has ${machine.gpus.length} entries, but may have ${GPUS_MAX}`);
   if (machine.cpuSlots < 0 || machine.cpuSlots > CPU_SLOTS_MAX) throw invalid(`hello.machine.cpu_slots must be from 0 to ${CPU_SLOTS_MAX}`);
+  // Each is given to one holder at a time: two of one name would never both find one.
+  if (new Set(machine.gpus.map(({ uuid }) => uuid)).size < machine.gpus.length) throw invalid('hello.machine.gpus names a uuid twice');
   for (const gpu of machine.gpus) {
     checkName('hello.machine.gpus.uuid', gpu.uuid);
     checkName('hello.machine.gpus.name', gpu.name);

@@ -75,6 +75,7 @@ t.test('two replicas at once', async (t) => {
   t.same(answers.filter((answer) => answer.startsWith('GPU-')).sort(), gpus(4).map(({ uuid }) => uuid));
   t.same([...new Set(answers.filter((answer) => !answer.startsWith('GPU-')).map((answer) => answer.split(':')[0]))], ['NO_CAPACITY']);
   t.equal((await holds(core, machineId)).length, 4);
+  await t.rejects(core.joinAgent({ gpus: [...gpus(1), ...gpus(1)] }), { message: /names a uuid twice/ }, 'no agent may say that it has one GPU twice');
 });
 
 t.test('held from the first moment to the last', async (t) => {
