@@ -3,8 +3,6 @@
  * becomes an AbandonCall message.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
@@ -16,6 +14,7 @@ import { openClient } from '../../proto/wire/channel.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
 import type { PipelineTicket } from './pipeline-ticket.ts';
+import { stayConnected } from './stay-connected.ts';
 
 type Stream = ClientDuplexStream<PipelineRequest, PipelineResponse>;
 
@@ -39,12 +38,8 @@ export interface LinkOptions {
   logger: Logger;
 }
 
-/** How long one try to reach core may take, in milliseconds. */
-const READY_TRY_MS = 2_000;
 /** Bytes of calls that wait for a core that does not read; beyond it the link takes no more until it has caught up. */
 const OUTBOX_BYTES_MAX = 64 * 1024 * 1024;
-/** Pause between tries. */
-const RECONNECT = { firstMs: 50, maxMs: 1_000 };
 
 export class PipelineLink extends BaseService {
   readonly name: string;
@@ -104,7 +99,8 @@ export class PipelineLink extends BaseService {
   protected override onStart(): void {
     const { address, tls } = this.#options;
     const client = openClient(JobServiceClient, address, { tls });
-    this.#running = this.#run(client).finally(() => client.close());
+    const parts = { ...this.#options, signal: this.ending };
+    this.#running = stayConnected([client], (one) => this.#serve(one), parts).finally(() => client.close());
   }
 
   protected override async onStop(): Promise<void> {
@@ -116,27 +112,6 @@ export class PipelineLink extends BaseService {
   #post(call: PipelineCall, bytes: number): void {
     this.#outbox.add(call, bytes);
     this.#sending?.wake();
-  }
-
-  async #run(client: JobServiceClient): Promise<void> {
-    const { clock, random } = this.#options;
-    let failures = 0;
-    while (!this.ending.aborted) {
-      const startedMs = clock.monotonicMs();
-      // Between the two a stop may have come, which found no stream to end.
-      if (await this.#ready(client) && !this.ending.aborted) await this.#serve(client);
-      failures = clock.monotonicMs() - startedMs > 5_000 ? 1 : failures + 1;
-      if (!this.ending.aborted) await delay(clock, backoffMs(failures, RECONNECT, random), this.ending);
-    }
-  }
-
-  #ready(client: JobServiceClient): Promise<boolean> {
-    const { ending } = this;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const giveUp = (): void => resolve(false);
-    ending.addEventListener('abort', giveUp, { once: true });
-    client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined));
-    return promise.finally(() => ending.removeEventListener('abort', giveUp));
   }
 
   /** Uses one stream until it ends. */

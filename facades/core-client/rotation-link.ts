@@ -1,7 +1,5 @@
 /** One EdgeService.WatchRotation stream to any core replica: demands go up, pictures of endpoints come down. It connects again by itself. */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { backoffMs } from '../../core/runtime/backoff.ts';
-import { delay } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
@@ -9,6 +7,7 @@ import type { DemandRefusal, EndpointDemand, EndpointRotation, WatchRotationRequ
 import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { stayConnected } from './stay-connected.ts';
 
 /** Who is told. */
 export interface RotationListener {
@@ -27,8 +26,6 @@ export interface RotationLinkOptions extends ReplicaParts {
 
 /** Demands of one message (edge_service.proto). */
 const DEMANDS_MAX = 1_000;
-const READY_TRY_MS = 2_000;
-const RECONNECT = { firstMs: 50, maxMs: 1_000 };
 
 export class RotationLink extends BaseService {
   readonly name = 'rotation link';
@@ -65,35 +62,13 @@ export class RotationLink extends BaseService {
 
   protected override onStart(): void {
     this.#clients = this.#options.addresses.map((address) => openClient(EdgeServiceClient, address, { tls: this.#options.tls }));
-    this.#running = this.#run();
+    this.#running = stayConnected(this.#clients, (client) => this.#serve(client), { ...this.#options, signal: this.ending });
   }
 
   protected override async onStop(): Promise<void> {
     this.#stream?.cancel();
     await this.#running;
     for (const client of this.#clients) client.close();
-  }
-
-  async #run(): Promise<void> {
-    const { clock, random } = this.#options;
-    let failures = 0;
-    for (let turn = 0; !this.ending.aborted; turn += 1) {
-      const client = this.#clients[turn % this.#clients.length]!;
-      const startedMs = clock.monotonicMs();
-      // Between the two a stop may have come, which found no stream to end.
-      if (await this.#ready(client) && !this.ending.aborted) await this.#serve(client);
-      failures = clock.monotonicMs() - startedMs > 5_000 ? 1 : failures + 1;
-      if (!this.ending.aborted) await delay(clock, backoffMs(failures, RECONNECT, random), this.ending);
-    }
-  }
-
-  #ready(client: EdgeServiceClient): Promise<boolean> {
-    const { ending } = this;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const giveUp = (): void => resolve(false);
-    ending.addEventListener('abort', giveUp, { once: true });
-    client.waitForReady(this.#options.clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined));
-    return promise.finally(() => ending.removeEventListener('abort', giveUp));
   }
 
   /** Uses one stream until it ends. */

@@ -1,0 +1,35 @@
+/** Keeps a long-lived stream to core: waits for a connection, serves it to its end, pauses a little longer after each failure, tries again. */
+import type { Client } from '@grpc/grpc-js';
+import { backoffMs } from '../../core/runtime/backoff.ts';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Random } from '../../core/runtime/clock.ts';
+
+/** How long one try to reach core may take, in milliseconds. */
+const READY_TRY_MS = 2_000;
+/** Pause between tries. */
+const PAUSE = { firstMs: 50, maxMs: 1_000 };
+/** A stream that lasted this long, in milliseconds, was no failure. */
+const PROVEN_MS = 5_000;
+
+/** Uses the clients in turn until the signal. `serve` uses one stream until it ends; it never rejects. */
+export async function stayConnected<One extends Client>(
+  clients: readonly One[], serve: (client: One) => Promise<void>, { clock, random, signal }: { clock: Clock; random: Random; signal: AbortSignal },
+): Promise<void> {
+  let failures = 0;
+  for (let turn = 0; !signal.aborted; turn += 1) {
+    const client = clients[turn % clients.length]!;
+    const startedMs = clock.monotonicMs();
+    // Between the two a stop may have come, which found no stream to end.
+    if (await isReady(client, clock, signal) && !signal.aborted) await serve(client);
+    failures = clock.monotonicMs() - startedMs > PROVEN_MS ? 1 : failures + 1;
+    if (!signal.aborted) await delay(clock, backoffMs(failures, PAUSE, random), signal);
+  }
+}
+
+function isReady(client: Client, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const giveUp = (): void => resolve(false);
+  signal.addEventListener('abort', giveUp, { once: true });
+  client.waitForReady(clock.nowMs() + READY_TRY_MS, (error) => resolve(error === undefined));
+  return promise.finally(() => signal.removeEventListener('abort', giveUp));
+}
