@@ -44,6 +44,8 @@ import { machineHandlers } from './rpc/machine-handlers.ts';
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/call-limits.ts';
 import { CallRate } from './rpc/call-rate.ts';
 import { podHandlers } from './rpc/pod-handlers.ts';
+import { coreMetrics } from './metrics/core-metrics.ts';
+
 import { addReflection } from './rpc/reflection.ts';
 import { registryAuthHandlers } from './rpc/registry-auth-handlers.ts';
 import { RpcServer } from './rpc/server.ts';
@@ -53,6 +55,8 @@ import { volumeHandlers } from './rpc/volume-handlers.ts';
 import { systemClock, systemRandom } from './runtime/clock.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
+import { Metrics } from './runtime/metrics.ts';
+import { MetricsServer } from './runtime/metrics-server.ts';
 import { Sealer } from './runtime/seal.ts';
 import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
@@ -76,8 +80,8 @@ type Seams = Required<CoreSeams>;
 
 /** A core replica that is built and not started. */
 export interface Core {
-  /** Resolves when it serves; the address is where. */
-  start(): Promise<{ address: string }>;
+  /** Resolves when it serves; the address is where, and `metrics` where its metrics are read, empty: nowhere. */
+  start(): Promise<{ address: string; metrics: string }>;
   /** Ends everything in order. May be called at any time and more than once. */
   stop(): Promise<void>;
   /** Its parts in the order in which they start. */
@@ -89,11 +93,15 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const { clock, random, logger } = seams;
   const events = new CoreEvents();
   const slots = buildSlots();
+  const metrics = new Metrics();
+  const meter = coreMetrics({
+    metrics, store: stores.metrics, endpointsMax: config.metricsEndpointsMax, sessions: () => dispatch.table.all().length, clock,
+  });
   const duties = new DutyBoard();
   const cannotRun = new CannotRun(stores, clock);
-  const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, ...seams, config });
+  const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, ...seams, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
-    ...stores, events, duty: duties.of('scaling'), replicaAddress, ...seams,
+    ...stores, events, duty: duties.of('scaling'), replicaAddress, onTurn: meter.onTurn, ...seams,
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const context: EndpointContext = {
@@ -111,7 +119,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     list: new RotationList({ edge: stores.edge, events, ...seams }),
     book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
   };
-  return { stores, sealer, engine, dispatch, duties, context, access, edge };
+  return { stores, sealer, engine, dispatch, duties, context, access, edge, meter, metrics };
 }
 
 /** The gRPC edge. */
@@ -129,7 +137,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const server = new RpcServer({
     listen: config.listen,
     clock,
-    interceptors: [requestInterceptor(seams)],
+    interceptors: [requestInterceptor({ ...seams, onCall: parts.meter.onCall })],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
       [JobServiceService, jobs.handlers],
@@ -169,20 +177,21 @@ export function buildCore(config: CoreConfig, { logger, clock = systemClock, ran
   const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck: (answers) => health.told(answers) });
   const parts = buildParts({ ...storage, openChannel }, sealer, config, seams, () => config.advertise || server.address);
   const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, seams);
+  const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });
   const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;
   const resigns: Service = { name: 'duties (end)', start: async () => undefined, stop: async () => parts.duties.resign() };
   // Stopped from the end: first nobody is sent here any more and other replicas take the duties, then nothing is claimed, waits end, agents leave, calls end.
   const early = [endEarly(table), endEarly(loop), resigns] as const;
   const services = [
     ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.list, parts.edge.book,
-    table, loop, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], resigns, health,
+    table, loop, measures, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], resigns, health,
   ];
   const replica = new Replica(storage, services, seams);
   return {
     services: services.filter((service) => !early.includes(service)),
     start: async () => {
       await replica.start();
-      return { address: server.address };
+      return { address: server.address, metrics: measures.address };
     },
     stop: () => replica.stop(),
   };

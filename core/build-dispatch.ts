@@ -21,6 +21,7 @@ import type { ClaimedJob } from './jobs/slots.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Duty } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
+import type { ScaleResult } from './scaling/scale-endpoint.ts';
 import { ScaleLoop } from './scaling/scale-loop.ts';
 import type { Stores } from './store/storage.ts';
 
@@ -35,6 +36,8 @@ export interface DispatchOptions {
   /** To look at all endpoints that may need a turn. */
   duty: Duty;
   openCredentials: OpenCredentials;
+  /** Counts turns of the scaler. */
+  onTurn(result: ScaleResult): void;
   /** Where other replicas reach this one. */
   replicaAddress(): string;
   clock: Clock;
@@ -62,7 +65,7 @@ export function buildSlots(): SlotWiring {
 
 /** Dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, scales, podReports, images, events, duty, openCredentials, replicaAddress, clock, random, logger } = options;
+  const { machines, workers, scales, podReports, images, events, duty, openCredentials, onTurn, replicaAddress, clock, random, logger } = options;
   const { pool } = slots;
   const seams = { clock, random, logger };
   const table = new SessionTable({ events, ...seams });
@@ -73,7 +76,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));
   const scaling = new ScaleLoop({
     store: scales, scaler: chosenScaler, events, duty, hasWorker: (endpointId) => pool.hasWorker(endpointId),
-    onDesired: (machineIds) => events.emit('desired', machineIds), ...seams,
+    onDesired: (machineIds) => events.emit('desired', machineIds), onTurn, ...seams,
   });
   const reports = new WorkerReports({
     workers, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds), ...seams,

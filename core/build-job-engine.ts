@@ -20,6 +20,7 @@ import { EndpointFactsCache } from './jobs/endpoint-facts.ts';
 import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { DutyBoard } from './events/duty-board.ts';
+import type { EngineMeter } from './jobs/engine-meter.ts';
 import { ListJobs } from './jobs/list-jobs.ts';
 import { LoseAttempts } from './jobs/lose-attempts.ts';
 import { Notifier } from './events/notifier.ts';
@@ -55,6 +56,8 @@ export interface JobEngineOptions {
   duties: DutyBoard;
   /** Which endpoints no machine could ever take, and why. */
   cannotRun: CannotRunReader;
+  /** Counts what it does. Default: nobody does. */
+  meter?: EngineMeter;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -71,7 +74,7 @@ function buildShared(options: JobEngineOptions) {
   const facts = new EndpointFactsCache(options);
   const tasks = new TaskGroup('job engine');
   const checks = new SlicedWork({ name: 'checks', bytesMax: CHECKS_BYTES_MAX, ownerBytesMax: CHECKS_ACCOUNT_BYTES_MAX, clock });
-  const reads = new ReadJob(stores);
+  const reads = new ReadJob(stores, options.meter?.batches);
   const waits = new WaitJob({ ...options, reads });
   const webhooks = new WebhookDeliverer({ ...options, duty: options.duties.of('webhooks'), allowPrivate: options.config.webhookAllowPrivate });
   return {

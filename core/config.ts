@@ -18,6 +18,10 @@ export interface CoreConfig {
   secretKey: string;
   /** Whose webhooks may point to private addresses. */
   webhookAllowPrivate: PrivateWebhooks;
+  /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
+  metricsListen: string;
+  /** Endpoints with series of their own in metrics; all others are "other". */
+  metricsEndpointsMax: number;
   logLevel: string;
 }
 
@@ -35,12 +39,15 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
+    metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
+    metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
   };
   if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) {
     reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
   }
-  for (const [name, address] of [['SLIPWAY_CORE_LISTEN', config.listen], ['SLIPWAY_CORE_ADVERTISE', config.advertise]] as const) {
+  for (const [name, address] of [['SLIPWAY_CORE_LISTEN', config.listen], ['SLIPWAY_CORE_ADVERTISE', config.advertise],
+    ['SLIPWAY_METRICS_LISTEN', config.metricsListen]] as const) {
     if (address !== '' && !isAddress(address)) reader.fault(`${name} is ${JSON.stringify(address)}, but must be host:port`);
   }
   for (const [name, key] of [['SLIPWAY_ROOT_KEY', config.rootKey], ['SLIPWAY_EDGE_KEY', config.edgeKey]] as const) {

@@ -34,9 +34,9 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => { 
 process.on('disconnect', () => { void stop('disconnect'); });
 
 try {
-  const { address } = await core.start();
-  logger.info({ address }, 'core is ready');
-  process.send?.({ ready: true, address });
+  const { address, metrics } = await core.start();
+  logger.info({ address, metrics }, 'core is ready');
+  process.send?.({ ready: true, address, metrics });
 } catch (error) {
   // Told to stop while it started: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

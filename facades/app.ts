@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
+import { Metrics } from '../core/runtime/metrics.ts';
+import { MetricsServer } from '../core/runtime/metrics-server.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
 import { EdgeServiceClient } from '../proto/gen/slipway/v1/edge_service.ts';
@@ -20,6 +22,7 @@ import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
 import { Readiness } from './core-client/readiness.ts';
+import { facadeMetrics } from './facade-metrics.ts';
 import { frontRoutes } from './front/routes.ts';
 import { GraphqlExecutor } from './graphql/executor.ts';
 import { graphqlRoutes } from './graphql/routes.ts';
@@ -44,8 +47,8 @@ import { restRoutes } from './rest/routes.ts';
 
 /** A facade that can be started and stopped once. */
 export interface Facade {
-  /** Resolves when HTTP listens. */
-  start(): Promise<{ url: string }>;
+  /** Resolves when HTTP listens. `metrics`: where they are read, host:port; empty: nowhere. */
+  start(): Promise<{ url: string; metrics: string }>;
   /** Ends waits, lets answers out, then closes. */
   stop(): Promise<void>;
   /** Its parts that run by themselves, in the order in which they start. */
@@ -83,9 +86,11 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const app = buildApp(config);
+  const metrics = new Metrics();
+  const meter = facadeMetrics(metrics, () => activator.waiting, clock);
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
-  const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker) : undefined };
+  const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker, meter.onRefused) : undefined };
   const link = new RotationLink({ ...replicas, edgeKey: config.edgeKey, logger });
   const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
   const edges = core.callsOf(EdgeServiceClient);
@@ -96,6 +101,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const activator = new Activator({ link, tunnels, limits, clock });
   const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs } = config;
   const balancing = { activator, tunnels, pods, gate, domains, podDomains, edgeKey, processingMs, logger };
+  if (config.metricsListen !== '') meter.countRequests(app);
   addAuthorizer(app, balancing);
   addRequestState(app);
   addHttpRules(app);
@@ -115,12 +121,14 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const executor = new GraphqlExecutor(core, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
-  const http = new HttpProcess({ core, parts: [core, executor, link, tunnels, activator], readiness, app, config, clock, logger });
+  const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
+  const services = [core, executor, link, tunnels, activator, measures];
+  const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
-    services: [core, executor, link, tunnels, activator],
+    services,
     start: async () => {
       await http.start();
-      return { url: http.url };
+      return { url: http.url, metrics: measures.address };
     },
     stop: () => http.stop(),
   };

@@ -1,5 +1,6 @@
 /** The one place where the facade reads its environment. All faults are reported together. */
 import { EnvReader } from '../core/runtime/env.ts';
+import { metricsListenFault } from '../core/runtime/metrics-server.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '../proto/wire/limits.ts';
 import { tlsFaults } from '../proto/wire/tls.ts';
@@ -60,6 +61,8 @@ export interface FacadeConfig {
   lbSocketIdleMs: number;
   /** trace, debug, info, warn, error or silent. */
   logLevel: string;
+  /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
+  metricsListen: string;
 }
 
 /** Reads the settings; throws ConfigError that lists all faults. */
@@ -91,9 +94,12 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     lbProcessingMs: reader.integer('SLIPWAY_LB_PROCESSING_MS', LB_PROCESSING_MS_DEFAULT, 100, 86_400_000),
     lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+    metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
   };
   checkAddresses(config.coreAddresses, reader);
   for (const fault of tlsFaults(config.coreTls)) reader.fault(fault);
+  const fault = metricsListenFault(config.metricsListen);
+  if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;
 }

@@ -23,8 +23,8 @@ process.on('SIGINT', stop);
 process.on('disconnect', stop);
 
 try {
-  const { url } = await facade.start();
-  process.send?.({ ready: true, url });
+  const { url, metrics } = await facade.start();
+  process.send?.({ ready: true, url, metrics });
 } catch (error) {
   // Told to stop while it started: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

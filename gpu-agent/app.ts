@@ -4,12 +4,15 @@ import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Disk } from '../core/runtime/disk.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
+import { Metrics } from '../core/runtime/metrics.ts';
+import { MetricsServer } from '../core/runtime/metrics-server.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
 import { SlicedWork } from '../core/runtime/sliced-work.ts';
-import type { Hello } from '../proto/gen/slipway/v1/agent_service.ts';
+import { agentMetrics } from './agent-metrics.ts';
 import { buildAttempts } from './build-attempts.ts';
 import type { AttemptParts } from './build-attempts.ts';
+import { buildHello } from './build-hello.ts';
 import { buildUnitBase } from './build-units.ts';
 import type { UnitBase } from './build-units.ts';
 import { bodyBudget } from './bridge/raw-body.ts';
@@ -17,7 +20,7 @@ import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
 import { takeDataFolder } from './data-folder.ts';
-import { freeMemoryShare, hostSize } from './inventory/host-size.ts';
+import { freeMemoryShare } from './inventory/host-size.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
@@ -27,7 +30,6 @@ import { readGpus } from './inventory/read-gpus.ts';
 import { makeVirtualGpus } from './inventory/virtual-gpus.ts';
 import { PodFiles } from './units/pods/pod-files.ts';
 import { PodKeeper } from './units/pods/pod-keeper.ts';
-import { AGENT_VERSION } from './session/agent-version.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import { ImageSettler } from './session/image-settler.ts';
 import { Inbound } from './session/inbound.ts';
@@ -39,8 +41,11 @@ import { Takeover } from './takeover.ts';
 
 /** A built agent. */
 export interface Agent {
-  /** Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's. DataFolderError, WorkerUserError. */
-  start(): Promise<{ address: string; machineId: string }>;
+  /**
+   * Resolves when workers can be started; being connected to core is not waited for. `address` is the bridge's, `metrics` where they are read, empty: nowhere.
+   * DataFolderError, WorkerUserError.
+   */
+  start(): Promise<{ address: string; machineId: string; metrics: string }>;
   /**
    * Ends the workers, hands their results over as far as core can be reached, and stops. With `keepContainers` units in containers go on: the
    * next agent takes them up, or the reaper ends them with the lease.
@@ -98,6 +103,8 @@ class AgentProcess extends SingleRunService {
   readonly #takeover: Takeover;
   readonly #gpuWatch: GpuWatch;
   readonly #stopping = new AbortController();
+  readonly #measures: MetricsServer;
+  #isConnected = false;
   /** In the order in which they start. */
   readonly services: readonly Service[];
   #unlock: () => void = () => undefined;
@@ -112,22 +119,33 @@ class AgentProcess extends SingleRunService {
     this.#clock = clock;
     this.#random = random;
     this.#settler = new ImageSettler({ clock, random });
+    const metrics = new Metrics();
+    this.#measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
+    const meter = agentMetrics(metrics, {
+      attempts: () => this.#parts.table.size, connected: () => this.#isConnected,
+      spooled: () => ({ outcomes: this.#parts.spool.size, bytes: this.#parts.spool.bytes }),
+    }, clock);
     this.#containers = new ContainerHost({
       config, logger, clock, random,
       openBridge: (address) => this.#bridge.listenAt(address, this.#takeover.formerPort(address)),
       keepsAny: () => this.#parts.runLog.keepsAny,
       onChanged: () => this.#parts.outbox.addContainers(),
+      onPull: meter.onPull,
     });
     this.#units = buildUnitBase({
       config, logger, clock, container: this.#containers,
       late: { gpus: () => this.#machine.gpus, bridgeUrl: () => this.#bridge.url },
       settleImage: (request) => this.#settler.settle(request),
+      onStart: meter.onStart,
     });
-    this.#parts = buildAttempts({ config, logger, clock, random, disk, units: this.#units });
+    this.#parts = buildAttempts({ config, logger, clock, random, disk, units: this.#units, onAttemptEnd: meter.onAttemptEnd });
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
-    const bridgeParts = { ...this.#parts, toCore: this.#parts.outbox, bodies: bodyBudget(), work, clock, random, logger, stopping: this.#stopping.signal };
+    const bridgeParts = {
+      ...this.#parts, toCore: this.#parts.outbox, bodies: bodyBudget(), work, clock, random, logger, stopping: this.#stopping.signal,
+      countCalls: config.metricsListen === '' ? undefined : meter.countBridgeCalls,
+    };
     this.#bridge = new Bridge({ parts: bridgeParts, port: config.bridgePort });
     this.#lease = new Lease({
       clock,
@@ -138,12 +156,12 @@ class AgentProcess extends SingleRunService {
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, logger });
     const connect = this.#buildConnectLoop();
     this.#gpuWatch = new GpuWatch({ gpus: () => this.#machine.gpus, onChange: () => connect.renew('a GPU came or went'), clock, random, logger });
-    this.services = [this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch];
+    this.services = [this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch, this.#measures];
   }
 
   /** Where workers find it, and as which machine core knows it. Once it has started. */
-  get place(): { address: string; machineId: string } {
-    return { address: this.#bridge.url, machineId: this.#machine.id };
+  get place(): { address: string; machineId: string; metrics: string } {
+    return { address: this.#bridge.url, machineId: this.#machine.id, metrics: this.#measures.address };
   }
 
   protected override async onStart(): Promise<void> {
@@ -193,10 +211,10 @@ class AgentProcess extends SingleRunService {
   }
 
   #buildPods(): PodKeeper {
-    const { launcher, archive, handover, podsFolder } = this.#units;
+    const { launcher, archive, handover, onStart, podsFolder } = this.#units;
     const { outbox, runLog, reach } = this.#parts;
     return new PodKeeper({
-      reach, launcher, archive, handover, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
+      reach, launcher, archive, handover, onStart, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
       onChanged: (podId) => {
         runLog.pod(podId, this.#pods.get(podId)?.keepsake);
         outbox.addPod(podId);
@@ -244,8 +262,12 @@ class AgentProcess extends SingleRunService {
       clock: this.#clock,
       random: this.#random,
       logger: this.#logger,
-      hello: () => this.#hello(),
+      hello: () => buildHello({
+        config: this.#config, machine: this.#machine, instance: this.#instance, has: this.#containers.has, parts: this.#parts, pods: this.#pods,
+        faultOf: (uuid) => this.#gpuWatch.faultOf(uuid),
+      }),
       onUp: (link) => {
+        this.#isConnected = true;
         large.up(link);
         this.#settler.up(link);
         // Chunks first: an outcome must not overtake them.
@@ -253,6 +275,7 @@ class AgentProcess extends SingleRunService {
         outcomes.sendAll();
       },
       onDown: () => {
+        this.#isConnected = false;
         large.down();
         this.#settler.down();
       },
@@ -270,25 +293,5 @@ class AgentProcess extends SingleRunService {
         return worker?.http && worker.address ? { host: worker.address, port: worker.http.port } : undefined;
       },
     });
-  }
-
-  #hello(): Hello {
-    const { name, locations, cpuSlots, standbyMax, prefetch } = this.#config;
-    const { engine, noEngineReason, images } = this.#containers.has;
-    const { id, gpus, cudaVersion } = this.#machine;
-    const { pool, reporter, table } = this.#parts;
-    return {
-      machine: {
-        ...hostSize(), id, name, locations, cpuSlots, standbyMax, agentVersion: AGENT_VERSION, cudaVersion,
-        gpus: gpus.map((gpu) => ({ ...gpu, displayName: '', unhealthy: this.#gpuWatch.faultOf(gpu.uuid) })),
-        runsCommands: this.#config.allowCommands, containerEngine: engine, noEngineReason,
-      },
-      workers: pool.all().map((worker) => reporter.take(worker)),
-      attempts: table.refs(),
-      pods: this.#pods.reports(),
-      images,
-      prefetches: prefetch,
-      ...this.#instance,
-    };
   }
 }

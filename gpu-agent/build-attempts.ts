@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Disk } from '../core/runtime/disk.ts';
 import type { Logger } from '../core/runtime/logger.ts';
+import type { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
 import { AttemptStopper } from './attempts/attempt-stopper.ts';
 import { AttemptTable } from './attempts/attempt-table.ts';
 import { AttemptWatch } from './attempts/attempt-watch.ts';
@@ -62,12 +63,14 @@ export interface AttemptOptions {
   logger: Logger;
   clock: Clock;
   random: Random;
-  units: Pick<UnitBase, 'launcher' | 'archive' | 'handover'>;
+  units: Pick<UnitBase, 'launcher' | 'archive' | 'handover'> & Partial<Pick<UnitBase, 'onStart'>>;
+  /** Counts ends of attempts. Default: nobody does. */
+  onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
   disk?: Disk | undefined;
 }
 
 /** Builds them. */
-export function buildAttempts({ config, logger, clock, random, units, disk }: AttemptOptions): AttemptParts {
+export function buildAttempts({ config, logger, clock, random, units, disk, onAttemptEnd }: AttemptOptions): AttemptParts {
   const outbox = new Outbox();
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
@@ -85,7 +88,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk }: At
   };
   const ports = new FreePorts(random);
   const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs });
-  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger });
+  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger, onEnd: onAttemptEnd });
   const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
   const evidence = new Evidence({ table, holdings, clock });

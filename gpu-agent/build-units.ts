@@ -11,6 +11,7 @@ import type { MachineExecutors } from './launch/choose-executor.ts';
 import { GpuHandover } from './launch/gpu-handover.ts';
 import { Launcher } from './launch/launcher.ts';
 import { LogArchive } from './launch/log-archive.ts';
+import type { OnStart } from './units/unit-kind.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 
 /** Runs images, where the machine has an engine. */
@@ -28,6 +29,8 @@ export interface UnitBase {
   users: WorkerUsers;
   archive: LogArchive;
   handover: GpuHandover;
+  /** Counts starts. */
+  onStart: OnStart;
   /** Parent of the workers' own folders. */
   scratchFolder: string;
   /** Parent of the pods' disks. */
@@ -49,8 +52,9 @@ export function buildUnitBase(options: {
   container: ContainerSide;
   late: LateFacts;
   settleImage(request: SettleImageRequest): Promise<string>;
+  onStart: OnStart;
 }): UnitBase {
-  const { config, logger, clock, container, late, settleImage } = options;
+  const { config, logger, clock, container, late, settleImage, onStart } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
   const executors: MachineExecutors = {
@@ -64,7 +68,7 @@ export function buildUnitBase(options: {
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });
   return {
-    executors, launcher, users, scratchFolder, archive: new LogArchive(join(dataDir, 'logs')), handover: new GpuHandover(),
+    executors, launcher, users, scratchFolder, archive: new LogArchive(join(dataDir, 'logs')), handover: new GpuHandover(), onStart,
     podsFolder: join(dataDir, 'pods'),
   };
 }

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
+import { metricsListenFault } from '../core/runtime/metrics-server.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { tlsFaults } from '../proto/wire/tls.ts';
@@ -75,6 +76,8 @@ export interface AgentConfig {
   httpSilenceMs: number;
   /** SLIPWAY_LOG_LEVEL, default info. */
   logLevel: string;
+  /** host:port at which Prometheus reads metrics; port 0 = any free one. SLIPWAY_METRICS_LISTEN, default empty: nowhere. */
+  metricsListen: string;
   /** Variables of this host that workers may see: what programs need to run at all, and nothing that is the agent's own. */
   hostEnv: Record<string, string>;
 }
@@ -124,8 +127,11 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     tunnelAddresses: readTunnelAddresses(reader),
     httpSilenceMs: reader.integer('SLIPWAY_HTTP_SILENCE_MS', 480_000, 1_000, 3_600_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     hostEnv: hostVariables(env),
   };
+  const fault = metricsListenFault(config.metricsListen);
+  if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;
 }

@@ -18,6 +18,7 @@ import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
 import { UnitNetworks, interfacePrefix } from './executors/container/unit-networks.ts';
 import { ImageKeeper, isNamed } from './images/image-keeper.ts';
+import type { OnPull } from './images/image-puller.ts';
 import { ImageStore } from './images/image-store.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { startReaper } from './start-reaper.ts';
@@ -34,6 +35,8 @@ export interface ContainerHostOptions {
   keepsAny(): boolean;
   /** What it has changed. */
   onChanged(): void;
+  /** Counts pulls. */
+  onPull: OnPull;
 }
 
 /** What only the agent's start brings to light. */
@@ -162,7 +165,7 @@ export class ContainerHost extends BaseService {
   }
 
   async #use(engine: Engine): Promise<void> {
-    const { config, clock, random, logger, openBridge } = this.#options;
+    const { config, clock, random, logger, openBridge, onPull } = this.#options;
     const { id } = this.#machine;
     if (!this.#executor && !runsAsRoot()) logger.warn('the agent is not root: workers in containers can reach programs of this host');
     this.#firewall ??= new HostFirewall(interfacePrefix(id), hostPrograms);
@@ -171,7 +174,7 @@ export class ContainerHost extends BaseService {
       networks: new UnitNetworks({
         machineId: id, firewall: this.#firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge,
       }),
-      machineId: id, cdiKind: config.cdiKind, onImage: (image) => this.#keeper.used(image), clock, random, logger,
+      machineId: id, cdiKind: config.cdiKind, onImage: (image) => this.#keeper.used(image), onPull, clock, random, logger,
     });
     const { instance, left } = this.#machine;
     this.#callOffReaper ??= startReaper({ dataDir: config.dataDir, socket: engine.facts.socket, machineId: id, instance });

@@ -36,8 +36,8 @@ process.on('SIGINT', stopForGood);
 process.on('disconnect', stopForNow);
 
 try {
-  const { address } = await agent.start();
-  process.send?.({ ready: true, address });
+  const { address, metrics } = await agent.start();
+  process.send?.({ ready: true, address, metrics });
 } catch (error) {
   // Told to stop while it started: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -46,6 +46,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['core/scaling/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/']],
   ['core/edge/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/']],
   ['core/dispatch/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/events/', 'core/jobs/', 'proto/']],
+  ['core/metrics/', ['core/domain/', 'core/store/', 'core/runtime/', 'core/jobs/', 'core/scaling/']],
   ['core/rpc/', ['core/', 'proto/']],
   ['core/', ['core/', 'proto/', 'drizzle/']],
   ['facades/config.ts', ['proto/', 'core/runtime/']],

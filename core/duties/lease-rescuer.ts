@@ -2,6 +2,7 @@
  * Rescues attempts whose machine stopped extending its lease. Never by elapsed time alone: the machine's own row says that its lease has
  * ended, and its agent has killed its attempts before that. Whoever records the loss first wins; the others change nothing.
  */
+import type { EngineMeter } from '../jobs/engine-meter.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
@@ -17,6 +18,8 @@ export interface LeaseRescuerOptions {
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Default: it is this replica's. */
   duty?: Duty;
+  /** Default: nobody counts. */
+  meter?: EngineMeter;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -50,7 +53,7 @@ export class LeaseRescuer extends BaseService {
 
   /** Rescues one batch. Number of attempts that this replica took back. */
   async runOnce(): Promise<number> {
-    const { stores, attempts, logger } = this.#options;
+    const { stores, attempts, logger, meter } = this.#options;
     const expired = [...await stores.attempts.expiredLeases(BATCH_ITEMS_MAX), ...await this.#ofGoneMachines()].slice(0, BATCH_ITEMS_MAX);
     // The owner of a job may read its error, and learns no machine's name; the log has it.
     const results = await Promise.all(expired.map(({ attempt }) => attempts.recordOutcome({
@@ -58,6 +61,7 @@ export class LeaseRescuer extends BaseService {
     })));
     const rescued = expired.filter((_, index) => results[index] === 'recorded');
     for (const { attempt, machineName } of rescued) logger.warn({ ...attempt, machineName }, 'attempt rescued from a machine whose lease has ended');
+    meter?.rescued(rescued.length);
     return rescued.length;
   }
 

@@ -5,6 +5,7 @@ import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Claim } from '../store/claim-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
+import type { EngineMeter } from './engine-meter.ts';
 import type { ClaimPlan, QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { ClaimedJob, Slot } from './slots.ts';
@@ -15,6 +16,8 @@ export interface ClaimJobsOptions {
   cursors: QueueCursors;
   gate: QueueGate;
   tasks: TaskGroup;
+  /** Default: nobody counts. */
+  meter?: EngineMeter;
   clock: Clock;
   random: Random;
 }
@@ -52,7 +55,7 @@ export class ClaimJobs {
   }
 
   async #claimByPlan(endpointId: string, slots: readonly Slot[], plan: ClaimPlan, behind?: readonly string[]): Promise<Claim[]> {
-    const { cursors, gate, clock } = this.#options;
+    const { cursors, gate, clock, meter } = this.#options;
     const startedAtMs = clock.monotonicMs();
     let claims: Claim[] = [];
     let asked = 0;
@@ -62,7 +65,9 @@ export class ClaimJobs {
       asked = behind ? 0 : slots.length;
       return claims;
     } finally {
-      cursors.learn(endpointId, plan, { asked, claims, tookMs: clock.monotonicMs() - startedAtMs });
+      const tookMs = clock.monotonicMs() - startedAtMs;
+      meter?.claimed(claims.length, tookMs);
+      cursors.learn(endpointId, plan, { asked, claims, tookMs });
       gate.changed(endpointId, -claims.length);
     }
   }

@@ -4,6 +4,7 @@ import { checkRemainingLife } from '../domain/job-policy.ts';
 import { jobNotFound } from '../domain/job.ts';
 import type { Job, JobKey } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
+import type { BatchMeter } from '../runtime/batcher.ts';
 import type { Stores } from '../store/storage.ts';
 import type { Room } from './job-engine.ts';
 
@@ -30,13 +31,14 @@ export class ReadJob {
   readonly #batcher: Batcher<ReadRequest, Found>;
   readonly #whole: Batcher<JobKey, Job>;
 
-  constructor({ jobs }: Pick<Stores, 'jobs'>) {
+  constructor({ jobs }: Pick<Stores, 'jobs'>, batches?: BatchMeter) {
     this.#jobs = jobs;
     this.#batcher = new Batcher<ReadRequest, Found>({
-      name: 'reads', flush: (requests) => this.#readBatch(requests), itemsMax: BATCH_ITEMS_MAX, waitingMax: WAITING_MAX, flushesMax: BATCHES_AT_ONCE,
+      name: 'reads', meter: batches, flush: (requests) => this.#readBatch(requests), itemsMax: BATCH_ITEMS_MAX, waitingMax: WAITING_MAX,
+      flushesMax: BATCHES_AT_ONCE,
     });
     this.#whole = new Batcher<JobKey, Job>({
-      name: 'large reads', flush: ([key]) => this.#readWhole(key!), itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: WHOLE_AT_ONCE,
+      name: 'large reads', meter: batches, flush: ([key]) => this.#readWhole(key!), itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: WHOLE_AT_ONCE,
     });
   }
 

@@ -9,6 +9,7 @@ import { persist } from '../store/transient.ts';
 import { faultOfChunk } from './check-json.ts';
 import type { JobKey, MachineAttempt } from '../domain/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import type { EngineMeter } from './engine-meter.ts';
 import type { AttemptChunk } from './job-engine.ts';
 
 /** What recording chunks needs. */
@@ -22,6 +23,8 @@ export interface RecordChunksOptions {
   tasks: TaskGroup;
   clock: Clock;
   random: Random;
+  /** Default: nobody counts. */
+  meter?: EngineMeter;
 }
 
 const BATCH_ITEMS_MAX = 1_000;
@@ -41,6 +44,7 @@ export class RecordChunks {
     this.#options = options;
     this.#batcher = new Batcher<AttemptChunk, void>({
       name: 'chunks',
+      meter: options.meter?.batches,
       clock: options.clock,
       flush: (chunks) => this.#flush(chunks),
       itemsMax: BATCH_ITEMS_MAX,

@@ -16,6 +16,7 @@ import { isTransient, persist } from '../store/transient.ts';
 import { soundOutcome } from './check-json.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import type { EngineMeter } from './engine-meter.ts';
 import type { AttemptOutcome } from './job-engine.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
@@ -36,6 +37,8 @@ export interface RecordOutcomesOptions {
   onFinal(job: Job): void;
   /** Webhook calls were ordered. */
   onWebhooks(): void;
+  /** Default: nobody counts. */
+  meter?: EngineMeter;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -63,6 +66,7 @@ export class RecordOutcomes {
     this.#options = options;
     this.#batcher = new Batcher<OutcomeEntry, RecordResult>({
       name: 'outcomes',
+      meter: options.meter?.batches,
       clock: options.clock,
       flush: (entries) => this.#flush(entries),
       itemsMax: BATCH_ITEMS_MAX,
@@ -102,13 +106,15 @@ export class RecordOutcomes {
 
   /** One statement for all; one for each when the database refuses the batch, so that one bad outcome does not hold up the others. */
   async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<Settled[]> {
-    const { stores, clock, random, tasks, logger } = this.#options;
+    const { stores, clock, random, tasks, logger, meter } = this.#options;
     const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted.length) };
     try {
       const settled = await persist(() => stores.outcomes.record(sorted), options);
+      meter?.settled(sorted.length, settled);
       this.#announce(sorted, settled);
       return settled;
     } catch (error) {
+      meter?.outcomesFailed();
       if (isTransient(error) || sorted.length === 1) throw error;
       logger.error({ err: error, outcomes: sorted.length }, 'a batch of outcomes was refused, recording them one by one');
     }
@@ -127,9 +133,10 @@ export class RecordOutcomes {
 
   /** All other outcomes of this replica wait behind a batch that goes on failing: that must never happen in silence. */
   #warner(outcomes: number): (error: unknown) => void {
-    const { clock, logger } = this.#options;
+    const { clock, logger, meter } = this.#options;
     let dueAtMs = clock.monotonicMs() + WARN_PERIOD_MS;
     return (error) => {
+      meter?.outcomesFailed();
       const nowMs = clock.monotonicMs();
       if (nowMs < dueAtMs) return;
       dueAtMs = nowMs + WARN_PERIOD_MS;

@@ -9,6 +9,7 @@ import type { Stores } from '../store/storage.ts';
 import type { NewJob, StoredJob } from '../store/submission-store.ts';
 import { isTransient, persist } from '../store/transient.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import type { EngineMeter } from './engine-meter.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { TrafficMeter } from './traffic-meter.ts';
@@ -23,6 +24,8 @@ export interface SubmitBatchOptions {
   gate: QueueGate;
   traffic: TrafficMeter;
   tasks: TaskGroup;
+  /** Default: nobody counts. */
+  meter?: EngineMeter;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -110,6 +113,7 @@ export class SubmitBatch {
   }
 
   #count(jobs: readonly NewJob[]): void {
+    this.#options.meter?.submitted(jobs);
     for (const { endpointId, lowPriority } of jobs) if (!lowPriority) this.#options.traffic.arrived(endpointId);
   }
 

@@ -8,6 +8,7 @@ import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { Stores } from '../store/storage.ts';
 import type { NewJob } from '../store/submission-store.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
+import type { EngineMeter } from './engine-meter.ts';
 import type { Submission } from './job-engine.ts';
 import { prepareJob } from './prepare-job.ts';
 import type { KeyHashes, PreparedJob, PrepareOptions } from './prepare-job.ts';
@@ -24,6 +25,8 @@ export interface SubmitJobOptions extends PrepareOptions {
   reads: ReadJob;
   /** Checks of what users send, by account. */
   checks: SlicedWork;
+  /** Default: nobody counts. */
+  meter?: EngineMeter;
   random: Random;
 }
 
@@ -44,6 +47,7 @@ export class SubmitJob {
     this.#options = options;
     this.#batcher = new Batcher<NewJob, Job>({
       name: 'submissions',
+      meter: options.meter?.batches,
       flush: (jobs) => options.batch.store(jobs),
       itemsMax: BATCH_ITEMS_MAX,
       bytesMax: BATCH_BYTES_MAX,

@@ -8,8 +8,17 @@ import type { Logger } from '../runtime/logger.ts';
 export const REQUEST_ID_KEY = 'x-request-id';
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
+/** What it needs. */
+export interface RequestSeams {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  /** A call has ended. `path`: /package.Service/Method. Default: nobody counts. */
+  onCall?(path: string, code: Code, tookMs: number): void;
+}
+
 /** A caller's own id is kept when it is well formed. */
-export function requestInterceptor({ clock, random, logger }: { clock: Clock; random: Random; logger: Logger }): ServerInterceptor {
+export function requestInterceptor({ clock, random, logger, onCall }: RequestSeams): ServerInterceptor {
   return (methodDescriptor, call) => {
     const startedAtMs = clock.monotonicMs();
     let requestId = '';
@@ -31,6 +40,7 @@ export function requestInterceptor({ clock, random, logger }: { clock: Clock; ra
       sendStatus: (status, next) => {
         const tookMs = clock.monotonicMs() - startedAtMs;
         logger.debug({ method: methodDescriptor.path, requestId, code: status.code, tookMs }, 'call ended');
+        onCall?.(methodDescriptor.path, status.code, tookMs);
         const metadata = status.metadata ?? new Metadata();
         if (!sent) metadata.set(REQUEST_ID_KEY, requestId);
         if (status.code !== Code.UNKNOWN) return next({ ...status, metadata });

@@ -13,6 +13,12 @@ export class OverloadError extends Error {
   }
 }
 
+/** Counts batches. */
+export interface BatchMeter {
+  /** A batcher of this name was built: how many items wait there may be asked at any time. Call what it answers with the size of each batch. */
+  watch(name: string, waiting: () => number): (items: number) => void;
+}
+
 /** How a batcher works. */
 export interface BatcherOptions<Item, Result> {
   /** For errors. */
@@ -29,6 +35,8 @@ export interface BatcherOptions<Item, Result> {
   waitingMax: number;
   /** Flushes in flight at once. Default 1, which keeps the order. */
   flushesMax?: number;
+  /** Default: nobody counts. */
+  meter?: BatchMeter | undefined;
   /** Whose turns it takes. Default: the machine's own. */
   clock?: Pick<Clock, 'soon'>;
 }
@@ -41,12 +49,14 @@ interface Waiting<Item, Result> {
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
+  readonly #flushed: ((items: number) => void) | undefined;
   #waiting: Waiting<Item, Result>[] = [];
   #inFlight = 0;
   #scheduled = false;
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
+    this.#flushed = options.meter?.watch(options.name, () => this.waiting);
   }
 
   /** Items that wait for a flush. */
@@ -76,6 +86,7 @@ export class Batcher<Item, Result> {
   #next(): void {
     if (this.#waiting.length === 0) return;
     const batch = this.#take();
+    this.#flushed?.(batch.length);
     this.#inFlight += 1;
     this.#flush(batch).finally(() => {
       this.#inFlight -= 1;

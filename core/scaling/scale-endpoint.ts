@@ -3,6 +3,7 @@ import { placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import { decide, isNews, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
 import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import type { ScaleLimit } from '../domain/scale-target.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { TurnChanges } from '../store/scale-store.ts';
@@ -11,6 +12,8 @@ import type { Stores } from '../store/storage.ts';
 /** What a turn did. */
 export interface ScaleResult extends TurnChanges {
   throttled: number;
+  /** What binds, each with the workers that there would be without it. */
+  limits: readonly ScaleLimit[];
   reason: string;
 }
 
@@ -23,8 +26,8 @@ export async function scaleEndpoint(store: Stores['scales'], endpointId: string,
     const changes = await turn.commit(decision, () => random.id(14));
     if (isNews(decision, turn.before)) await turn.log(decision, sample);
     else if (decision.refusalByMachine !== turn.before?.refusalByMachine) await turn.note(decision);
-    const { throttled, reason, refusalByMachine } = decision;
-    result = { ...changes, throttled, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}` };
+    const { throttled, limits, reason, refusalByMachine } = decision;
+    result = { ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}` };
   });
   return result;
 }

@@ -12,6 +12,7 @@ import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
+import type { ScaleResult } from './scale-endpoint.ts';
 import { isQuiet, isStuck, scaleEndpoint } from './scale-endpoint.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
@@ -42,6 +43,8 @@ export interface ScaleLoopOptions {
   hasWorker(endpointId: string): boolean;
   /** The desired workers of machines changed; other replicas are told too. */
   onDesired(machineIds: readonly string[]): void;
+  /** A turn was taken. Default: nobody counts. */
+  onTurn?(result: ScaleResult): void;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -168,6 +171,7 @@ export class ScaleLoop extends BaseService {
     const { store, scaler, random, logger, events, onDesired } = this.#options;
     const result = await scaleEndpoint(store, endpointId, scaler, random);
     if (!result) return;
+    this.#options.onTurn?.(result);
     const { added, drained, retired, woken, frozen, throttled, reason } = result;
     if (added.length + drained.length + retired.length + woken.length + frozen.length > 0) {
       logger.info({ endpointId, added, drained, retired, woken, frozen, throttled, reason }, 'workers changed');

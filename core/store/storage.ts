@@ -22,6 +22,7 @@ import { ImageStore } from './image-store.ts';
 import { InstallationStore } from './installation-store.ts';
 import { JobStore } from './job-store.ts';
 import { MachineStore } from './machine-store.ts';
+import { MetricStore } from './metric-store.ts';
 import { migrate } from './migrate.ts';
 import { NoticeChannel } from './notice-channel.ts';
 import type { NoticeChannelOptions } from './notice-channel.ts';
@@ -73,6 +74,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     podReports: new PodReportStore(database, sealer), prices: new PriceStore(database), usage: new UsageStore(database),
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
+    metrics: new MetricStore(database, running),
     deletions: new DeletionStore(database), webhooks: new WebhookStore(database), edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer),
   };
 }

@@ -147,6 +147,12 @@ export class Launcher {
     return this.#given.env.SLIPWAY_HTTP_HOST || HTTP_HOST;
   }
 
+  /** Three processes cannot listen where one setting says. */
+  #metricsOf(place: number): Record<string, string> {
+    const { metricsPort } = this.#given.options;
+    return { SLIPWAY_METRICS_LISTEN: metricsPort === undefined ? '' : `127.0.0.1:${metricsPort + place}` };
+  }
+
   async #requirePort(waitMs: number): Promise<void> {
     const until = systemClock.monotonicMs() + waitMs;
     for (;;) {
@@ -178,7 +184,7 @@ export class Launcher {
     const plan = await coreProcess({
       root, portFile: data.corePortFile, logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({
-        ...env, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
+        ...env, ...this.#metricsOf(0), SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
         ...secretFiles(data.secretsDir, { SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_ROOT_KEY: secrets.rootKey, SLIPWAY_SECRET_KEY: secrets.sealKey }),
       }),
     });
@@ -199,12 +205,12 @@ export class Launcher {
     const { options, root, env, progress } = this.#given;
     const facade = facadeProcess({
       root, host: this.#httpHost, port: options.port, logDir: data.logDir, cacheDir: data.cacheDir,
-      env: () => ({ ...env, SLIPWAY_CORE_ADDRESS: coreAddress }),
+      env: () => ({ ...env, ...this.#metricsOf(1), SLIPWAY_CORE_ADDRESS: coreAddress }),
     });
     const plan = nodeProcess({
       name: 'agent', root, file: 'gpu-agent/main.ts', logDir: data.logDir, cacheDir: data.cacheDir,
       env: () => ({
-        ...env, SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir, SLIPWAY_WORKER_USER: workerUser,
+        ...env, ...this.#metricsOf(2), SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_AGENT_DATA_DIR: data.agentDir, SLIPWAY_WORKER_USER: workerUser,
         // A handler is a command of this machine, whose owner typed it.
         SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
         ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),

@@ -15,6 +15,8 @@ export interface LocalOptions {
   agent: boolean;
   /** Webhooks of all accounts may go to private addresses; else only those of npm start's own. Default false. */
   webhooksToPrivate: boolean;
+  /** First of three loopback ports for the metrics of core, facade and agent; absent: none are told. */
+  metricsPort: number | undefined;
   /** Say nothing of jobs and crashes of workers once everything is ready. Default false. */
   quiet: boolean;
   /** The user's handler; absent: the example. */
@@ -44,6 +46,7 @@ Runs all of Slipway on this machine: PostgreSQL, core, the HTTP facade and an ag
   --no-agent            run no agent here; join machines yourself
   --webhooks-to-private
                         webhooks of all accounts may go to private addresses, not only those of the account that is made here
+  --metrics PORT        tell Prometheus of core at http://127.0.0.1:PORT/metrics, of the facade at PORT+1, of the agent at PORT+2
   --quiet               show no lines of jobs that ended and workers that crashed
   --help                this text
 `;
@@ -62,7 +65,8 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
   if (values.help) return 'help';
   const given = values['data-dir'];
   return {
-    port: readPort(values.port),
+    port: readPort('port', values.port) ?? PORT_DEFAULT,
+    metricsPort: readPort('metrics', values.metrics, PORT_MAX - 2),
     dataDir: given === undefined ? join(root, '.slipway') : resolve(callerDir, given),
     databaseUrl: readDatabaseUrl(values['database-url']) ?? readDatabaseUrlFile(values['database-url-file'], callerDir),
     agent: !values['no-agent'],
@@ -80,7 +84,7 @@ function parse(args: readonly string[]) {
       options: {
         port: { type: 'string' }, 'data-dir': { type: 'string' }, 'database-url': { type: 'string' }, 'database-url-file': { type: 'string' },
         'no-agent': { type: 'boolean' }, 'webhooks-to-private': { type: 'boolean' }, handler: { type: 'string' }, quiet: { type: 'boolean' },
-        lb: { type: 'boolean' }, help: { type: 'boolean', short: 'h' },
+        lb: { type: 'boolean' }, metrics: { type: 'string' }, help: { type: 'boolean', short: 'h' },
       },
     }).values;
   } catch (error) {
@@ -88,11 +92,11 @@ function parse(args: readonly string[]) {
   }
 }
 
-function readPort(text: string | undefined): number {
-  if (text === undefined) return PORT_DEFAULT;
+function readPort(name: string, text: string | undefined, max = PORT_MAX): number | undefined {
+  if (text === undefined) return undefined;
   const port = Number(text);
-  if (/^\d+$/.test(text) && port >= 1 && port <= PORT_MAX) return port;
-  throw new UsageError(`--port is ${JSON.stringify(text)}, but must be a number from 1 to ${PORT_MAX}.`);
+  if (/^\d+$/.test(text) && port >= 1 && port <= max) return port;
+  throw new UsageError(`--${name} is ${JSON.stringify(text)}, but must be a number from 1 to ${max}.`);
 }
 
 function readDatabaseUrl(text: string | undefined): string | undefined {

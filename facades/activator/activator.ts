@@ -104,6 +104,11 @@ export class Activator extends BaseService {
     }
   }
 
+  /** Requests that wait for a worker. */
+  get waiting(): number {
+    return this.#waitingInAll;
+  }
+
   /** Carries a request that was let in to a worker. Rejects with what its client is to be told. */
   async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Admitted, upgrade?: ClientSide['upgrade']): Promise<void> {
     const gone = new AbortController();

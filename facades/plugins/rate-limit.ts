@@ -15,14 +15,20 @@ export interface LimitedRequest {
   requestQuota?: number | undefined;
 }
 
+/** A request was refused: because of what limit. */
+export type OnRefused = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
+
 export class RateLimit {
   readonly #perWorker: PerWorker;
+  readonly #onRefused: OnRefused;
   readonly #inFlight = new Map<string, number>();
   // The library only counts; its own maximum is out of reach because the limit moves with the workers.
   readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: RATE_WINDOW_SECONDS });
 
-  constructor(perWorker: PerWorker) {
+  /** `onRefused` counts refusals; default: nobody does. */
+  constructor(perWorker: PerWorker, onRefused: OnRefused = () => undefined) {
     this.#perWorker = perWorker;
+    this.#onRefused = onRefused;
   }
 
   /**
@@ -31,7 +37,7 @@ export class RateLimit {
    */
   async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<void> {
     const { operation, workersRunning } = request;
-    if (operation !== 'management' && request.requestQuota !== undefined) await this.#withinQuota(request.accountId, request.requestQuota);
+    if (operation !== 'management' && request.requestQuota !== undefined) await this.#withinQuota(request, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
     const { rate, concurrency } = RATE_RULES[operation];
     const rule = { rate, concurrency: reply && concurrency };
@@ -39,14 +45,18 @@ export class RateLimit {
     const inFlight = (this.#inFlight.get(name) ?? 0) + 1;
     const sample = { inWindow: window.consumedPoints, windowLeftMs: window.msBeforeNext, inFlight, workersRunning };
     const decision = decideRate(rule, sample, this.#perWorker);
-    if (!decision.allowed) throw refusal(operation, decision);
+    if (!decision.allowed) {
+      this.#onRefused(operation, decision.cause);
+      throw refusal(operation, decision);
+    }
     if (reply && concurrency !== undefined) this.#hold(name, inFlight, reply);
   }
 
   /** The account's own limit, whatever its endpoints are allowed. */
-  async #withinQuota(accountId: string, quota: number): Promise<void> {
+  async #withinQuota({ accountId, operation }: LimitedRequest, quota: number): Promise<void> {
     const { consumedPoints, msBeforeNext } = await this.#window.consume(`quota ${accountId}`);
     if (consumedPoints <= quota) return;
+    this.#onRefused(operation, 'quota');
     const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
     throw new TooManyRequests(`The account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
   }

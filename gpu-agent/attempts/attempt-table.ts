@@ -26,15 +26,21 @@ export class AttemptTable {
   readonly #keeper: Pick<Keeper, 'ended'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #onEnd: (kind: OutcomeKind) => void;
   readonly #listeners: ((workerId: string) => void)[] = [];
 
-  constructor(options: { holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; keeper: Pick<Keeper, 'ended'>; clock: Clock; logger: Logger }) {
+  /** `onEnd` counts ends of attempts; default: nobody does. */
+  constructor(options: {
+    holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; keeper: Pick<Keeper, 'ended'>; clock: Clock; logger: Logger;
+    onEnd?: ((kind: OutcomeKind) => void) | undefined;
+  }) {
     this.#clock = options.clock;
     this.#holdings = options.holdings;
     this.#outcomes = options.outcomes;
     this.#chunks = options.chunks;
     this.#keeper = options.keeper;
     this.#logger = options.logger;
+    this.#onEnd = options.onEnd ?? (() => undefined);
   }
 
   /** Calls `listener` whenever an attempt has left its worker. */
@@ -88,6 +94,7 @@ export class AttemptTable {
     // Its worker goes on once it is answered.
     if (next.length > 0) void safe.then(() => { for (const begun of next) begun.begin(this.#clock.monotonicMs()); });
     if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));
+    this.#onEnd(kind);
     for (const listener of this.#listeners) listener(workerId);
     return safe;
   }

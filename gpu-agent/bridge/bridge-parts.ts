@@ -1,4 +1,5 @@
 /** What the bridge's routes work with. */
+import type { FastifyInstance } from 'fastify';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { MemoryBudget } from '../../core/runtime/memory-budget.ts';
@@ -31,6 +32,8 @@ export interface BridgeParts {
   bodies: MemoryBudget;
   /** Work on these bodies, by endpoint. */
   work: SlicedWork;
+  /** Counts calls. Default: nobody does. */
+  countCalls?: ((app: FastifyInstance) => void) | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;

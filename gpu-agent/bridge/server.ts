@@ -114,6 +114,7 @@ function buildApp(parts: BridgeParts, arriving: Arriving): FastifyInstance {
     arriving.fresh.add(socket);
     socket.once('close', () => arriving.fresh.delete(socket));
   });
+  parts.countCalls?.(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
     const worker = workerOfCall(parts, request);

@@ -33,7 +33,12 @@ export interface PullerOptions {
   pause?: BackoffOptions;
   /** Default: tries of about a minute and a half. */
   triesMax?: number;
+  /** Default: nobody counts. */
+  onPull?: OnPull | undefined;
 }
+
+/** A pull has ended, with all its tries. */
+export type OnPull = (result: 'pulled' | 'failed' | 'abandoned', tookMs: number) => void;
 
 /** Tries of a pull whose failure may pass. */
 const TRIES_MAX = 6;
@@ -110,7 +115,10 @@ export class ImagePuller {
   #begin(key: string, name: ImageName, wanted: WantedImage): SharedPull {
     const abort = new AbortController();
     const shared: SharedPull = { done: undefined!, listeners: new Set(), text: `pulling ${wanted.name}`, abort };
+    const startedAtMs = this.#options.clock.monotonicMs();
+    const count = (result: 'pulled' | 'failed' | 'abandoned'): void => this.#options.onPull?.(result, this.#options.clock.monotonicMs() - startedAtMs);
     shared.done = this.#tryPull(name, wanted, shared).finally(() => this.#pulls.delete(key));
+    shared.done.then(() => count('pulled'), () => count(abort.signal.aborted ? 'abandoned' : 'failed'));
     // Whoever still waits is told; nobody may be left.
     shared.done.catch(() => undefined);
     this.#pulls.set(key, shared);

@@ -55,6 +55,11 @@ export class OutcomeSpool {
     return this.#places.size;
   }
 
+  /** Bytes of these. */
+  get bytes(): number {
+    return this.#places.values().reduce((sum, place) => sum + place.bytes, 0);
+  }
+
   /** Opens the folder and gives back what an earlier run left unacknowledged, oldest first. */
   async open(): Promise<SpoolEntry[]> {
     const found = new Map<string, SpoolEntry>();

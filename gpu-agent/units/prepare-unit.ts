@@ -17,7 +17,20 @@ export interface PrepareOptions {
 }
 
 /** Answers what starts it. Rejects when it could not be prepared or is not wanted any more. */
-export async function prepareUnit({ kind, desired, gpus, progress, parts, signal }: PrepareOptions): Promise<() => RunningUnit> {
+export async function prepareUnit(options: PrepareOptions): Promise<() => RunningUnit> {
+  const { parts: { clock, onStart }, signal } = options;
+  const startedAtMs = clock.monotonicMs();
+  try {
+    const start = await prepare(options);
+    onStart?.('started', clock.monotonicMs() - startedAtMs);
+    return start;
+  } catch (error) {
+    onStart?.(signal.aborted ? 'abandoned' : 'failed', clock.monotonicMs() - startedAtMs);
+    throw error;
+  }
+}
+
+async function prepare({ kind, desired, gpus, progress, parts, signal }: PrepareOptions): Promise<() => RunningUnit> {
   const { launch, executor } = await kind.launch(desired);
   await Promise.race([parts.handover.free(gpus.uuids), aborted(signal)]);
   signal.throwIfAborted();

@@ -32,9 +32,14 @@ export interface UnitKind {
   remove(): Promise<void>;
 }
 
+/** A start has ended: the unit is started, could not be started, or was not wanted any more. */
+export type OnStart = (result: 'started' | 'failed' | 'abandoned', tookMs: number) => void;
+
 /** What all units of a machine share. */
 export interface UnitParts {
   handover: GpuHandover;
+  /** Default: nobody counts. */
+  onStart?: OnStart | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -54,11 +54,11 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   };
   const stops: (() => Promise<void>)[] = [];
   t.teardown(async () => { for (const stop of stops.toReversed()) await stop(); });
-  const cores: { address: string; services: readonly Service[]; stop(): Promise<void> }[] = [];
+  const cores: { address: string; metrics: string; services: readonly Service[]; stop(): Promise<void> }[] = [];
   /** Starts one more core on the same database; `address` takes the place of one that was stopped. */
   const startCore = async (address = coreEnv.SLIPWAY_CORE_LISTEN) => {
     const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), { logger });
-    const started = { address: (await core.start()).address, services: core.services, stop: () => core.stop() };
+    const started = { ...await core.start(), services: core.services, stop: () => core.stop() };
     stops.push(started.stop);
     return started;
   };
@@ -79,9 +79,10 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
   const facade = buildFacade(readFacadeConfig({
     SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', ...options.facadeEnv,
   }), { logger, ...(options.waits ? { waits: options.waits } : {}) });
-  const { url } = await facade.start();
+  const { url, metrics: facadeMetrics } = await facade.start();
   stops.push(() => facade.stop());
 
+  const agentMetrics: string[] = [];
   const startAgent = async (coreAddress = cores[0]!.address, env: Record<string, string> = {}) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
     const agent = buildAgent(readAgentConfig({
@@ -89,7 +90,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
       // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as they are in real life.
       SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true', SLIPWAY_AGENT_CONTAINERS: 'none', ...options.agentEnv, ...env,
     }), { logger });
-    await agent.start();
+    agentMetrics.push((await agent.start()).metrics);
     stops.push(async () => { await agent.stop(); await rm(dataDir, { recursive: true, force: true }); });
     return agent;
   };
@@ -97,6 +98,8 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
 
   return {
     url, key, agentKey, rootKey, accountId, cores, clients, database, facade, newKey, startCore, startAgent,
+    /** Where each process tells its metrics, host:port. */
+    metrics: { core: cores[0]!.metrics, facade: facadeMetrics, agents: agentMetrics },
     request: publicRequest(url, key),
     /** Creates an endpoint, with the system's key unless another is given. */
     createEndpoint: (given: EndpointOptions) => createEndpoint(clients, given.key ?? key, given),

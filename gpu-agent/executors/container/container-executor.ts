@@ -4,6 +4,7 @@ import type { Clock, Random } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { retry } from '../../../core/runtime/retry.ts';
 import { ImagePuller } from '../../images/image-puller.ts';
+import type { OnPull } from '../../images/image-puller.ts';
 import { ImageStore } from '../../images/image-store.ts';
 import type { StoredImage } from '../../images/image-store.ts';
 import { PrepareError } from '../executor.ts';
@@ -25,6 +26,8 @@ export interface ContainerExecutorOptions {
   cdiKind?: string;
   /** Told which image a unit is about to run. */
   onImage?(image: StoredImage): Promise<void>;
+  /** Default: nobody counts. */
+  onPull?: OnPull | undefined;
   /** Default: the engine's own. */
   ulimits?: readonly Ulimit[];
   clock: Clock;
@@ -176,9 +179,9 @@ export class ContainerExecutor implements Executor {
   }
 
   #pullerOf({ docker, facts }: Engine): ImagePuller {
-    const { clock, random } = this.#options;
+    const { clock, random, onPull } = this.#options;
     if (this.#puller?.socket !== facts.socket) {
-      const puller = new ImagePuller({ store: new ImageStore(docker), architecture: facts.architecture, clock, random });
+      const puller = new ImagePuller({ store: new ImageStore(docker), architecture: facts.architecture, clock, random, onPull });
       this.#puller = { socket: facts.socket, puller };
     }
     return this.#puller.puller;

@@ -1,0 +1,143 @@
+/** The metrics of a replica: what it does itself, and at each reading what there is in all. docs/metrics.md has each. */
+import { status as Code } from '@grpc/grpc-js';
+import type { EngineMeter } from '../jobs/engine-meter.ts';
+import { BoundedNames } from '../runtime/bounded-names.ts';
+import type { BatchMeter } from '../runtime/batcher.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '../runtime/metrics.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { ScaleResult } from '../scaling/scale-endpoint.ts';
+import type { Stores } from '../store/storage.ts';
+import { fleetMetrics } from './fleet-metrics.ts';
+
+/** What they are made of. */
+export interface CoreMetricsOptions {
+  metrics: Metrics;
+  /** Endpoints with series of their own. */
+  endpointsMax: number;
+  store: Stores['metrics'];
+  /** Agents that hold a session with this replica. */
+  sessions(): number;
+  clock: Clock;
+}
+
+/** What the parts of a replica tell. */
+export interface CoreMeter {
+  engine: EngineMeter;
+  onTurn(result: ScaleResult): void;
+  onCall(path: string, code: Code, tookMs: number): void;
+}
+
+/** Makes them. */
+export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
+  const { metrics, endpointsMax, sessions } = options;
+  const names = new BoundedNames(endpointsMax);
+  const engine = engineMetrics(metrics, names);
+  fleetMetrics({ ...options, names, forget: engine.forget });
+  metrics.gauge({ name: 'slipway_core_sessions', help: 'Agents that hold a session with this replica.' }, (gauge) => gauge.set(sessions()));
+  return { engine: engine.meter, ...scaleMetrics(metrics), ...callMetrics(metrics) };
+}
+
+function batchMetrics(metrics: Metrics): BatchMeter {
+  const waits = new Map<string, () => number>();
+  const items = metrics.histogram({
+    name: 'slipway_core_batch_items', help: 'Items that left a batcher together.', labels: ['batcher'],
+  }, BATCH_ITEMS);
+  metrics.gauge({ name: 'slipway_core_batcher_waiting', help: 'Items that wait for a batch.', labels: ['batcher'] }, (gauge) => {
+    for (const [batcher, waiting] of waits) gauge.set({ batcher }, waiting());
+  });
+  return {
+    watch: (batcher, waiting) => {
+      waits.set(batcher, waiting);
+      const own = items.labels({ batcher });
+      return (count) => own.observe(count);
+    },
+  };
+}
+
+function engineMetrics(metrics: Metrics, names: BoundedNames): { meter: EngineMeter; forget(endpoint: string): void } {
+  const labels = ['endpoint'] as const;
+  const submitted = metrics.counter({ name: 'slipway_core_jobs_submitted_total', help: 'Jobs that were stored.', labels });
+  const claims = metrics.histogram({ name: 'slipway_core_claim_jobs', help: 'Jobs that one claim took.' }, [0, ...BATCH_ITEMS]);
+  const claimSeconds = metrics.histogram({
+    name: 'slipway_core_claim_duration_seconds', help: 'How long a claim took, waiting for the database included.',
+  }, CALL_SECONDS);
+  const outcomes = metrics.counter({
+    name: 'slipway_core_outcomes_total', help: 'Outcomes of attempts that changed their job, by what it is now.', labels: ['endpoint', 'state'],
+  });
+  const stale = metrics.counter({ name: 'slipway_core_outcomes_stale_total', help: 'Outcomes that came too late and changed nothing.' });
+  const failed = metrics.counter({ name: 'slipway_core_outcome_errors_total', help: 'Statements with outcomes that failed and were said again.' });
+  const rescued = metrics.counter({ name: 'slipway_core_attempts_rescued_total', help: 'Attempts taken back from machines whose lease had ended.' });
+  const delays = metrics.histogram({ name: 'slipway_core_job_delay_seconds', help: 'From submission to the start of the last attempt.', labels }, JOB_SECONDS);
+  const executions = metrics.histogram({ name: 'slipway_core_job_execution_seconds', help: 'How long the last attempt ran.', labels }, JOB_SECONDS);
+  const meter: EngineMeter = {
+    batches: batchMetrics(metrics),
+    submitted: (jobs) => {
+      for (const [endpointId, count] of counted(jobs.map((job) => job.endpointId))) submitted.inc({ endpoint: names.of(endpointId) }, count);
+    },
+    claimed: (jobs, tookMs) => {
+      claims.observe(jobs);
+      claimSeconds.observe(tookMs / 1_000);
+    },
+    settled: (count, changed) => {
+      if (count > changed.length) stale.inc(count - changed.length);
+      for (const [key, jobs] of Map.groupBy(changed, ({ job }) => `${job.endpointId} ${job.state}`)) {
+        const [endpointId, state] = key.split(' ') as [string, string];
+        const endpoint = names.of(endpointId);
+        outcomes.inc({ endpoint, state }, jobs.length);
+        for (const { job } of jobs) {
+          if (job.executionMs === undefined) continue;
+          executions.observe({ endpoint }, job.executionMs / 1_000);
+          delays.observe({ endpoint }, (job.delayMs ?? 0) / 1_000);
+        }
+      }
+    },
+    outcomesFailed: () => failed.inc(),
+    rescued: (attempts) => rescued.inc(attempts),
+  };
+  const forget = (endpoint: string): void => {
+    for (const metric of [submitted, delays, executions]) metric.remove({ endpoint });
+    for (const state of OUTCOME_STATES) outcomes.remove({ endpoint, state });
+  };
+  return { meter, forget };
+}
+
+const OUTCOME_STATES = ['IN_QUEUE', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
+
+function counted(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+function scaleMetrics(metrics: Metrics): Pick<CoreMeter, 'onTurn'> {
+  const turns = metrics.counter({
+    name: 'slipway_core_scale_decisions_total', help: 'Decisions of the scaler that were committed, by the limit that cut them.', labels: ['limit'],
+  });
+  const actions = metrics.counter({ name: 'slipway_core_scale_actions_total', help: 'Workers that decisions were about.', labels: ['action'] });
+  return {
+    onTurn: ({ added, drained, retired, woken, frozen, limits }) => {
+      for (const limit of limits.length === 0 ? ['none'] : new Set(limits.map((one) => one.limit))) turns.inc({ limit });
+      for (const [action, workers] of Object.entries({ add: added, drain: drained, retire: retired, wake: woken, freeze: frozen })) {
+        if (workers.length > 0) actions.inc({ action }, workers.length);
+      }
+    },
+  };
+}
+
+function callMetrics(metrics: Metrics): Pick<CoreMeter, 'onCall'> {
+  const calls = metrics.counter({ name: 'slipway_core_rpc_calls_total', help: 'gRPC calls and streams that ended.', labels: ['method', 'code'] });
+  const seconds = metrics.histogram({
+    name: 'slipway_core_rpc_duration_seconds', help: 'How long gRPC calls took, streams left out.', labels: ['method'],
+  }, CALL_SECONDS);
+  return {
+    onCall: (path, code, tookMs) => {
+      const method = path.slice(1);
+      calls.inc({ method, code: Code[code] ?? String(code) });
+      if (!STREAMS.test(method)) seconds.observe({ method }, tookMs / 1_000);
+    },
+  };
+}
+
+/** Their length says nothing of how long anybody waited. */
+const STREAMS = /\/(Session|Pipeline|Watch\w*|Stream\w*|ServerReflectionInfo)$/;

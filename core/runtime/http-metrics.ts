@@ -1,0 +1,33 @@
+/** Counts the requests of a Fastify application by route, which is a closed set, never by path, which anybody may make up. */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from './clock.ts';
+import { CALL_SECONDS } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Of requests that no route takes. */
+const NO_ROUTE = 'none';
+
+/** Makes the metrics, and adds the counting to an application. `prefix`: how their names begin, `slipway_facade`. */
+export function httpMetrics(metrics: Metrics, prefix: string, clock: Clock): (app: FastifyInstance) => void {
+  const requests = metrics.counter({ name: `${prefix}_http_requests_total`, help: 'Requests that ended.', labels: ['method', 'route', 'code'] });
+  const seconds = metrics.histogram({
+    name: `${prefix}_http_request_duration_seconds`, help: 'From the headers to the end of the answer, long polls and streams included.', labels: ['route'],
+  }, CALL_SECONDS);
+  const open = metrics.gauge({
+    name: `${prefix}_http_requests_open`, help: 'Requests that are being answered, long polls and streams included.', labels: ['route'],
+  });
+  return (app) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      const startedAtMs = clock.monotonicMs();
+      const { method } = request;
+      const route = request.routeOptions.url ?? NO_ROUTE;
+      open.inc({ route });
+      reply.raw.once('close', () => {
+        open.dec({ route });
+        requests.inc({ method, route, code: reply.raw.statusCode });
+        seconds.observe({ route }, (clock.monotonicMs() - startedAtMs) / 1_000);
+      });
+      done();
+    });
+  };
+}

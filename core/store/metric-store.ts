@@ -1,0 +1,86 @@
+/** What metrics say of everything that there is, in two statements however much that is: as of now, the same at every replica. */
+import type { Database, Fragment, Sql } from './database.ts';
+import { DEMAND_VALID_MS } from './edge-store.ts';
+import type { RunningJobs } from './running-jobs.ts';
+
+/** What there is. */
+export interface FleetCounts {
+  endpoints: EndpointLoad[];
+  machines: MachineCounts;
+}
+
+/** Jobs and workers of one endpoint. */
+export interface EndpointLoad {
+  id: string;
+  /** Jobs of the queue; waiting requests of a load-balancing endpoint. */
+  queued: number;
+  /** How long the first job of the queue has waited, in milliseconds. 0: none waits. */
+  oldestWaitMs: number;
+  /** Attempts that were given to workers. */
+  inProgress: number;
+  /** Workers that have not ended, by state. */
+  workers: Partial<Record<'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED', number>>;
+}
+
+/** Machines that were seen in the last day, and the GPUs of those that are connected. */
+export interface MachineCounts {
+  connected: number;
+  away: number;
+  cordoned: number;
+  gpusUsed: number;
+  gpusFree: number;
+  gpusUnhealthy: number;
+}
+
+export class MetricStore {
+  readonly #hot: Sql;
+  readonly #running: RunningJobs;
+
+  constructor({ hot }: Pick<Database, 'hot'>, running: RunningJobs) {
+    this.#hot = hot;
+    this.#running = running;
+  }
+
+  /**
+   * Counts. On the hot pool, whose plans are the indexes: no queue is walked over, its length is in the tallies (core/store/tally.ts), and the look for
+   * its first job begins where claims have come to.
+   */
+  async fleet(): Promise<FleetCounts> {
+    const [row] = await this.#hot<[FleetCounts]>`
+      WITH gpu AS (
+        SELECT coalesce(g.value ->> 'unhealthy', '') <> '' AS unhealthy, h.gpu_uuid IS NOT NULL AS used
+        FROM machine m CROSS JOIN LATERAL jsonb_array_elements(m.gpus) AS g
+          LEFT JOIN gpu_hold h ON h.machine_id = m.id AND h.gpu_uuid = g.value ->> 'uuid'
+        WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now()
+      )
+      SELECT (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'queued', greatest(t.queued, 0) + coalesce(d.waiting, 0), 'oldestWaitMs', CASE
+            WHEN t.queued > 0 THEN coalesce(greatest(extract(epoch FROM now() - coalesce(${first(this.#hot, false, this.#hot`t.claimed_to`)},
+              ${first(this.#hot, false, this.#hot`0`)}, ${first(this.#hot, true, this.#hot`0`)})) * 1000, 0)::bigint, 0) ELSE 0 END,
+          'inProgress', coalesce(d.in_flight, 0), 'workers', coalesce(w.states, '{}'))), '[]')
+        FROM endpoint e
+        CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to
+          FROM endpoint_tally WHERE endpoint_id = e.id) AS t
+        CROSS JOIN LATERAL (SELECT jsonb_object_agg(state, count) AS states FROM (
+          SELECT state, count(*) AS count FROM worker WHERE endpoint_id = e.id AND ended_at IS NULL GROUP BY state) AS s) AS w
+        CROSS JOIN LATERAL (SELECT sum(waiting)::bigint AS waiting, sum((SELECT sum(n) FROM unnest(in_flight) AS n))::bigint AS in_flight
+          FROM endpoint_demand WHERE endpoint_id = e.id AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms') AS d
+      ) AS endpoints, (
+        SELECT jsonb_build_object('connected', count(*) FILTER (WHERE session_id IS NOT NULL AND lease_expires_at > now()),
+          'away', count(*) FILTER (WHERE session_id IS NULL OR lease_expires_at <= now()), 'cordoned', count(*) FILTER (WHERE cordoned),
+          'gpusUsed', (SELECT count(*) FROM gpu WHERE used AND NOT unhealthy), 'gpusFree', (SELECT count(*) FROM gpu WHERE NOT used AND NOT unhealthy),
+          'gpusUnhealthy', (SELECT count(*) FROM gpu WHERE unhealthy))
+        FROM machine WHERE seen_at > now() - interval '1 day'
+      ) AS machines`;
+    const { endpoints, machines } = row;
+    const held = await this.#running.heldBy(endpoints.filter(({ workers }) => Object.keys(workers).length > 0).map(({ id }) => id));
+    const heldOf = (id: string): number => (held.get(id) ?? []).reduce((sum, worker) => sum + worker.held, 0);
+    return { machines, endpoints: endpoints.map((endpoint) => ({ ...endpoint, inProgress: endpoint.inProgress + heldOf(endpoint.id) })) };
+  }
+}
+
+/** When the first job of a queue after a position was submitted. */
+function first(hot: Sql, lowPriority: boolean, after: Fragment) {
+  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = ${hot.unsafe(String(lowPriority))}
+    AND position > ${after} ORDER BY position LIMIT 1)`;
+}

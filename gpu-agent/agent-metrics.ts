@@ -1,0 +1,58 @@
+/** The metrics of an agent. docs/metrics.md has each. */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../core/runtime/clock.ts';
+import { httpMetrics } from '../core/runtime/http-metrics.ts';
+import { CALL_SECONDS, JOB_SECONDS } from '../core/runtime/metrics.ts';
+import type { Metrics } from '../core/runtime/metrics.ts';
+import { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
+import { enumName } from '../proto/wire/enum-name.ts';
+import type { OnPull } from './images/image-puller.ts';
+import type { OnStart } from './units/unit-kind.ts';
+
+/** What is looked at when somebody reads. */
+export interface AgentReadings {
+  /** Attempts that are held. */
+  attempts(): number;
+  /** Outcomes on disk that core has not acknowledged, and their bytes. */
+  spooled(): { outcomes: number; bytes: number };
+  /** There is a session with core. */
+  connected(): boolean;
+}
+
+/** What the parts of an agent tell. */
+export interface AgentMeter {
+  countBridgeCalls(app: FastifyInstance): void;
+  onAttemptEnd(kind: OutcomeKind): void;
+  onStart: OnStart;
+  onPull: OnPull;
+}
+
+/** Makes them. */
+export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: Clock): AgentMeter {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    metrics.gauge({ name, help }, (one) => one.set(read()));
+  };
+  gauge('slipway_agent_connected', '1 while there is a session with core.', () => Number(readings.connected()));
+  gauge('slipway_agent_attempts', 'Attempts that are held here.', () => readings.attempts());
+  gauge('slipway_agent_spool_outcomes', 'Outcomes on disk that core has not acknowledged.', () => readings.spooled().outcomes);
+  gauge('slipway_agent_spool_bytes', 'Bytes of these outcomes.', () => readings.spooled().bytes);
+  const ends = metrics.counter({ name: 'slipway_agent_attempts_ended_total', help: 'Attempts that ended, by how.', labels: ['kind'] });
+  const starts = metrics.counter({ name: 'slipway_agent_unit_starts_total', help: 'Workers and pods that were to be started.', labels: ['result'] });
+  const prepared = metrics.histogram({
+    name: 'slipway_agent_unit_prepare_seconds', help: 'How long a start took until the process or container began, pulling its image included.',
+  }, JOB_SECONDS);
+  const pulls = metrics.counter({ name: 'slipway_agent_image_pulls_total', help: 'Pulls of images that ended.', labels: ['result'] });
+  const pulled = metrics.histogram({ name: 'slipway_agent_image_pull_seconds', help: 'How long pulls took that succeeded.' }, [...CALL_SECONDS, 600, 1_800]);
+  return {
+    countBridgeCalls: httpMetrics(metrics, 'slipway_agent_bridge', clock),
+    onAttemptEnd: (kind) => ends.inc({ kind: enumName(OutcomeKind, kind) }),
+    onStart: (result, tookMs) => {
+      starts.inc({ result });
+      if (result === 'started') prepared.observe(tookMs / 1_000);
+    },
+    onPull: (result, tookMs) => {
+      pulls.inc({ result });
+      if (result === 'pulled') pulled.observe(tookMs / 1_000);
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/metrics.md. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../helpers/handlers.ts';
+import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { startSystem } from '../helpers/system.ts';
+
+const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
+const page = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8');
+const system = await startSystem(t, {
+  coreEnv: { ...LISTEN, SLIPWAY_METRICS_ENDPOINTS_MAX: '1' }, facadeEnv: LISTEN, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },
+});
+const endpointId = await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 });
+const jobs = endpointJobs(system, endpointId);
+const addresses = { core: system.metrics.core, facade: system.metrics.facade, agent: system.metrics.agents[0]! };
+
+/** Rows of the table under a heading. */
+function documented(heading: string): { name: string; type: string; labels: string[]; help: string }[] {
+  const table = page.split(`## ${heading}\n`)[1]!.split('\n## ')[0]!;
+  return [...table.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$/gm)].map(([, name, type, labels, help]) => (
+    { name: name!, type: type!, labels: labels!.split(', ').filter((label) => label !== '').sort(), help: help! }
+  ));
+}
+
+await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
+await jobs.settled(await jobs.run({ mode: 'odd', kind: 'error' }));
+
+t.test('every metric is in the tables, and nothing else', async (t) => {
+  const ofNode = documented('Every process');
+  for (const [process, address] of Object.entries(addresses)) {
+    const served = await readMetrics(address);
+    const rows = [...documented(process), ...ofNode];
+    t.same([...served.keys()].sort(), rows.map(({ name }) => name).sort(), process);
+    for (const { name, type, labels, help } of rows) {
+      const metric = served.get(name);
+      if (!metric) continue;
+      t.equal(metric.type, type, `${name}: type`);
+      t.equal(metric.help, help, `${name}: meaning`);
+      if (metric.labels.size > 0) t.same([...metric.labels].sort(), labels, `${name}: labels`);
+      if (name.startsWith('slipway_')) t.equal(name.endsWith('_total'), type === 'counter', `${name}: only counters end with _total`);
+    }
+  }
+});
+
+t.test('they say what happened', async (t) => {
+  const core = await readMetrics(addresses.core);
+  t.equal(valueOf(core, 'slipway_core_jobs_submitted_total', { endpoint: endpointId }), 2);
+  t.equal(valueOf(core, 'slipway_core_outcomes_total', { endpoint: endpointId, state: 'COMPLETED' }), 1);
+  t.equal(valueOf(core, 'slipway_core_outcomes_total', { endpoint: endpointId, state: 'FAILED' }), 1);
+  t.equal(valueOf(core, 'slipway_core_job_execution_seconds_count', { endpoint: endpointId }), 2);
+  t.equal(valueOf(core, 'slipway_core_sessions'), 1);
+  t.equal(valueOf(core, 'slipway_core_gpus', { state: 'free' }) + valueOf(core, 'slipway_core_gpus', { state: 'used' }), 2);
+  t.equal(valueOf(core, 'slipway_core_machines', { state: 'connected' }), 1);
+  t.ok(valueOf(core, 'slipway_core_scale_actions_total', { action: 'add' }) >= 1);
+  t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'outcomes' }) >= 1);
+  t.ok(valueOf(core, 'slipway_core_rpc_calls_total', { method: 'slipway.v1.EndpointService/CreateEndpoint', code: 'OK' }) >= 1);
+  t.ok(valueOf(await readMetrics(addresses.facade), 'slipway_facade_http_requests_total', { code: '200' }) >= 2);
+  const agent = await readMetrics(addresses.agent);
+  t.equal(valueOf(agent, 'slipway_agent_attempts_ended_total', { kind: 'COMPLETED' }), 1);
+  t.equal(valueOf(agent, 'slipway_agent_connected'), 1);
+  t.ok(valueOf(agent, 'slipway_agent_unit_starts_total', { result: 'started' }) >= 1);
+  t.ok(valueOf(agent, 'slipway_agent_bridge_http_requests_total') >= 2);
+});
+
+t.test('endpoints beyond the limit are together', async (t) => {
+  const another = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 });
+  const waiting = endpointJobs(system, another);
+  await waiting.run({ mode: 'odd', kind: 'date' });
+  await waiting.run({ mode: 'odd', kind: 'date' });
+  const core = await (async () => {
+    for (;;) {
+      const now = await readMetrics(addresses.core);
+      if (valueOf(now, 'slipway_core_jobs', { endpoint: 'other', state: 'IN_QUEUE' }) === 2) return now;
+    }
+  })();
+  t.equal(valueOf(core, 'slipway_core_jobs_submitted_total', { endpoint: 'other' }), 2);
+  t.ok(valueOf(core, 'slipway_core_queue_oldest_wait_seconds', { endpoint: 'other' }) > 0);
+  for (const { samples } of core.values()) {
+    for (const { labels } of samples) if (labels['endpoint'] !== undefined) t.ok(['other', endpointId].includes(labels['endpoint']), labels['endpoint']);
+  }
+});
+
+t.test('nothing else is served there', async (t) => {
+  t.equal((await fetch(`http://${addresses.core}/`)).status, 404);
+  const answer = await fetch(`http://${addresses.core}/metrics`, { method: 'POST' });
+  t.equal(answer.status, 405);
+  t.equal(answer.headers.get('allow'), 'GET');
+});
