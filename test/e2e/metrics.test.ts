@@ -1,10 +1,12 @@
 /** What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/metrics.md. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { readMetrics, valueOf } from '../helpers/metrics.ts';
+import { whyNoPromtool } from '../helpers/promtool.ts';
 import { startSystem } from '../helpers/system.ts';
 
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
@@ -41,6 +43,15 @@ t.test('every metric is in the tables, and nothing else', async (t) => {
       if (metric.labels.size > 0) t.same([...metric.labels].sort(), labels, `${name}: labels`);
       if (name.startsWith('slipway_')) t.equal(name.endsWith('_total'), type === 'counter', `${name}: only counters end with _total`);
     }
+  }
+});
+
+t.test('promtool has nothing against them', { skip: whyNoPromtool() }, async (t) => {
+  for (const [process, address] of Object.entries(addresses)) {
+    const text = await (await fetch(`http://${address}/metrics`)).text();
+    // What Node is measured by has names that others chose.
+    const own = text.split('\n').filter((line) => /^(# \w+ )?slipway_/.test(line)).join('\n');
+    t.equal(execFileSync('promtool', ['check', 'metrics'], { input: `${own}\n`, encoding: 'utf8' }), '', process);
   }
 });
 
