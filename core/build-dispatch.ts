@@ -18,6 +18,7 @@ import { chosenScaler } from './domain/chosen-scaler.ts';
 import type { AttemptCalls } from './jobs/job-engine.ts';
 import type { CoreEvents } from './events/core-events.ts';
 import type { ClaimedJob } from './jobs/slots.ts';
+import type { BatchMeter } from './runtime/batcher.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Duty } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
@@ -36,6 +37,8 @@ export interface DispatchOptions {
   /** To look at all endpoints that may need a turn. */
   duty: Duty;
   openCredentials: OpenCredentials;
+  /** Counts batches of leases. */
+  batches: BatchMeter;
   /** Counts turns of the scaler. */
   onTurn(result: ScaleResult): void;
   /** Where other replicas reach this one. */
@@ -94,7 +97,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   };
   const sessions: SessionContext = {
     table, pool, times, machines, workers, attempts, reports, pods, containers, desired, arriving, replicaAddress, ...seams,
-    leases: new LeaseKeeper(machines, options.clock),
+    leases: new LeaseKeeper(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),
     onRefresh: (workerId, machineId) => {
       const onFailure = (error: unknown): void => logger.warn({ err: error, workerId }, 'a worker was not replaced as it asks');

@@ -87,7 +87,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const readiness = new Readiness(replicas);
   const app = buildApp(config);
   const metrics = new Metrics();
-  const meter = facadeMetrics(metrics, () => activator.waiting, clock);
+  const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
+  const meter = facadeMetrics(metrics, { held: () => activator.waiting, budgets }, clock);
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker, meter.onRefused) : undefined };
@@ -106,8 +107,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   addRequestState(app);
   addHttpRules(app);
   logRequests(app, clock, logger);
-  readRawBodies(app, { timeouts: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgetOf(config.bodiesMib), clock });
-  const answers = new AnswerBudget({ budget: budgetOf(config.answersMib), idleMs: config.answerIdleMs, clock });
+  readRawBodies(app, { timeouts: { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs }, budget: budgets.bodies, clock });
+  const answers = new AnswerBudget({ budget: budgets.answers, idleMs: config.answerIdleMs, clock });
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
   handleErrors(app, queueErrorShape, logger);
   handleUnknownRoutes(app);

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../core/runtime/clock.ts';
 import { httpMetrics } from '../core/runtime/http-metrics.ts';
+import type { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import type { Metrics } from '../core/runtime/metrics.ts';
 import type { OnRefused } from './plugins/rate-limit.ts';
 
@@ -11,13 +12,28 @@ export interface FacadeMeter {
   onRefused: OnRefused;
 }
 
-/** Makes them. `held`: requests that wait for a worker of a load-balancing endpoint. */
-export function facadeMetrics(metrics: Metrics, held: () => number, clock: Clock): FacadeMeter {
+/** What is looked at when somebody reads. */
+export interface FacadeReadings {
+  /** Requests that wait for a worker of a load-balancing endpoint. */
+  held(): number;
+  /** Room for bodies and answers. */
+  budgets: Readonly<Record<'bodies' | 'answers', MemoryBudget>>;
+}
+
+/** Makes them. */
+export function facadeMetrics(metrics: Metrics, { held, budgets }: FacadeReadings, clock: Clock): FacadeMeter {
   const refusals = metrics.counter({
     name: 'slipway_facade_rate_limit_refusals_total', help: 'Requests that were refused with 429.', labels: ['operation', 'cause'],
   });
   metrics.gauge({
     name: 'slipway_facade_held_requests', help: 'Requests to load-balancing endpoints that wait for a worker.',
   }, (gauge) => gauge.set(held()));
+  const labels = ['budget'] as const;
+  metrics.gauge({ name: 'slipway_facade_memory_bytes', help: 'Bytes of bodies and answers in memory that count.', labels }, (gauge) => {
+    for (const [budget, room] of Object.entries(budgets)) gauge.set({ budget }, room.fill.bytes);
+  });
+  metrics.gauge({ name: 'slipway_facade_memory_waiting', help: 'Bodies and answers that wait for room in memory.', labels }, (gauge) => {
+    for (const [budget, room] of Object.entries(budgets)) gauge.set({ budget }, room.fill.waiting);
+  });
   return { countRequests: httpMetrics(metrics, 'slipway_facade', clock), onRefused: (operation, cause) => refusals.inc({ operation, cause }) };
 }

@@ -3,6 +3,7 @@
  * is answered only when its extension is committed, so an agent never believes in a lease that the database does not know.
  */
 import { Batcher } from '../runtime/batcher.ts';
+import type { BatchMeter } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -13,9 +14,10 @@ const WAITING_MAX = 100_000;
 export class LeaseKeeper {
   readonly #batcher: Batcher<MachineSession, boolean>;
 
-  constructor(machines: Pick<Stores['machines'], 'extend'>, clock: Clock) {
+  constructor(machines: Pick<Stores['machines'], 'extend'>, clock: Clock, meter?: BatchMeter) {
     this.#batcher = new Batcher({
       name: 'lease extensions',
+      meter,
       clock,
       itemsMax: MACHINES_MAX,
       waitingMax: WAITING_MAX,

@@ -5,6 +5,7 @@
 import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
+import type { EngineMeter } from '../jobs/engine-meter.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
@@ -25,6 +26,8 @@ export interface WebhookDelivererOptions {
   allowPrivate: PrivateWebhooks;
   /** Default: it is this replica's. */
   duty?: Duty;
+  /** Default: nobody counts. */
+  meter?: EngineMeter;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -177,11 +180,13 @@ export class WebhookDeliverer extends BaseService {
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
-    const { clock, random } = this.#options;
+    const { clock, random, meter } = this.#options;
     const { signal } = this.#tasks;
+    const startedAtMs = clock.monotonicMs();
     try {
       const url = this.#urlOf(delivery);
       const failure = url === undefined ? 'its sealed address does not open' : await this.#try(delivery, url);
+      if (!signal.aborted) meter?.webhookTried(failure === undefined, clock.monotonicMs() - startedAtMs);
       // A call that was cut off by our own stop is due again at once for whoever comes next; it is not counted.
       const forMs = signal.aborted ? 0 : HOLD_MS;
       await persist(() => this.#record(delivery, url, failure, signal.aborted), { clock, random, forMs, signal });

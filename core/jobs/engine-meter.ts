@@ -21,4 +21,6 @@ export interface EngineMeter {
   outcomesFailed(): void;
   /** So many attempts were taken back from machines whose lease had ended. */
   rescued(attempts: number): void;
+  /** A webhook call was tried, and whether its receiver took it. */
+  webhookTried(taken: boolean, tookMs: number): void;
 }

@@ -94,12 +94,24 @@ function engineMetrics(metrics: Metrics, names: BoundedNames): { meter: EngineMe
     },
     outcomesFailed: () => failed.inc(),
     rescued: (attempts) => rescued.inc(attempts),
+    webhookTried: webhookMetrics(metrics),
   };
   const forget = (endpoint: string): void => {
     for (const metric of [submitted, delays, executions]) metric.remove({ endpoint });
     for (const state of OUTCOME_STATES) outcomes.remove({ endpoint, state });
   };
   return { meter, forget };
+}
+
+function webhookMetrics(metrics: Metrics): EngineMeter['webhookTried'] {
+  const tries = metrics.counter({
+    name: 'slipway_core_webhook_tries_total', help: 'Tries of webhook calls, by whether the receiver took it.', labels: ['result'],
+  });
+  const seconds = metrics.histogram({ name: 'slipway_core_webhook_duration_seconds', help: 'How long tries of webhook calls took.' }, CALL_SECONDS);
+  return (taken, tookMs) => {
+    tries.inc({ result: taken ? 'taken' : 'failed' });
+    seconds.observe(tookMs / 1_000);
+  };
 }
 
 const OUTCOME_STATES = ['IN_QUEUE', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];

@@ -39,6 +39,11 @@ export class MemoryBudget {
     return this.#options.ownerBytesMax;
   }
 
+  /** Bytes that are taken, and how many wait for room. */
+  get fill(): { bytes: number; waiting: number } {
+    return { bytes: this.#used, waiting: this.#waiting.size };
+  }
+
   /** Calls `begin` as soon as there is room for so many bytes, as a rule before it returns. */
   acquire(owner: string, bytes: number, begin: () => void): MemoryPlace {
     const request: Waiting = { owner, bytes, begin };

@@ -7,7 +7,9 @@ import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { readMetrics, valueOf } from '../helpers/metrics.ts';
 import { whyNoPromtool } from '../helpers/promtool.ts';
+import { quietPort } from '../helpers/ports.ts';
 import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
 const page = readFileSync(join(import.meta.dirname, '../../docs/metrics.md'), 'utf8');
@@ -27,7 +29,11 @@ function documented(heading: string): { name: string; type: string; labels: stri
 }
 
 await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
-await jobs.settled(await jobs.run({ mode: 'odd', kind: 'error' }));
+await jobs.settled(await jobs.run({ mode: 'odd', kind: 'error' }, { webhook: `http://127.0.0.1:${await quietPort()}/` }));
+await waitFor('the webhook to be tried', async () => valueOf(await readMetrics(addresses.core), 'slipway_core_webhook_tries_total') > 0);
+await waitFor('a lease to be extended', async () => (
+  valueOf(await readMetrics(addresses.core), 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) > 0
+));
 
 t.test('every metric is in the tables, and nothing else', async (t) => {
   const ofNode = documented('Every process');
@@ -66,6 +72,8 @@ t.test('they say what happened', async (t) => {
   t.equal(valueOf(core, 'slipway_core_machines', { state: 'connected' }), 1);
   t.ok(valueOf(core, 'slipway_core_scale_actions_total', { action: 'add' }) >= 1);
   t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'outcomes' }) >= 1);
+  t.ok(valueOf(core, 'slipway_core_batch_items_count', { batcher: 'lease extensions' }) >= 1);
+  t.equal(valueOf(core, 'slipway_core_webhook_tries_total', { result: 'failed' }), 1, 'nobody listens there');
   t.ok(valueOf(core, 'slipway_core_rpc_calls_total', { method: 'slipway.v1.EndpointService/CreateEndpoint', code: 'OK' }) >= 1);
   t.ok(valueOf(await readMetrics(addresses.facade), 'slipway_facade_http_requests_total', { code: '200' }) >= 2);
   const agent = await readMetrics(addresses.agent);
