@@ -1,12 +1,23 @@
-/** deploy/prometheus: its files are what Prometheus takes, its alerts are raised by what they are for, and every metric that they name exists. */
+/**
+ * deploy/prometheus and deploy/grafana: their files are what Prometheus takes, alerts are raised by what they are for, and every metric that they name
+ * exists.
+ */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { whyNoPromtool } from '../helpers/promtool.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'deploy/prometheus');
+const rules = readFileSync(join(folder, 'rules.yml'), 'utf8');
+
+interface Dashboard {
+  panels: { title: string; targets: { expr: string }[] }[];
+}
+
+const { panels } = JSON.parse(readFileSync(join(root, 'deploy/grafana/slipway.json'), 'utf8')) as Dashboard;
+const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
 t.test('promtool', { skip: whyNoPromtool() }, async (t) => {
   for (const line of ['check config --lint-fatal prometheus.yml', 'check rules --lint-fatal rules.yml', 'test rules rules.test.yml']) {
@@ -15,12 +26,21 @@ t.test('promtool', { skip: whyNoPromtool() }, async (t) => {
   }
 });
 
-t.test('what the rules name is documented, and each alert is tested', async (t) => {
-  const rules = readFileSync(join(folder, 'rules.yml'), 'utf8');
+t.test('every query of the dashboard is one', { skip: whyNoPromtool() }, async (t) => {
+  const file = join(t.testdir(), 'queries.json');
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: queries.map((expr, index) => ({ record: `query:${index}`, expr })) }] }));
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
+  t.equal(status, 0, stdout + stderr);
+  t.match(stdout, `${queries.length} rules found`);
+});
+
+t.test('what they name is documented or recorded, and each alert is tested', async (t) => {
   const tests = readFileSync(join(folder, 'rules.test.yml'), 'utf8');
   const documented = new Set([...readFileSync(join(root, 'docs/metrics.md'), 'utf8').matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!));
-  const named = [...rules.matchAll(/^ +expr: (.*)$/gm)].flatMap((match) => match[1]!.match(/(?<![:\w"-])(slipway|nodejs|process)_\w+/g) ?? []);
-  t.ok(named.length > 12, 'rules were read');
-  for (const name of named) t.ok(documented.has(name) || documented.has(name.replace(/_(bucket|count|sum)$/, '')), name);
+  const recorded = new Set([...rules.matchAll(/- record: (\S+)/g)].map((match) => match[1]!));
+  const exprs = [...[...rules.matchAll(/^ +expr: (.*)$/gm)].map((match) => match[1]!), ...queries];
+  const named = exprs.flatMap((expr) => expr.match(/(?<![\w:"-])(?:(?:slipway|nodejs|process)_\w+|\w+:\w+:\w+)/g) ?? []);
+  t.ok(named.length > 30, 'rules and queries were read');
+  for (const name of named) t.ok(recorded.has(name) || documented.has(name.replace(/_(bucket|count|sum)$/, '')), name);
   for (const [, alert] of rules.matchAll(/- alert: (\w+)/g)) t.match(tests, alert!, `${alert} is tested`);
 });
