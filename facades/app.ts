@@ -78,10 +78,12 @@ export interface FacadeSeams {
   random?: Random;
   /** Of load-balancing endpoints. Default: as documented. */
   waits?: WaitBounds;
+  /** How often core is asked whether a tunnel may stand, in milliseconds. Default: as documented. */
+  tunnelAdmitMs?: number;
 }
 
 /** Builds the process; nothing runs before start(). */
-export function buildFacade(config: FacadeConfig, { logger, clock = systemClock, random = systemRandom, waits }: FacadeSeams): Facade {
+export function buildFacade(config: FacadeConfig, { logger, clock = systemClock, random = systemRandom, waits, tunnelAdmitMs }: FacadeSeams): Facade {
   const replicas = { addresses: config.coreAddresses, tls: config.coreTls, clock, random };
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
@@ -96,7 +98,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
   const edges = core.callsOf(EdgeServiceClient);
   const admit = async (apiKey: string): Promise<string> => (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
-  const tunnels = new Tunnels({ admit, clock, logger });
+  const tunnels = new Tunnels({ admit, admitMs: tunnelAdmitMs, clock, logger });
   const locate: PodProxyOptions['locate'] = (request, apiKey) => edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, limits, clock });
   const activator = new Activator({ link, tunnels, limits, clock });

@@ -26,6 +26,8 @@ const CONNECT_MS = 3_000;
 export interface TunnelsOptions {
   /** Answers whose tunnel may be opened with a key; throws CoreError. */
   admit(apiKey: string): Promise<string>;
+  /** How often that is asked again, in milliseconds. Default: ADMIT_MS. */
+  admitMs?: number | undefined;
   clock: Clock;
   logger: Logger;
 }
@@ -113,10 +115,12 @@ export class Tunnels extends BaseService {
     const tunnels = this.#machines.get(machineId) ?? [];
     this.#machines.set(machineId, tunnels);
     tunnels.push(tunnel);
-    if (tunnels.length > OF_MACHINE_MAX) tunnels[0]!.session.destroy();
+    // Taken out at once: it closes later, and those that come meanwhile must end others.
+    if (tunnels.length > OF_MACHINE_MAX) tunnels.shift()!.session.destroy();
     session.on('error', (error) => logger.warn({ machineId, cause: error.message }, 'a tunnel broke'));
     session.once('close', () => {
-      tunnels.splice(tunnels.indexOf(tunnel), 1);
+      const at = tunnels.indexOf(tunnel);
+      if (at >= 0) tunnels.splice(at, 1);
       if (tunnels.length === 0 && this.#machines.get(machineId) === tunnels) this.#machines.delete(machineId);
       logger.info({ machineId }, 'tunnel closed');
     });
@@ -127,13 +131,13 @@ export class Tunnels extends BaseService {
 
   /** A key that was revoked, or given to another machine, must not go on getting requests. While core is away nothing changes. */
   #lookAgain(machineId: string, { session, apiKey }: Tunnel): void {
-    const { admit, clock } = this.#options;
+    const { admit, admitMs = ADMIT_MS, clock } = this.#options;
     const look = async (): Promise<void> => {
       const may = await admit(apiKey).then((now) => now === machineId, (error: unknown) => !isRefusal(error));
       if (!may) session.destroy();
-      else if (!session.destroyed) timer = clock.after(ADMIT_MS, () => void look());
+      else if (!session.destroyed) timer = clock.after(admitMs, () => void look());
     };
-    let timer = clock.after(ADMIT_MS, () => void look());
+    let timer = clock.after(admitMs, () => void look());
     session.once('close', () => timer.cancel());
   }
 }

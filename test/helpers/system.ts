@@ -37,6 +37,8 @@ export interface SystemOptions {
   agentEnv?: Record<string, string>;
   /** Bounds of load-balancing requests that wait. Default: as documented. */
   waits?: WaitBounds;
+  /** How often the facade asks whether a tunnel may stand, in milliseconds. Default: as documented. */
+  tunnelAdmitMs?: number;
   /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
 }
@@ -78,7 +80,7 @@ export async function startSystem(t: Test, options: SystemOptions = {}) {
 
   const facade = buildFacade(readFacadeConfig({
     SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', ...options.facadeEnv,
-  }), { logger, ...(options.waits ? { waits: options.waits } : {}) });
+  }), { logger, ...(options.waits ? { waits: options.waits } : {}), ...(options.tunnelAdmitMs ? { tunnelAdmitMs: options.tunnelAdmitMs } : {}) });
   const { url, metrics: facadeMetrics } = await facade.start();
   stops.push(() => facade.stop());
 

@@ -1,18 +1,24 @@
 /** Workers of a machine that nobody can dial: all that a request can be passes through the tunnel of its agent, and only a cut fails what is in it. */
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { performServerHandshake } from 'node:http2';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import postgres from 'postgres';
 import t from 'tap';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { cuttingProxy } from '../helpers/cutting-proxy.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { exchange, requestText } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
-const system = await startSystem(t, { agents: 0, facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
+const system = await startSystem(t, { agents: 0, tunnelAdmitMs: 200, facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
 const { url, key } = system;
 const { hostname, port } = new URL(url);
 const proxy = await cuttingProxy(t, { host: hostname, port: Number(port) });
@@ -32,10 +38,10 @@ await t.test('nobody is told of another way', async (t) => {
   await sql.end();
 });
 
-await t.test('20 MB there, 20 MB back, events, trailers', async (t) => {
-  const body = randomBytes(20 * 1024 * 1024);
+await t.test('30 MB there, 30 MB back, events, trailers', async (t) => {
+  const body = randomBytes(LB_BODY_BYTES_MAX);
   t.match(await shown(at(id, '/up', { method: 'PUT', body })), { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') });
-  t.equal((await (await at(id, '/download?bytes=20000000')).arrayBuffer()).byteLength, 20_000_000);
+  t.equal((await (await at(id, `/download?bytes=${LB_BODY_BYTES_MAX}`)).arrayBuffer()).byteLength, LB_BODY_BYTES_MAX);
   t.equal(await (await at(id, '/stream')).text(), 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
   const answer = await new Promise<IncomingMessage & { text: string }>((resolve, reject) => {
     const headers = { ...AUTH, trailer: 'x-up', te: 'trailers', 'transfer-encoding': 'chunked' };
@@ -100,4 +106,26 @@ await t.test('who may open one', async (t) => {
   t.match(await ask(system.rootKey), { status: 401 }, 'not the operator');
   t.match(await ask(system.agentKey), { status: 401, text: /open a Session first/ }, 'not a machine that nobody knows');
   t.equal((await fetch(`${url}/edge/tunnel/0`, { headers: AUTH })).status, 404, 'without the upgrade there is no such path');
+});
+
+await t.test('a machine whose key is revoked loses its tunnel', async (t) => {
+  const fields = { name: 'leaver', scope: KeyScope.AGENT, endpointIds: [], accountId: '', permissions: undefined };
+  const { key: leaver, secret } = await call(system.clients.keys, 'createKey', fields, system.rootKey);
+  await system.startAgent(undefined, { SLIPWAY_AGENT_KEY: secret });
+  const socket = await waitFor('its tunnel, once core knows the machine', async () => {
+    const headers = { authorization: `Bearer ${secret}`, connection: 'Upgrade', upgrade: 'slipway-tunnel' };
+    const asked = httpRequest(`${url}/edge/tunnel/0`, { headers, agent: false }).end();
+    const taken = ([, made, head]: unknown[]): Socket => {
+      if ((head as Buffer).length > 0) (made as Socket).unshift(head as Buffer);
+      return made as Socket;
+    };
+    return Promise.race([once(asked, 'upgrade').then(taken), once(asked, 'response').then(() => undefined)]);
+  });
+  const session = performServerHandshake(socket);
+  session.on('error', () => undefined);
+  await new Promise((resolve) => { session.ping(resolve); });
+  t.notOk(session.destroyed);
+  await call(system.clients.keys, 'revokeKey', { id: leaver!.id }, system.rootKey);
+  await waitFor('its end', () => session.destroyed);
+  t.equal((await at(id, '/x')).status, 200, 'and nobody else');
 });
