@@ -17,6 +17,7 @@ import { addAuthorizer } from './activator/authorizer.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
 import { PodProxy } from './activator/pod-proxy.ts';
 import type { PodProxyOptions } from './activator/pod-proxy.ts';
+import { TrustedPeers } from './activator/trusted-peers.ts';
 import { Tunnels } from './activator/tunnels.ts';
 import type { FacadeConfig } from './config.ts';
 import { CoreClient } from './core-client/core-client.ts';
@@ -103,7 +104,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, limits, clock });
   const activator = new Activator({ link, tunnels, limits, clock });
   const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs } = config;
-  const balancing = { activator, tunnels, pods, gate, domains, podDomains, edgeKey, processingMs, logger };
+  const peers = new TrustedPeers(edgeKey, config.trustedProxies);
+  const balancing = { activator, tunnels, pods, gate, domains, podDomains, edgeKey, peers, processingMs, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
   addAuthorizer(app, balancing);
   addRequestState(app);

@@ -3,6 +3,7 @@ import { EnvReader } from '../core/runtime/env.ts';
 import { metricsListenFault } from '../core/runtime/metrics-server.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '../proto/wire/limits.ts';
+import { parseNetwork } from '../proto/wire/network.ts';
 import { tlsFaults } from '../proto/wire/tls.ts';
 import type { TlsFiles } from '../proto/wire/tls.ts';
 
@@ -49,6 +50,8 @@ export interface FacadeConfig {
   restDeleteAutoZero: boolean;
   /** A secret, the same as core's and the edges': with it edges may ask this facade whom they may let through to workers. Empty: none may. */
   edgeKey: string;
+  /** Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto count. Edges with the key need not be among them. Default: loopback. */
+  trustedProxies: string[];
   /** Host names behind an endpoint's id that make the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
   lbDomains: string[];
   /** Host names behind a pod's id and port by which everybody reaches its http ports, `{pod_id}-8888.pods.example.com`. Default: none, keys are needed. */
@@ -88,6 +91,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
+    trustedProxies: reader.list('SLIPWAY_TRUSTED_PROXIES', ['127.0.0.0/8', '::1']),
     lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),
     podDomains: reader.list('SLIPWAY_POD_DOMAINS', []).map((domain) => domain.toLowerCase()),
     lbHoldMs: reader.integer('SLIPWAY_LB_HOLD_MS', LB_HOLD_MS_DEFAULT, 100, 3_600_000),
@@ -97,6 +101,9 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
   };
   checkAddresses(config.coreAddresses, reader);
+  for (const text of config.trustedProxies) {
+    if (!parseNetwork(text)) reader.fault(`SLIPWAY_TRUSTED_PROXIES holds ${JSON.stringify(text)}, but must be addresses or networks, as 10.0.0.0/8`);
+  }
   for (const fault of tlsFaults(config.coreTls)) reader.fault(fault);
   const fault = metricsListenFault(config.metricsListen);
   if (fault !== undefined) reader.fault(fault);

@@ -1,5 +1,6 @@
 /** Where the edge sends requests: facades over HTTP/1.1, core over HTTP/2, and Envoy's own admin for Prometheus. */
 import { isIP } from 'node:net';
+import { EDGE_METADATA, edgeText } from '../../proto/wire/activation.ts';
 import { CONNECT_MS, CORE_CONNECTION_WINDOW_BYTES, CORE_STREAMS_MAX, CORE_WINDOW_BYTES, FACADE_IDLE_MS, PING_ANSWER_MS, PING_MS } from './limits.ts';
 import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
@@ -21,9 +22,13 @@ const HEALTH_ANSWER_MS = 3_000;
 const REQUESTS_MAX = 100_000;
 
 /** All clusters of an edge. */
-export function clusters({ facades, cores, adminSocketFile }: { facades: HostPort[]; cores: HostPort[]; adminSocketFile: string }): Message[] {
+export function clusters(
+  { facades, cores, adminSocketFile, edgeKey }: { facades: HostPort[]; cores: HostPort[]; adminSocketFile: string; edgeKey: string },
+): Message[] {
+  // By it facades believe what the edge says of a client.
+  const said = edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
   return [
-    { ...replicas(CLUSTERS.facades, facades), ...http1(), health_checks: [{ ...health(), http_health_check: { path: '/readyz' } }] },
+    { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [{ ...health(), http_health_check: { path: '/readyz' } }] },
     ...facades.map((facade, number) => ({ ...replicas(tunnelCluster(number), [facade]), ...http1() })),
     { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
@@ -35,7 +40,7 @@ export function clusters({ facades, cores, adminSocketFile }: { facades: HostPor
   ];
 }
 
-function replicas(name: string, addresses: readonly HostPort[]): Message {
+function replicas(name: string, addresses: readonly HostPort[], more: Message = {}): Message {
   const named = addresses.some(({ host }) => isIP(host) === 0);
   return {
     name,
@@ -49,7 +54,9 @@ function replicas(name: string, addresses: readonly HostPort[]): Message {
       max_connections: REQUESTS_MAX, max_pending_requests: REQUESTS_MAX, max_requests: REQUESTS_MAX,
       retry_budget: { budget_percent: { value: 20 }, min_retry_concurrency: 32 },
     }] },
-    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: addresses.map((address) => ({ endpoint: { address: socketAddress(address) } })) }] },
+    load_assignment: { cluster_name: name, endpoints: [{
+      lb_endpoints: addresses.map((address) => ({ endpoint: { address: socketAddress(address) }, ...more })),
+    }] },
   };
 }
 

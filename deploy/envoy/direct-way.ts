@@ -3,7 +3,7 @@
  * facades/activator/authorizer.ts); when it names a cluster, the request takes the direct route, else it goes to a facade as it came. Clusters come
  * from core, whose second choice in each are activators; what these need to know stands in their metadata, and workers never see it.
  */
-import { ACTIVATION_HEADER, ACTIVATION_METADATA } from '../../proto/wire/activation.ts';
+import { ACTIVATION_HEADER, ACTIVATION_METADATA, EDGE_HEADER, EDGE_METADATA } from '../../proto/wire/activation.ts';
 import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, FULL_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CLUSTERS } from './clusters.ts';
@@ -68,14 +68,14 @@ function authorizer(edgeKey: string, timeoutMs: number): Message {
   };
 }
 
-/** Filters of what is sent to workers and facades: our own headers stay here, and only an activator is told whose request it is. */
+/** Filters of what is sent to workers and facades: our own headers stay here; an activator is told whose request it is, a facade who sends it. */
 export function upstreamFilters(): Message[] {
   return [
     { name: 'own_headers', typed_config: typed(`${FILTERS}.header_mutation.v3.HeaderMutation`, { mutations: { request_mutations: [
       ...['x-slipway-', 'x-envoy-'].map((prefix) => ({ remove_on_match: { key_matcher: { prefix } } })),
-      { append: {
-        header: { key: ACTIVATION_HEADER, value: `%UPSTREAM_METADATA(envoy.lb:${ACTIVATION_METADATA})%` }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
-      } },
+      ...[[ACTIVATION_HEADER, ACTIVATION_METADATA], [EDGE_HEADER, EDGE_METADATA]].map(([key, metadata]) => ({ append: {
+        header: { key, value: `%UPSTREAM_METADATA(envoy.lb:${metadata})%` }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+      } })),
     ] } }) },
     { name: 'codec', typed_config: typed(`${FILTERS}.upstream_codec.v3.UpstreamCodec`) },
   ];

@@ -15,6 +15,7 @@ import type { LbTarget } from './lb-target.ts';
 import type { PodProxy } from './pod-proxy.ts';
 import { podOfHost, podOfPath } from './pod-target.ts';
 import type { PodTarget } from './pod-target.ts';
+import type { TrustedPeers } from './trusted-peers.ts';
 import { asksForTunnel } from './tunnels.ts';
 import type { Tunnels } from './tunnels.ts';
 import { writeRefusal } from './write-refusal.ts';
@@ -31,6 +32,8 @@ export interface LbParts {
   domains: readonly string[];
   /** Whose word on a request counts. Empty: nobody's. */
   edgeKey: string;
+  /** Whose word on the client counts. */
+  peers: TrustedPeers;
   /** Longest time at a worker, in milliseconds. */
   processingMs: number;
   logger: Logger;
@@ -72,6 +75,7 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
   app.addHook('onRequest', async (request, reply) => {
     const { pod, target } = wantedOf(request.raw, parts);
     if (!pod && !target) return;
+    parts.peers.clean(request.raw);
     const upgrade = upgrades.get(request.raw);
     try {
       if (pod && upgrade && hasBody(request.raw)) throw upgradeWithBody();

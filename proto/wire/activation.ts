@@ -9,6 +9,11 @@ export const ACTIVATION_HEADER = 'x-slipway-activation';
 /** Where Envoy finds it: key in the metadata `envoy.lb` of an activator. */
 export const ACTIVATION_METADATA = 'activation';
 
+/** Header by which a facade knows that a request comes from an edge, so that what it says of the client counts. Clients' own are dropped by the edge. */
+export const EDGE_HEADER = 'x-slipway-edge';
+/** Where Envoy finds it: key in the metadata `envoy.lb` of a facade. */
+export const EDGE_METADATA = 'edge';
+
 /** An endpoint and its owner. */
 export interface Activation {
   endpointId: string;
@@ -30,4 +35,16 @@ export function readActivation(edgeKey: string, text: string): Activation | unde
   const expected = Buffer.from(activationText(edgeKey, { endpointId, accountId }));
   const given = Buffer.from(text);
   return given.length === expected.length && timingSafeEqual(given, expected) ? { endpointId, accountId } : undefined;
+}
+
+/** What stands in EDGE_HEADER. It opens nothing else. `edgeKey` must not be empty. */
+export function edgeText(edgeKey: string): string {
+  return createHmac('sha256', edgeKey).update('edge').digest('base64url');
+}
+
+/** Whether an edge with this key has said it. */
+export function isEdgeText(edgeKey: string, text: string): boolean {
+  if (edgeKey === '') return false;
+  const [given, expected] = [Buffer.from(text), Buffer.from(edgeText(edgeKey))];
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }

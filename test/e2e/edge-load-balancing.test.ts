@@ -18,7 +18,7 @@ const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 interface Sent { method?: string; headers?: OutgoingHttpHeaders; body?: Buffer; trailers?: Record<string, string> }
 
 t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
-  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: { ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost' } });
+  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: { ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_TRUSTED_PROXIES: '' } });
   const { key } = system;
   const certificates = await makeCertificates(t);
   const behind = { SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address };
@@ -61,6 +61,13 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     t.equal((await send(`/v2/${id}/download?bytes=20000000`)).bytes.length, 20_000_000);
     t.match((await send(`/v2/${id}/x`)).headers['x-runpod-worker-id'], /^[a-z0-9]{14}$/);
     t.match(JSON.parse((await send(`/v2/${id}/x`, { headers: { authorization: '' } })).bytes.toString()), { status: 401, title: 'Unauthorized' });
+  });
+
+  await t.test('what the edge says of the client counts on every way, as it has the key', async (t) => {
+    for (const more of [{}, { 'x-runpod-worker-id': 'nobody' }] as OutgoingHttpHeaders[]) {
+      const seen = (await shown(`/v2/${id}/x`, { headers: more }))['headers'] as string[];
+      t.match(seen.join('\n').toLowerCase(), /x-forwarded-proto\nhttps/);
+    }
   });
 
   await t.test('events and trailers', async (t) => {

@@ -9,7 +9,7 @@ import { exchange } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
 
 t.setTimeout(180_000);
-const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_PROCESSING_MS: '5000' } });
+const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_PROCESSING_MS: '5000', SLIPWAY_TRUSTED_PROXIES: '192.0.2.0/24,fd00::1' } });
 const { url, key } = system;
 const { at, shown } = lbClient(system);
 const HIDDEN = 'GET /hidden HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -134,4 +134,13 @@ t.test('2,000 idle connections beside a normal client', async (t) => {
   await new Promise((resolve, reject) => { socket.addEventListener('open', resolve); socket.addEventListener('error', reject); });
   socket.close();
   for (const each of idle) each.destroy();
+});
+
+t.test('what only a proxy may say of the client counts from nobody else', async (t) => {
+  const id = await lbEndpoint(system);
+  const said = { 'x-forwarded-for': '6.6.6.6', 'x-forwarded-host': 'evil', 'x-forwarded-proto': 'evil', 'x-slipway-edge': 'guess' };
+  const seen = (await shown(at(id, '/x', { headers: said }))).headers.join('\n').toLowerCase();
+  t.match(seen, `x-forwarded-host\n${new URL(url).host}`);
+  t.match(seen, /x-forwarded-proto\nhttp\n/);
+  for (const word of ['evil', '6.6.6.6', 'guess']) t.notOk(seen.includes(word), word);
 });
