@@ -7,7 +7,7 @@ import { ACTIVATION_HEADER, ACTIVATION_METADATA, EDGE_HEADER, EDGE_METADATA } fr
 import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, FULL_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CLUSTERS } from './clusters.ts';
-import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS } from './limits.ts';
+import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS, TOLD_PAUSE_MS, TOLD_TRIES } from './limits.ts';
 import { above } from './number-regex.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
@@ -30,6 +30,14 @@ const WITHOUT_BODY: readonly Message[] = [
   ...['content-length', 'transfer-encoding'].map((name) => ({ name, present_match: true, invert_match: true })),
 ];
 const FULL: Message = { retry_on: 'connect-failure,refused-stream,retriable-headers', retriable_headers: [{ name: FULL_HEADER, present_match: true }] };
+/**
+ * A worker is ready, and core tells facades and edges at the same time: a call that waited at the authorizer may be here first. Until then its cluster has
+ * nothing but an address where nobody listens (core/rpc/ads/snapshot.ts), and nothing of the call was sent.
+ */
+const UNTIL_TOLD: Message = {
+  retry_on: 'connect-failure,refused-stream', num_retries: TOLD_TRIES,
+  retry_back_off: { base_interval: duration(TOLD_PAUSE_MS.first), max_interval: duration(TOLD_PAUSE_MS.max) },
+};
 /** A call by gRPC waits at the authorizer for a worker. */
 const GRPC: Message = { name: 'content-type', string_match: { prefix: 'application/grpc' } };
 /** The authorizer says how long the answer may take. */
@@ -87,6 +95,7 @@ export function directRoutes(rest: readonly Message[], { edgeKey, socketSilenceM
   return [
     directRoute([{ name: 'upgrade', present_match: true }], { timeout: '0s', idle_timeout: duration(socketSilenceMs) }),
     directRoute(WITHOUT_BODY, DIRECT_TIMES, FULL),
+    directRoute([GRPC], DIRECT_TIMES, UNTIL_TOLD),
     directRoute([], DIRECT_TIMES),
     ...rest.map((route) => askedForLong(withHeader(withHeader(route, host), GRPC), edgeKey)),
     ...rest.map((route) => withHeader(route, host)),
@@ -102,7 +111,7 @@ function directRoute(headers: readonly Message[], times: Message, retries: Messa
     route: {
       cluster_header: CLUSTER_HEADER, cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...times,
       // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
-      retry_policy: { ...retries, num_retries: 1, retry_priority: {
+      retry_policy: { num_retries: 1, ...retries, retry_priority: {
         name: 'activators', typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', { update_frequency: 1 }),
       } },
     },

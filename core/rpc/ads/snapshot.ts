@@ -36,6 +36,8 @@ export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
 
 const CONNECT_SECONDS = 1;
 const RETRIES_MAX = 100;
+/** Nobody listens there: whoever is sent to it comes again (deploy/envoy/direct-way.ts). */
+const NOBODY = '127.0.0.1:1';
 /** With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not healthy. */
 const OVERPROVISIONING = 100_000;
 
@@ -88,7 +90,7 @@ export function clusterOf({ endpointId, workersMax, h2c }: RotationEndpoint): Pa
     connectTimeout: { seconds: CONNECT_SECONDS, nanos: 0 },
     lbPolicy: Cluster_LbPolicy.LEAST_REQUEST,
     circuitBreakers: { thresholds: [{
-      maxConnections: requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: RETRIES_MAX,
+      maxConnections: requestsMax, maxPendingRequests: requestsMax, maxRequests: requestsMax, maxRetries: h2c ? requestsMax : RETRIES_MAX,
     }] },
     // Nothing is sent to workers that are not ready, however few are.
     commonLbConfig: { healthyPanicThreshold: { value: 0 } },
@@ -101,14 +103,16 @@ export function clusterOf({ endpointId, workersMax, h2c }: RotationEndpoint): Pa
 /** Where the endpoint's requests go. What is sent to activators names the endpoint in a way that only who has `edgeKey` can make. */
 export function loadAssignmentOf(endpoint: RotationEndpoint, { activators, edgeKey }: SnapshotSettings): PackedResource {
   const name = clusterName(endpoint.endpointId);
-  // Activators speak HTTP/1.1, so of workers that do not, they get nothing, and nobody else bounds how much these get at once.
+  // Activators speak HTTP/1.1, so of workers that do not, they get nothing, and nobody else bounds how much these get at once. Without a second choice
+  // Envoy would refuse at once what comes a moment too early.
   const { h2c } = endpoint;
   const workers = h2c || endpoint.workerConcurrency >= LB_DIRECT_CONCURRENCY_MIN ? endpoint.workers : [];
   const activation = activationText(edgeKey, endpoint);
   const shares = !endpoint.h2c && endpoint.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '');
   const groups = [
     workers.flatMap((worker) => lbEndpoint(worker.address, { worker: worker.id }, shares ? HealthStatus.DRAINING : healthOf(worker))),
-    (h2c ? [] : activators).toSorted().flatMap((address) => lbEndpoint(address, { [ACTIVATION_METADATA]: activation }, HealthStatus.HEALTHY)),
+    h2c ? lbEndpoint(NOBODY, {}, HealthStatus.HEALTHY)
+      : activators.toSorted().flatMap((address) => lbEndpoint(address, { [ACTIVATION_METADATA]: activation }, HealthStatus.HEALTHY)),
   ];
   const assignment = ClusterLoadAssignment.fromPartial({
     clusterName: name,
