@@ -4,7 +4,7 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { retry } from '../../core/runtime/retry.ts';
 import { fullName, parseImageName } from './image-name.ts';
 import type { ImageName } from './image-name.ts';
-import { digestOf } from './image-store.ts';
+import { digestsOf } from './image-store.ts';
 import type { ImageStore, StoredImage } from './image-store.ts';
 import { PrepareError } from './prepare-error.ts';
 import type { ImageCredentials } from './prepare-error.ts';
@@ -72,10 +72,22 @@ export class ImagePuller {
     if (local) return local;
     if (wanted.digest !== '') return this.#exact({ ...name, digest: wanted.digest }, wanted, progress, signal);
     const image = await this.#pull(name, wanted, progress, signal);
-    const digest = digestOf(image, name);
+    const digest = await this.#digestAtRegistry(image, name, wanted, signal);
     const settled = digest === '' ? '' : await wanted.settle(digest);
     signal.throwIfAborted();
     return settled === digest ? image : this.#exact({ ...name, digest: settled }, wanted, progress, signal);
+  }
+
+  /** Of several digests the one by which the registry has the image: others would not find it there. */
+  async #digestAtRegistry(image: StoredImage, name: ImageName, { credentials }: WantedImage, signal: AbortSignal): Promise<string> {
+    const digests = digestsOf(image, name);
+    if (digests.length < 2) return digests[0] ?? '';
+    for (const digest of digests) {
+      // All layers are here: only the manifest is asked for.
+      const has = await this.#options.store.pull({ ...name, digest }, credentials, () => undefined, signal).then(() => true, () => false);
+      if (has) return digest;
+    }
+    return digests[0]!;
   }
 
   /** What was built on this machine belongs to no registry. A bare name means it, too, as engines have it. */

@@ -97,8 +97,13 @@ export class ImageStore {
 
 /** What the image is called at its registry: the digest of what `name` meant when it was pulled. Empty: it came from no registry. */
 export function digestOf(image: StoredImage, name: ImageName): string {
-  const own = image.digests.map(parseImageName).filter((digest) => digest?.repository === name.repository);
-  return own.find((digest) => name.digest === '' || digest?.digest === name.digest)?.digest ?? '';
+  const own = digestsOf(image, name);
+  return own.find((digest) => name.digest === '' || digest === name.digest) ?? '';
+}
+
+/** All that its engine calls it there. Podman adds the digest that an image had before it was pushed from here, which no registry knows. */
+export function digestsOf(image: StoredImage, name: ImageName): string[] {
+  return image.digests.map(parseImageName).flatMap((digest) => (digest?.repository === name.repository ? [digest.digest] : []));
 }
 
 /** Status of an engine's answer; undefined: it gave none. */

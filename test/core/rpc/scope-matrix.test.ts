@@ -206,6 +206,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['AuditService/ListAuditEvents', 'owner or operator', plain()],
   ['MachineService/ListMachines', 'operator', plain()],
   ['MachineService/ForgetMachine', 'operator', async () => ({ request: { id: await newMachine() } })],
+  ['MachineService/CordonMachine', 'operator', async () => ({ request: { id: await newMachine(), cordoned: true } })],
   ['MachineService/ListWorkers', 'operator', plain({ accountId: core.accountId })],
   ['MachineService/ListWorkers', 'endpoint: read', () => about(served, { endpointId: served })],
   ['MachineService/GetWorkerLog', 'endpoint: read', () => about(served, { workerId })],
