@@ -160,6 +160,7 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
     claim: (endpointId, slots) => claims.claim(endpointId, slots),
     claimAhead: (endpointId, slots, claimed) => claims.claimAhead(endpointId, slots, claimed),
     postpone: (waiting) => stores.attempts.postpone(waiting),
+    replaceable: (workers) => stores.attempts.replaceable(workers),
     recordOutcome,
     appendChunk: (chunk) => chunks.append(chunk),
     recordProgress: (key, output) => progress.show(key, output),

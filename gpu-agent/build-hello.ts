@@ -37,6 +37,7 @@ export function buildHello({ config, machine, instance, has, parts, pods, faultO
     pods: pods.reports(),
     images,
     prefetches: prefetch,
+    recalls: true,
     ...instance,
   };
 }

@@ -7,6 +7,7 @@ import type {
   AttemptChunk as ChunkMessage, AttemptOutcome as OutcomeMessage, AttemptProgress, AttemptRef,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptCalls, AttemptOutcome } from '../jobs/job-engine.ts';
+import type { MachineAttempt } from '../domain/job.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { retryUntil } from '../runtime/retry.ts';
@@ -36,6 +37,8 @@ export interface SessionInboxOptions {
   logger: Logger;
   /** A worker finished an attempt with an answer of its own. */
   onProven(workerId: string): void;
+  /** These of its attempts wait in hand. */
+  onWaiting(waiting: readonly MachineAttempt[]): void;
   /** Called when the stream should no longer be read, and when it may be read again. */
   onPressure(high: boolean): void;
 }
@@ -103,7 +106,9 @@ export class SessionInbox {
     const { pool, times, attempts } = this.#options;
     const waiting = refs.flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? []).filter((key) => pool.holds(key));
     for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.doubt(endpointId);
-    if (waiting.length > 0) void this.#write(0, () => attempts.postpone(waiting));
+    if (waiting.length === 0) return;
+    void this.#write(0, () => attempts.postpone(waiting));
+    this.#options.onWaiting(waiting);
   }
 
   #measure({ endpointId, kind, executionMs }: AttemptOutcome): void {

@@ -23,6 +23,8 @@ export class SessionOutbox {
   readonly #stops = new BatchQueue<SessionResponse['stops'][number]>();
   readonly #outcomeAcks = new BatchQueue<AttemptRef>();
   readonly #chunkAcks = new Map<string, { ref: AttemptRef; number: number }>();
+  /** By worker, so that what is said again and again takes no more room. */
+  readonly #recalls = new Map<string, AttemptRef>();
   readonly #logRequests = new BatchQueue<SessionResponse['logRequests'][number]>();
 
   constructor(sink: MessageSink<SessionResponse>, clock: Clock) {
@@ -64,6 +66,12 @@ export class SessionOutbox {
     this.#sending.wake();
   }
 
+  /** A worker's attempts in hand, of which this is one, are wanted back. */
+  recall(ref: AttemptRef): void {
+    this.#recalls.set(ref.workerId, ref);
+    this.#sending.wake();
+  }
+
   /** An outcome that is committed or no longer matters. */
   ackOutcome(ref: AttemptRef): void {
     this.#outcomeAcks.add(ref, REF_BYTES);
@@ -95,7 +103,7 @@ export class SessionOutbox {
   }
 
   #isEmpty(): boolean {
-    return this.#assignments.length + this.#stops.length + this.#outcomeAcks.length + this.#chunkAcks.size + this.#logRequests.length === 0
+    return this.#assignments.length + this.#stops.length + this.#outcomeAcks.length + this.#chunkAcks.size + this.#logRequests.length + this.#recalls.size === 0
       && Object.keys(this.#first).length === 0;
   }
 
@@ -109,10 +117,12 @@ export class SessionOutbox {
       logRequests: this.#logRequests.take(room),
       assignments: this.#assignments.take(room),
       stops: [],
+      recalls: [...this.#recalls.values()],
     };
     if (this.#assignments.length === 0) message.stops = this.#stops.take(room);
     this.#first = {};
     this.#chunkAcks.clear();
+    this.#recalls.clear();
     return message;
   }
 }

@@ -12,6 +12,7 @@ import type { DesiredWorkerRow } from '../store/worker-store.ts';
 import { assignmentOf, heldFromRefs, machineFromMessage, refOf } from './agent-messages.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
 import type { LiveSession, SessionKey } from './live-session.ts';
+import { Recalls } from './recalls.ts';
 import type { SessionContext, SessionStream } from './session-context.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionOutbox } from './session-outbox.ts';
@@ -32,6 +33,8 @@ export class Session implements AssignmentSink, LiveSession {
   #machineId = '';
   #instance = '';
   #prefetches = false;
+  /** Its agent understands recalls. */
+  #canRecall = false;
   #heardAtMs: number;
   /** Attempts that were declared lost at the hello: a claim that was on its way then must not be sent. */
   #lost = new Set<string>();
@@ -47,9 +50,11 @@ export class Session implements AssignmentSink, LiveSession {
     this.#key = key;
     this.#heardAtMs = context.clock.monotonicMs();
     this.#outbox = new SessionOutbox(stream, context.clock);
+    const recalls = new Recalls({ ...context, outbox: this.#outbox });
     this.#inbox = new SessionInbox({
       ...context, outbox: this.#outbox, machineId: () => this.#machineId,
       onProven: (workerId) => this.proven(workerId),
+      onWaiting: (waiting) => { if (this.#canRecall) context.table.own(recalls.waiting(waiting)); },
       onPressure: (high) => (high ? stream.pause() : stream.resume()),
     });
   }
@@ -157,6 +162,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#machineId = machine.id;
     this.#instance = instanceOf(hello!);
     this.#prefetches = hello!.prefetches;
+    this.#canRecall = hello!.recalls;
     await enterMachine(this, hello!.replaces, machine, this.#context);
     const held = heldFromRefs(hello!.attempts, machine.id);
     const current = await workers.currentAttempts([machine.id]);

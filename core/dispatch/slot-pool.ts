@@ -150,6 +150,11 @@ export class SlotPool implements SlotSource {
     return this.#rings.has(endpointId);
   }
 
+  /** Another of the endpoint's workers has room. */
+  hasRoomBeside(endpointId: string, workerId: string): boolean {
+    return this.#rings.get(endpointId)?.places.some((place) => place.slot.workerId !== workerId && freeOf(place) > 0) ?? false;
+  }
+
   /** Room beyond what workers asked for, on the workers of `taken`, in turn: `ahead` says how much for one that asked for so many. */
   takeAhead(taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
     const open = [...Map.groupBy(taken, ({ workerId }) => workerId)].flatMap(([workerId, asked]) => {

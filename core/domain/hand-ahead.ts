@@ -20,6 +20,11 @@ export const AHEAD_MAX = 1_000;
 export const QUEUED_MS_MIN = 100;
 /** Added to the execution timeout of a job that is handed over ahead, in milliseconds: after this its agent says that it still waits. */
 export const WAITING_MS = 2_000;
+/**
+ * How long after its agent's first word that jobs wait in hand they are asked back, where another worker could begin them, in milliseconds. Their
+ * worker ends with it, and its successor starts anew: not for a job that only takes a little longer.
+ */
+export const RECALL_MS = 3_000;
 
 /** What is known of a worker that asks for work. */
 export interface AheadFacts {

@@ -115,6 +115,8 @@ export interface AttemptCalls {
   claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
   /** These attempts were handed over ahead and have not begun: their execution time counts from now. Those that are not current are left. */
   postpone(attempts: readonly MachineAttempt[]): Promise<void>;
+  /** Those of these workers whose jobs another worker could begin: one stands idle, or the endpoint may have one more. */
+  replaceable(workers: readonly { endpointId: string; workerId: string }[]): Promise<string[]>;
   /**
    * Records an end; resolves after the commit. Chunks of the attempt that were given before are stored before. An output that is no JSON makes
    * the job FAILED. 'stale': nothing changed, somebody was first, or the attempt is not that machine's.

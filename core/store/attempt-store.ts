@@ -50,6 +50,26 @@ export class AttemptStore {
         AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
   }
 
+  /**
+   * Those of these workers whose jobs another worker of the endpoint could begin: one stands idle, or one more may be started, as far as is known.
+   * Where one worker is all that there may ever be, none is.
+   */
+  async replaceable(workers: readonly { endpointId: string; workerId: string }[]): Promise<string[]> {
+    const rows = await this.#hot<{ workerId: string }[]>`
+      SELECT g.worker_id AS "workerId"
+      FROM unnest(${textArray(workers.map(({ endpointId }) => endpointId))}::text[], ${textArray(workers.map(({ workerId }) => workerId))}::text[])
+        AS g(endpoint_id, worker_id)
+      JOIN endpoint e ON e.id = g.endpoint_id
+      WHERE EXISTS (
+        SELECT FROM worker w JOIN machine m ON m.id = w.machine_id AND m.session_id IS NOT NULL AND m.lease_expires_at > now()
+        WHERE w.endpoint_id = e.id AND w.id <> g.worker_id AND w.ended_at IS NULL AND w.desired = 'RUN' AND w.state = 'READY'
+          AND NOT EXISTS (SELECT FROM job j WHERE j.state = 'IN_PROGRESS' AND j.machine_id = w.machine_id AND j.worker_id = w.id)
+      ) OR (e.workers_max > 1
+        AND (SELECT count(*) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.desired = 'RUN') < e.workers_max
+        AND NOT EXISTS (SELECT FROM scale_decision d WHERE d.endpoint_id = e.id AND d.throttled > 0))`;
+    return rows.map(({ workerId }) => workerId);
+  }
+
   /** All attempts of a machine, or of one of its workers. */
   async listOf(machineId: string, workerId: string | undefined): Promise<AttemptKey[]> {
     const rows = await this.#hot<AttemptRow[]>`

@@ -4,7 +4,7 @@
  * itself from being killed.
  */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptRef, AttemptStop } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -15,6 +15,7 @@ import type { AttemptTable } from './attempt-table.ts';
 import type { Attempt, StopRequest } from './attempt.ts';
 import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
+import { replaceWorker } from './replace-worker.ts';
 import { decideStop } from './stop-policy.ts';
 import type { StopPolicy } from './stop-policy.ts';
 import type { ToCore } from './to-core.ts';
@@ -25,6 +26,9 @@ import type { WorkerReporter } from './worker-reporter.ts';
 const PROBE_AFTER_MS = 500;
 /** How long a worker that can hear a stop may go on getting jobs before it has ended the attempt, in milliseconds. */
 const OBEY_MS_MAX = 2_000;
+
+/** A worker that began something so short a time ago, in milliseconds, goes on with what it has in hand. */
+const GOING_ON_MS = 1_000;
 
 /** What it works with. */
 export interface StopperParts {
@@ -63,6 +67,17 @@ export class AttemptStopper {
     }
   }
 
+  /** Another worker could begin what this one's worker has in hand. Nothing happens when that goes on meanwhile, or is about to be ended anyway. */
+  recall(ref: AttemptRef): void {
+    const { table, holdings, pool, clock } = this.#parts;
+    const worker = pool.get(ref.workerId);
+    if (!worker || worker.hasEnded || !table.get(attemptKey(ref))?.inHand) return;
+    const goesOnMs = clock.monotonicMs() - GOING_ON_MS;
+    const running = holdings.of(worker.id).all().filter((attempt) => !attempt.inHand);
+    if (running.some(({ stop, beganAtMs = 0 }) => stop !== undefined || beganAtMs > goesOnMs)) return;
+    replaceWorker({ table, holdings }, worker, 'The job before it takes long, and another worker can begin it.');
+  }
+
   /** Tells a worker to stop a job, when it can hear it. */
   signal(worker: Worker, jobId: string): void {
     if (!worker.sdk.traits.stopChannel) return;
@@ -75,7 +90,8 @@ export class AttemptStopper {
     const { holdings, polls } = this.#parts;
     const holding = holdings.get(workerId);
     const poll = polls.stopPoll(workerId);
-    if (!poll || !holding || holding.jobsToStop.length === 0) return;
+    // One that must not begin what it has in hand does so when its job stops: it is killed instead, after the grace.
+    if (!poll || !holding || holding.isFinal || holding.jobsToStop.length === 0) return;
     const jobsToStop = holding.takeJobsToStop();
     poll.answer(Buffer.from(JSON.stringify({ jobsToStop }))).then((delivered) => {
       if (!delivered) holding.putBackJobsToStop(jobsToStop);

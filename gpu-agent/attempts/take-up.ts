@@ -38,6 +38,8 @@ export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes,
     attempt.chunkNumber = Math.max(attempt.chunkNumber, ...own.map(({ number }) => number));
     table.add(attempt);
     holdings.of(worker.id).takeUp(attempt);
+    // It may have jobs in hand that were given back.
+    if (worker.refresh) holdings.of(worker.id).isFinal = true;
     for (const chunk of own) chunks.add(chunk);
   }
 }

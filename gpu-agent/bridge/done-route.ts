@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import type { Attempt } from '../attempts/attempt.ts';
+import { replaceWorker } from '../attempts/replace-worker.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import { interpretResult } from './interpret-result.ts';
 import type { Result, ResultBody } from './interpret-result.ts';
@@ -23,10 +24,10 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
     if (worker === 'refused') return answerNobody(parts, reply, worker);
     const attempt = worker === 'gone' ? undefined : parts.holdings.get(worker.id)?.of((request.params as CallParams).job!);
     // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
-    if (worker !== 'gone' && attempt) {
-      const isStream = queryText(request, 'isStream') === 'true';
-      await accept(parts, worker, attempt, { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream });
-      await withheld(parts, worker);
+    if (worker !== 'gone') {
+      const result = { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream: queryText(request, 'isStream') === 'true' };
+      const isProgress = attempt && await accept(parts, worker, attempt, result) === 'progress';
+      if (!isProgress) await withheld(parts, worker);
     }
     return reply.code(200).send();
   });
@@ -49,40 +50,34 @@ function registerBatch(app: FastifyInstance, prefix: string, parts: BridgeParts)
   });
 }
 
-async function accept(parts: BridgeParts, worker: Worker, attempt: Attempt, { body, isStream }: { body: ResultBody; isStream: boolean }): Promise<void> {
+async function accept(
+  parts: BridgeParts, worker: Worker, attempt: Attempt, { body, isStream }: { body: ResultBody; isStream: boolean },
+): Promise<'progress' | 'result'> {
   attempt.named(parts.clock.monotonicMs());
   const result = await parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
-  if (attempt.phase === 'ended') return;
-  if (result.kind === 'ignored') {
-    parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: result.why }, 'progress value dropped');
-  } else if (result.kind === 'progress') {
-    if (!attempt.stop) parts.toCore.addProgress({ ref: attempt.ref, output: result.output });
-  } else {
+  if (result.kind === 'ignored' || result.kind === 'progress') {
+    if (attempt.phase === 'ended') return 'progress';
+    if (result.kind === 'ignored') parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: result.why }, 'progress value dropped');
+    else if (!attempt.stop) parts.toCore.addProgress({ ref: attempt.ref, output: result.output });
+    return 'progress';
+  }
+  if (attempt.phase !== 'ended') {
     // Before the attempt ends, so that no other job can take its place.
-    if (result.refresh) replace(parts, worker);
+    if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
     const gap = result.kind === 'completed' && await hasGap(parts, worker, attempt, { output: result.output, isStream });
     if (!gap) await finish(parts, attempt, result);
     else if (attempt.leftOut !== undefined) await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
     // Another attempt streams all of it.
     else await parts.table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.LOST, { error: attempt.missed! });
   }
-}
-
-/** It is to be replaced before its next job, and so must not begin what it has in hand: it gets no answer any more. */
-function replace({ holdings, table }: BridgeParts, worker: Worker): void {
-  worker.recycle();
-  const holding = holdings.get(worker.id);
-  const inHand = holding?.inHand() ?? [];
-  if (!holding || inHand.length === 0) return;
-  holding.isFinal = true;
-  for (const attempt of inHand) void table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.RETURNED, { error: 'Its worker is replaced.' });
+  return 'result';
 }
 
 /** A worker that must not begin another job is ended as soon as its last result is safe, and waits for its answer until then. */
 async function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void> {
   const holding = holdings.get(worker.id);
   if (!holding?.isFinal) return;
-  if (holding.size === 0) pool.kill(worker, { state: WorkerState.STOPPED, reason: 'It asked to be replaced.' });
+  if (holding.size === 0) pool.kill(worker, { state: WorkerState.STOPPED, reason: 'It is replaced.' });
   await worker.over;
 }
 

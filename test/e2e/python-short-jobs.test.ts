@@ -44,6 +44,12 @@ t.test('short jobs that stream, and several at once', { skip: skipWithoutPython(
   }
 });
 
+t.test('a worker that must not begin what it has in hand', { skip: skipWithoutPython('new') }, async (t) => {
+  const jobs = endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1, retryLimit: 0 }));
+  await t.test('because a job asks for another worker', (t) => refreshes(t, jobs));
+  await t.test('because another worker can while a job takes long', (t) => recalled(t, jobs));
+});
+
 /** The SDK alone would take a second for each. */
 async function fast(t: Test, jobs: EndpointJobs): Promise<void> {
   const startedMs = performance.now();
@@ -79,6 +85,36 @@ async function hangs(t: Test, jobs: EndpointJobs): Promise<void> {
   t.ok(ended.every(({ retries }) => !retries), 'they had not begun');
   t.equal((await jobs.look(unwanted!)).status, 'CANCELLED');
   t.notOk(lines('note').some((line) => line.startsWith(unwanted!)), 'and it never ran');
+}
+
+async function refreshes(t: Test, jobs: EndpointJobs): Promise<void> {
+  const { path, open, lines } = await scratch(t);
+  const [note, until] = ['note', 'until'].map(path);
+  const [last, ...others] = await handedOver(jobs, { note, until, refresh: true }, { note });
+  open('until');
+  t.equal((await jobs.settled(last!, 60_000)).status, 'COMPLETED');
+  const ended = await settledAll(jobs, others);
+  t.ok(ended.every((job) => job.status === 'COMPLETED' && !job.retries));
+  const ran = lines('note').map((line) => line.split(' '));
+  t.same(ran.map(([job]) => job).sort(), [last, ...others].sort(), 'each ran once');
+  t.equal(new Set(ran.map(([, worker]) => worker)).size, 2, 'the others at its successor');
+}
+
+async function recalled(t: Test, jobs: EndpointJobs): Promise<void> {
+  const { path, open, lines } = await scratch(t);
+  const [note, until] = ['note', 'until'].map(path);
+  const [long, ...behind] = await handedOver(jobs, { note, until }, { note });
+  t.equal((await system!.request('PATCH', `/v1/endpoints/${jobs.id}`, { workersMax: 2 })).status, 200);
+  const ended = await settledAll(jobs, behind);
+  t.ok(ended.every((job) => job.status === 'COMPLETED' && !job.retries));
+  t.equal((await jobs.look(long!)).status, 'IN_PROGRESS', 'while it still runs');
+  open('until');
+  t.equal((await jobs.settled(long!, 60_000)).status, 'COMPLETED', 'its result counts');
+  t.same((await settledAll(jobs, [await jobs.run(SHORT)])).map(({ status }) => status), ['COMPLETED']);
+  const ran = lines('note').map((line) => line.split(' '));
+  t.same(ran.map(([job]) => job).sort(), [long, ...behind].sort(), 'each ran once');
+  const [[, worker] = []] = ran.filter(([job]) => job === long);
+  t.notOk(ran.some(([job, other]) => job !== long && other === worker), 'none of them there');
 }
 
 /** The worker runs `first`, which waits, and has some of four jobs like `other` in hand. Ids: the first, those in hand, the rest. */

@@ -37,6 +37,8 @@ export interface ScriptedAgentOptions {
   /** Images it has, and whether it pulls more before they are needed. */
   images?: MachineImage[];
   prefetches?: boolean;
+  /** It understands recalls. Default true. */
+  recalls?: boolean;
   /** Attempts each worker says it can hold. Default 1. */
   capacity?: number;
   /** Reports desired workers as READY by itself. Default true. */
@@ -69,6 +71,7 @@ export class ScriptedAgent {
   readonly assignments: Assignment[] = [];
   readonly stops: AttemptStop[] = [];
   readonly acked: AttemptRef[] = [];
+  readonly recalls: AttemptRef[] = [];
   readonly chunkAcks: ChunkAck[] = [];
   desired: DesiredWorker[] = [];
   /** What core wants it to have of pods, as of its last message. */
@@ -109,8 +112,8 @@ export class ScriptedAgent {
       cudaVersion: '', runsCommands: this.#options.runsCommands ?? true, noEngineReason: this.#options.noEngineReason ?? '',
       containerEngine: this.#options.engine === null ? undefined : this.#options.engine ?? ENGINE,
     };
-    const { instance = '', replaces = '', images = [], prefetches = false } = this.#options;
-    this.send({ hello: { machine, workers, attempts: held, instance, replaces, images, prefetches } });
+    const { instance = '', replaces = '', images = [], prefetches = false, recalls = true } = this.#options;
+    this.send({ hello: { machine, workers, attempts: held, instance, replaces, images, prefetches, recalls } });
     for (const { workerId, endpointId } of workers) this.#known.set(workerId!, endpointId ?? '');
     return new Promise((resolve, reject) => {
       stream.on('data', (message: SessionResponse) => {
@@ -165,6 +168,7 @@ export class ScriptedAgent {
     if (this.#options.record !== false) {
       this.stops.push(...message.stops);
       this.acked.push(...message.outcomeAcks);
+      this.recalls.push(...message.recalls);
       this.assignments.push(...message.assignments);
       this.chunkAcks.push(...message.chunkAcks);
     }

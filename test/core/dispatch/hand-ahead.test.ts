@@ -1,6 +1,8 @@
 /** Short jobs are handed over ahead: to whom, which, and what counts as their start. Scripted agents, real core and database. */
 import t from 'tap';
 import type { Test } from 'tap';
+import { RECALL_MS } from '../../../core/domain/hand-ahead.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -90,4 +92,59 @@ t.test('the execution time is the worker\'s, and counts anew while the job waits
   agent.finish(agent.assignments[2]!.ref!);
   await waitFor('the one after', () => agent.assignments.length === 4);
   t.same(agent.assignments.slice(2).map(({ ref, ahead }) => [ref!.jobId, ahead]), more.map(({ id }) => [id, false]), 'none ahead behind a long one');
+});
+
+t.test('behind a long one they are asked back as soon as another worker could begin them, and begin there', async (t) => {
+  const { core, endpointId, agent, ask } = await measured(t);
+  const [long, ...behind] = [await core.submit(endpointId), await core.submit(endpointId), await core.submit(endpointId)];
+  await old(core);
+  ask(1);
+  await waitFor('all', () => agent.assignments.length === 3);
+  const refs = agent.assignments.map(({ ref }) => ref!);
+  const { workerId } = refs[0]!;
+  /** Its agent says again and again that they wait. */
+  const tell = setInterval(() => agent.send({ waiting: refs.slice(1) }), 200);
+  t.teardown(() => clearInterval(tell));
+  await core.sql`UPDATE endpoint SET workers_max = 1 WHERE id = ${endpointId}`;
+  const toldMs = performance.now();
+  await waitFor('the time to pass', () => performance.now() - toldMs > RECALL_MS + 1_000);
+  t.same(agent.recalls, [], 'not of the only worker that there may be');
+  await core.sql`UPDATE endpoint SET workers_max = 2 WHERE id = ${endpointId}`;
+  await waitFor('a recall', () => agent.recalls.length > 0);
+  t.match(agent.recalls[0], { jobId: behind[0]!.id, workerId, attempt: 1 });
+  clearInterval(tell);
+  agent.send({ workers: [{ workerId, endpointId, state: WorkerState.DRAINING, capacity: 1, refresh: true }] });
+  for (const ref of refs.slice(1)) agent.finish(ref, { kind: OutcomeKind.RETURNED });
+  const begun = await waitFor('them at another worker', () => {
+    const later = agent.assignments.filter(({ ref }) => ref!.attempt === 2).map(({ ref }) => ref!);
+    if (later.length === 1) agent.finish(later[0]!, { output: Buffer.from('"there"') });
+    return later.length === 2 && later;
+  });
+  t.notOk(begun.some((ref) => ref.workerId === workerId));
+  agent.finish(begun[1]!, { output: Buffer.from('"there"') });
+  agent.finish(refs[1]!, { output: Buffer.from('"here"') });
+  agent.finish(refs[0]!, { output: Buffer.from('"long"') });
+  t.match(await core.wait(endpointId, long!.id), { output: Buffer.from('"long"'), attempt: 1, retries: 0 });
+  for (const { id } of behind) {
+    t.match(await core.wait(endpointId, id), { output: Buffer.from('"there"'), attempt: 2, retries: 0 }, 'no retry, and nobody else\'s word counts');
+  }
+});
+
+t.test('an idle worker of another replica is found, and an agent that knows no recalls gets none', async (t) => {
+  const core = await startReplicas(t, 2);
+  const endpointId = await core.createEndpoint({ workersMin: 2, workersMax: 2 });
+  const options = { onAssignment: () => undefined, cpuSlots: 1, capacity: 3 };
+  const agents = [await core.joinAgent(options), await core.joinAgent({ ...options, recalls: false }, core.replicas[1]!)];
+  await core.ready(endpointId, 2);
+  for (let count = 0; count < 6; count += 1) await core.submit(endpointId);
+  await waitFor('all to run', () => agents.every(({ assignments }) => assignments.length === 3));
+  const tell = setInterval(() => { for (const agent of agents) agent.send({ waiting: agent.assignments.slice(1).map(({ ref }) => ref!) }); }, 200);
+  t.teardown(() => clearInterval(tell));
+  const toldMs = performance.now();
+  await waitFor('the time to pass', () => performance.now() - toldMs > RECALL_MS + 500);
+  t.same(agents.map(({ recalls }) => recalls.length), [0, 0], 'all are busy, and there may be no more');
+  agents[1]!.ready([agents[1]!.assignments[0]!.ref!], 0);
+  for (const { ref } of agents[1]!.assignments) agents[1]!.finish(ref!);
+  await waitFor('a recall', () => agents[0]!.recalls.length > 0);
+  t.equal(agents[1]!.recalls.length, 0);
 });

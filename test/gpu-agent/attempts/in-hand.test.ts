@@ -1,7 +1,13 @@
 /** Jobs that a worker got beyond what it asked for: in its hand, not begun (docs/worker-protocol.md#short-jobs). */
 import t from 'tap';
 import type { Test } from 'tap';
+import { systemRandom } from '../../../core/runtime/clock.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
+import { bodyBudget } from '../../../gpu-agent/bridge/raw-body.ts';
+import { Bridge } from '../../../gpu-agent/bridge/server.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 import { turn, wired } from './wired.ts';
 
 /** A worker that asked for one job and got three. */
@@ -75,4 +81,86 @@ t.test('what is in hand does not keep a worker alive that hangs', async (t) => {
   agent.clock.pass(5_000);
   agent.stopper.pass();
   t.ok(agent.pool.get('w')!.isStopping, 'killed after the grace');
+});
+
+/** What the worker sends to job-done for a job, over a real connection; `answered`: while the worker could still begin another job. */
+async function withBridge(t: Test) {
+  const agent = await threeForOne(t);
+  const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock });
+  const stopping = new AbortController();
+  const parts = {
+    ...agent, toCore: agent.outbox, bodies: bodyBudget(), work, random: systemRandom, logger: createLogger('test', 'silent'), stopping: stopping.signal,
+  };
+  const bridge = new Bridge({ parts, port: 0 });
+  await bridge.start();
+  t.teardown(async () => {
+    stopping.abort();
+    await bridge.stop();
+  });
+  const { token } = agent.pool.get('w')!;
+  const done = (job: string, body: object) => {
+    const call = { answered: false, over: Promise.resolve() };
+    call.over = fetch(`${bridge.url}/v2/e/${token}/job-done/w/${job}`, { method: 'POST', body: JSON.stringify(body) })
+      .then(() => { call.answered = !agent.executor.of('w')!.asked.includes('kill'); }, () => {});
+    return call;
+  };
+  const outcomes = (): unknown[] => (agent.message()?.outcomes ?? []).map(({ ref, kind }) => [ref!.jobId, kind]);
+  agent.message();
+  return { ...agent, done, outcomes, recall: (job: string) => agent.stopper.recall(agent.of(job).ref) };
+}
+
+t.test('asked back behind a long one, they go back; its result counts and its worker is ended without an answer', async (t) => {
+  const agent = await withBridge(t);
+  agent.clock.pass(500);
+  agent.recall('b');
+  t.same(agent.inHand(), ['b', 'c'], 'not while its worker goes on with them');
+  agent.clock.pass(5_000);
+  agent.recall('a');
+  t.same(agent.inHand(), ['b', 'c'], 'not what has begun');
+  agent.recall('b');
+  const message = agent.message();
+  t.match(message?.workers, [{ refresh: true, takesAhead: false }]);
+  t.match(message?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind]), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.RETURNED]]);
+  const progress = agent.done('a', { status: 'IN_PROGRESS', output: 1 });
+  await progress.over;
+  t.ok(progress.answered, 'what it says meanwhile is answered');
+  const result = agent.done('a', { output: 'long' });
+  await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
+  await agent.exit('w', { signal: 'SIGKILL' });
+  await result.over;
+  t.notOk(result.answered, 'it would begin the next');
+  t.same(agent.outcomes(), [['a', OutcomeKind.COMPLETED]], 'nothing is lost with the worker');
+});
+
+t.test('a worker whose jobs in hand were asked back hears of no stop: it is killed', async (t) => {
+  const agent = await withBridge(t);
+  agent.clock.pass(5_000);
+  agent.recall('b');
+  agent.stopper.stop([{ ref: agent.of('a').ref, reason: '' }]);
+  t.same(agent.openStopPoll('w'), [], 'it would begin the next');
+  agent.clock.pass(5_000);
+  agent.stopper.pass();
+  t.ok(agent.pool.get('w')!.isStopping);
+});
+
+t.test('nothing is asked back of a worker that was told to stop what it runs', async (t) => {
+  const agent = await withBridge(t);
+  agent.clock.pass(5_000);
+  agent.stopper.stop([{ ref: agent.of('a').ref, reason: '' }]);
+  agent.recall('b');
+  t.same(agent.inHand(), ['b', 'c']);
+  await agent.table.end(agent.of('a'), OutcomeKind.STOPPED);
+  t.same(agent.inHand(), ['c']);
+});
+
+t.test('the job that asks to stop its pod is the last: those in hand go back, and the worker gets no answer', async (t) => {
+  const agent = await withBridge(t);
+  const unwanted = agent.of('c').ref;
+  agent.stopper.stop([{ ref: unwanted, reason: '' }]);
+  const result = agent.done('a', { output: 'last', stopPod: true });
+  await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
+  await agent.exit('w', { signal: 'SIGKILL' });
+  await result.over;
+  t.notOk(result.answered);
+  t.same(agent.outcomes(), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.STOPPED], ['a', OutcomeKind.COMPLETED]]);
 });

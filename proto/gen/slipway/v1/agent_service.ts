@@ -168,6 +168,8 @@ export interface Hello {
   images: MachineImage[];
   /** It pulls images before they are needed: DesiredWorkers.images then comes with credentials. */
   prefetches: boolean;
+  /** It understands `recalls` of SessionResponse. */
+  recalls: boolean;
 }
 
 /** Names one attempt of one job. */
@@ -333,7 +335,15 @@ export interface SessionResponse {
   /** Logs to send. */
   logRequests: WorkerLogRequest[];
   /** Only in the last message: why core ends the session. Absent when the connection broke. */
-  end: SessionEnd | undefined;
+  end:
+    | SessionEnd
+    | undefined;
+  /**
+   * Attempts told as `waiting` that another worker could begin, at most one of each worker. When its worker has still not begun it, it and all that
+   * this worker has in hand end RETURNED, and the worker is replaced: it gets no answer to its last result any more and is ended, so that it begins none
+   * of them. Otherwise nothing happens. Said again as long as they are told as waiting; only to an agent whose hello says that it understands it.
+   */
+  recalls: AttemptRef[];
 }
 
 /** The end of a session. */
@@ -876,6 +886,7 @@ function createBaseHello(): Hello {
     replaces: "",
     images: [],
     prefetches: false,
+    recalls: false,
   };
 }
 
@@ -904,6 +915,9 @@ export const Hello: MessageFns<Hello> = {
     }
     if (message.prefetches !== false) {
       writer.uint32(64).bool(message.prefetches);
+    }
+    if (message.recalls !== false) {
+      writer.uint32(72).bool(message.recalls);
     }
     return writer;
   },
@@ -985,6 +999,14 @@ export const Hello: MessageFns<Hello> = {
             message.prefetches = reader.bool();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.recalls = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1012,6 +1034,7 @@ export const Hello: MessageFns<Hello> = {
     message.replaces = object.replaces ?? "";
     message.images = object.images?.map((e) => MachineImage.fromPartial(e)) || [];
     message.prefetches = object.prefetches ?? false;
+    message.recalls = object.recalls ?? false;
     return message;
   },
 };
@@ -1882,6 +1905,7 @@ function createBaseSessionResponse(): SessionResponse {
     chunkAcks: [],
     logRequests: [],
     end: undefined,
+    recalls: [],
   };
 }
 
@@ -1913,6 +1937,9 @@ export const SessionResponse: MessageFns<SessionResponse> = {
     }
     if (message.end !== undefined) {
       SessionEnd.encode(message.end, writer.uint32(74).fork()).join();
+    }
+    for (const v of message.recalls) {
+      AttemptRef.encode(v!, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -2002,6 +2029,14 @@ export const SessionResponse: MessageFns<SessionResponse> = {
             message.end = SessionEnd.decode(reader, reader.uint32());
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.recalls.push(AttemptRef.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2034,6 +2069,7 @@ export const SessionResponse: MessageFns<SessionResponse> = {
     message.chunkAcks = object.chunkAcks?.map((e) => ChunkAck.fromPartial(e)) || [];
     message.logRequests = object.logRequests?.map((e) => WorkerLogRequest.fromPartial(e)) || [];
     message.end = (object.end !== undefined && object.end !== null) ? SessionEnd.fromPartial(object.end) : undefined;
+    message.recalls = object.recalls?.map((e) => AttemptRef.fromPartial(e)) || [];
     return message;
   },
 };
