@@ -1,5 +1,6 @@
 /** Short jobs are handed over ahead: to whom, which, and what counts as their start. Scripted agents, real core and database. */
 import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Test } from 'tap';
 import { RECALL_MS } from '../../../core/domain/hand-ahead.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -33,6 +34,16 @@ async function measured(t: Test) {
 /** They have been queued for long enough. */
 const old = (core: Awaited<ReturnType<typeof startReplicas>>) => core.sql`UPDATE job SET submitted_at = submitted_at - interval '1 s',
   ttl_deadline_at = ttl_deadline_at - interval '1 s' WHERE state = 'IN_QUEUE'`;
+
+/** Calls it five times a second until the result is called. */
+function repeat(work: () => void): () => void {
+  let timer = systemClock.after(0, turn);
+  function turn(): void {
+    work();
+    timer = systemClock.after(200, turn);
+  }
+  return () => timer.cancel();
+}
 
 t.test('jobs with one policy follow the first in order, up to one that differs', async (t) => {
   const { core, endpointId, agent, ask } = await measured(t);
@@ -103,8 +114,8 @@ t.test('behind a long one they are asked back as soon as another worker could be
   const refs = agent.assignments.map(({ ref }) => ref!);
   const { workerId } = refs[0]!;
   /** Its agent says again and again that they wait. */
-  const tell = setInterval(() => agent.send({ waiting: refs.slice(1) }), 200);
-  t.teardown(() => clearInterval(tell));
+  const stop = repeat(() => agent.send({ waiting: refs.slice(1) }));
+  t.teardown(stop);
   await core.sql`UPDATE endpoint SET workers_max = 1 WHERE id = ${endpointId}`;
   const toldMs = performance.now();
   await waitFor('the time to pass', () => performance.now() - toldMs > RECALL_MS + 1_000);
@@ -112,7 +123,7 @@ t.test('behind a long one they are asked back as soon as another worker could be
   await core.sql`UPDATE endpoint SET workers_max = 2 WHERE id = ${endpointId}`;
   await waitFor('a recall', () => agent.recalls.length > 0);
   t.match(agent.recalls[0], { jobId: behind[0]!.id, workerId, attempt: 1 });
-  clearInterval(tell);
+  stop();
   agent.send({ workers: [{ workerId, endpointId, state: WorkerState.DRAINING, capacity: 1, refresh: true }] });
   for (const ref of refs.slice(1)) agent.finish(ref, { kind: OutcomeKind.RETURNED });
   const begun = await waitFor('them at another worker', () => {
@@ -138,8 +149,7 @@ t.test('an idle worker of another replica is found, and an agent that knows no r
   await core.ready(endpointId, 2);
   for (let count = 0; count < 6; count += 1) await core.submit(endpointId);
   await waitFor('all to run', () => agents.every(({ assignments }) => assignments.length === 3));
-  const tell = setInterval(() => { for (const agent of agents) agent.send({ waiting: agent.assignments.slice(1).map(({ ref }) => ref!) }); }, 200);
-  t.teardown(() => clearInterval(tell));
+  t.teardown(repeat(() => { for (const agent of agents) agent.send({ waiting: agent.assignments.slice(1).map(({ ref }) => ref!) }); }));
   const toldMs = performance.now();
   await waitFor('the time to pass', () => performance.now() - toldMs > RECALL_MS + 500);
   t.same(agents.map(({ recalls }) => recalls.length), [0, 0], 'all are busy, and there may be no more');
