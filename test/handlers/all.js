@@ -13,7 +13,7 @@
  * stream    yield each of `values`; with `gate` wait for the file `gate`/<number of the value> before each; then throw `message` if given
  * repeat    yield a text of `length` times `text`, once
  * metrics   post one chunk with `output` and `metrics` by hand, as the worker protocol has it, then return {"done": true}
- * exit      end the process with `code`, unless the file `unless` exists: then return {"survived": true}
+ * exit      end the process with `code`; with `once` the first time only: it leaves that file, and who finds it returns {"survived": true}
  * big       return a text of `length` characters
  * size      return the number of characters of `pad`
  * env       return the environment variables called `names`
@@ -64,7 +64,8 @@ function block() {
 }
 
 function leave(input) {
-  if (input.unless && existsSync(input.unless)) return { survived: true };
+  if (input.once && existsSync(input.once)) return { survived: true };
+  if (input.once) writeFileSync(input.once, '');
   process.exit(input.code ?? 1);
 }
 

@@ -81,9 +81,7 @@ t.test('jobs.inQueue, jobs.inProgress, jobs.completed, jobs.failed, workers.runn
 
 t.test('jobs.retried counts attempts that were lost and put back; the record says so too', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1, retryLimit: 1 }));
-  const id = await jobs.run({ mode: 'exit', code: 9, unless: files.path('mended') });
-  await waitFor('the first attempt to be lost', async () => (await jobs.health()).jobs.retried === 1);
-  files.open('mended');
+  const id = await jobs.run({ mode: 'exit', code: 9, once: files.path('ended') });
   const record = await jobs.reached(id, 'COMPLETED', 20_000);
   t.match(record, { output: { survived: true }, retries: 1 });
   const wanted = { jobs: { ...NO_JOBS, retried: 1, completed: 1 }, workers: { ...NO_WORKERS, idle: 1, ready: 1 } };
