@@ -18,6 +18,10 @@ const WAKE_MS = 500;
 const LATE_SHARE = 0.25;
 /** One worker stays for jobs that come at least this often, 3 in ten minutes, when a start alone would miss the target. */
 const KEPT_PER_SECOND_MIN = 3 / 600;
+/** Once they seem to have stopped it stays for so many times the usual pause between two: jobs that come at random pause longer one time in fifty. */
+const KEPT_PAUSES = 4;
+/** But no longer than this, in milliseconds. */
+const KEPT_IDLE_MS_MAX = 600_000;
 
 /** From 3 jobs in a minute on the last minute tells how many come, and also that no more do. */
 const TOLD_PER_SECOND_MIN = 3 / 60;
@@ -32,6 +36,8 @@ interface Facts {
   slots: number;
   /** Jobs that come in a millisecond. */
   rate: number;
+  /** The same over the last hour. */
+  hourRate: number;
   measured: boolean;
 }
 
@@ -41,7 +47,7 @@ export const sloScaler: Scaler = (sample, settings) => {
   const present = sample.workers.filter((worker) => worker.desired === 'RUN' && worker.version === settings.version);
   const busy = present.filter((worker) => worker.held > 0).length;
   const missing = missingFor(sample, settings, present, facts);
-  const kept = keptFor(facts, present.length);
+  const kept = keptFor(facts, present);
   const numbers = numbersText(sample, facts);
   const target = `${settings.scalerValue} s`;
   if (present.length === 0 && sample.queued > 0) {
@@ -58,6 +64,7 @@ function factsOf({ traffic }: ScaleSample, { scalerValue }: ScaleSettings): Fact
   return {
     targetMs: scalerValue * 1_000, executionMs: Math.max(traffic?.executionMs || ASSUMED_EXECUTION_MS, 1), startMs: traffic?.startMs || ASSUMED_START_MS,
     slots: Math.max(traffic?.slots ?? 1, 1), rate: rateOf(traffic) / 1_000,
+    hourRate: (traffic?.arrivalsPerSecondHour ?? 0) / 1_000,
     measured: (traffic?.executionMs ?? 0) > 0 && (traffic?.startMs ?? 0) > 0,
   };
 }
@@ -111,12 +118,18 @@ function beginsOf(untilMs: number, freeMs: number, executionMs: number): number 
 }
 
 /** Workers that stay for jobs that will come: as many as let them wait no longer than the target without a start in between. */
-function keptFor({ rate, executionMs, startMs, targetMs, slots }: Facts, present: number): number {
+function keptFor({ rate, hourRate, executionMs, startMs, targetMs, slots }: Facts, present: readonly WorkerSample[]): number {
   const load = rate * executionMs;
   // A job that finds no worker waits for a start, and that is soon enough: none is started before, and only those that are always at work stay.
-  if (startMs <= targetMs) return Math.min(Math.floor(load / slots), present);
-  if (rate * 1_000 < KEPT_PER_SECOND_MIN) return 0;
+  if (startMs <= targetMs) return Math.min(Math.floor(load / slots), present.length);
+  if (rate * 1_000 < KEPT_PER_SECOND_MIN) return isPause(hourRate, present) ? 1 : 0;
   return Math.ceil(slotsFor(load, targetMs / executionMs) / slots);
+}
+
+/** None came for a while, and that is no longer than jobs of this endpoint pause now and then: its last worker need not go. */
+function isPause(hourRate: number, present: readonly WorkerSample[]): boolean {
+  if (hourRate * 1_000 < KEPT_PER_SECOND_MIN) return false;
+  return present.some(({ idleMs }) => idleMs < Math.min(KEPT_PAUSES / hourRate, KEPT_IDLE_MS_MAX));
 }
 
 /** Fewest slots with which 95 of 100 jobs wait no longer than so many executions (Erlang's delay formula; real queues are mostly shorter). */

@@ -25,10 +25,11 @@ const BINS_MAX = 62;
 
 /** What a scaler may know of traffic. */
 export interface TrafficSample {
-  /** Jobs that came in a second: over the last 20 s, the last minute, and the last ten minutes. */
+  /** Jobs that came in a second: over the last 20 s, the last minute, the last ten minutes, and the last hour, as far as it is in what is read. */
   arrivalsPerSecondNow: number;
   arrivalsPerSecond: number;
   arrivalsPerSecondLong: number;
+  arrivalsPerSecondHour: number;
   /** Mean execution in milliseconds. 0: none was seen. */
   executionMs: number;
   /** How long a new worker takes until it can work, in milliseconds: nine of ten took no longer. 0: none was seen. */
@@ -38,7 +39,7 @@ export interface TrafficSample {
 }
 
 /** Windows of a sample, in milliseconds. */
-export const TRAFFIC_WINDOWS_MS = { now: 20_000, short: 60_000, long: 600_000 } as const;
+export const TRAFFIC_WINDOWS_MS = { now: 20_000, short: 60_000, long: 600_000, hour: 3_600_000 } as const;
 /** Spans that a sample is made of: those of the windows, and more of them for the lengths of executions where jobs are rare. */
 export const TRAFFIC_SPANS_SEEN_MAX = 200;
 /** Starts of workers that a sample is made of. */
@@ -49,6 +50,7 @@ export interface TrafficSums {
   arrivedNow: number;
   arrivedShort: number;
   arrivedLong: number;
+  arrivedHour: number;
   executed: number;
   executionMs: number;
 }
@@ -76,21 +78,22 @@ export function quantileOf(histogram: Histogram, share: number): number {
 
 /** The sums of a moment. `spans`: the last `TRAFFIC_SPANS_SEEN_MAX` in which anything went on. */
 export function sumTraffic(spans: readonly TrafficSpan[], nowMs: number): TrafficSums {
-  const { now, short, long } = TRAFFIC_WINDOWS_MS;
+  const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
   const arrived = (ms: number): number => spans.reduce((sum, span) => sum + (span.endMs > nowMs - ms ? span.arrived : 0), 0);
   return {
-    arrivedNow: arrived(now), arrivedShort: arrived(short), arrivedLong: arrived(long),
+    arrivedNow: arrived(now), arrivedShort: arrived(short), arrivedLong: arrived(long), arrivedHour: arrived(hour),
     executed: spans.reduce((sum, span) => sum + span.executed, 0), executionMs: spans.reduce((sum, span) => sum + span.executionMs, 0),
   };
 }
 
 /** The sample of a moment. `startsMs`: how long the last workers took until they could work. */
 export function trafficSample(sums: TrafficSums, startsMs: readonly number[], slots: number): TrafficSample {
-  const { now, short, long } = TRAFFIC_WINDOWS_MS;
+  const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
   const sorted = startsMs.toSorted((a, b) => a - b);
   return {
     arrivalsPerSecondNow: (sums.arrivedNow * 1_000) / now, arrivalsPerSecond: (sums.arrivedShort * 1_000) / short,
-    arrivalsPerSecondLong: (sums.arrivedLong * 1_000) / long, executionMs: sums.executed === 0 ? 0 : Math.round(sums.executionMs / sums.executed),
+    arrivalsPerSecondLong: (sums.arrivedLong * 1_000) / long, arrivalsPerSecondHour: (sums.arrivedHour * 1_000) / hour,
+    executionMs: sums.executed === 0 ? 0 : Math.round(sums.executionMs / sums.executed),
     startMs: Math.round(sorted[Math.ceil(sorted.length * 0.9) - 1] ?? 0), slots,
   };
 }

@@ -64,13 +64,13 @@ export class TrafficStore {
 /** What went on lately at endpoints, for their scaler. */
 export async function readTraffic(sql: Sql, endpointIds: readonly string[]): Promise<Map<string, TrafficSample>> {
   if (endpointIds.length === 0) return new Map();
-  const { now, short, long } = TRAFFIC_WINDOWS_MS;
+  const { now, short, long, hour } = TRAFFIC_WINDOWS_MS;
   const arrived = (ms: number) => sql`coalesce(sum(arrived) FILTER (WHERE ended_at > now() - ${ms}::int * interval '1 ms'), 0)::int`;
   const rows = await sql<(TrafficSums & { id: string; slots: number; starts: number[] })[]>`
     SELECT e.id, t.*, s.starts, ${slotsOf(sql)} AS slots
     FROM endpoint e CROSS JOIN LATERAL (
       SELECT ${arrived(now)} AS "arrivedNow", ${arrived(short)} AS "arrivedShort", ${arrived(long)} AS "arrivedLong",
-        coalesce(sum(executed), 0)::int AS executed, coalesce(sum(execution_ms), 0)::bigint AS "executionMs"
+        ${arrived(hour)} AS "arrivedHour", coalesce(sum(executed), 0)::int AS executed, coalesce(sum(execution_ms), 0)::bigint AS "executionMs"
       FROM (SELECT arrived, executed, execution_ms, ended_at FROM endpoint_traffic WHERE endpoint_id = e.id
         ORDER BY ended_at DESC LIMIT ${TRAFFIC_SPANS_SEEN_MAX}) seen
     ) t CROSS JOIN LATERAL (${lastStarts(sql)}) s

@@ -12,6 +12,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 import { Fleet, range } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { matchTable, matches } from './scalers.ts';
+import { LARGE_MODEL } from './traces.ts';
 
 const HELP = `npm run fleet -- [options]
 
@@ -117,7 +118,10 @@ async function main(): Promise<void> {
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
-  if (values.scalers) return console.log(matchTable(matches([seed, seed + 1, seed + 2])));
+  if (values.scalers) {
+    const seeds = [seed, seed + 1, seed + 2];
+    return console.log(`Jobs of 6 s, starts of 20 s\n${matchTable(matches(seeds))}\n\nJobs of 2 s, starts of 60 s\n${matchTable(matches(seeds, LARGE_MODEL))}`);
+  }
   const machines = (values.machines ?? '25,50,100').split(',').map((text) => positive('--machines', text, 1));
   const options = {
     machines, seed, endpoints: positive('--endpoints', values.endpoints, 1.5), workers: positive('--workers', values.workers, 10),

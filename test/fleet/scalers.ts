@@ -3,7 +3,7 @@ import { runModel } from '../../core/domain/scale-model.ts';
 import type { ModelResult } from '../../core/domain/scale-model.ts';
 import type { ScaleSettings } from '../../core/domain/scaler.ts';
 import { traces } from './traces.ts';
-import type { Trace } from './traces.ts';
+import type { Lengths, Trace } from './traces.ts';
 
 /** What a scaler comes to, over all seeds. */
 export interface Score {
@@ -41,8 +41,8 @@ export function play(trace: Trace, settings: ScaleSettings): ModelResult {
 }
 
 /** Plays all shapes with both; means over the seeds. */
-export function matches(seeds: readonly number[]): Match[] {
-  const all = seeds.flatMap((seed) => traces(seed));
+export function matches(seeds: readonly number[], lengths?: Lengths): Match[] {
+  const all = seeds.flatMap((seed) => traces(seed, lengths));
   return [...Map.groupBy(all, ({ name }) => name)].map(([shape, same]) => {
     const target = TARGETS[shape]!;
     return {
@@ -51,6 +51,12 @@ export function matches(seeds: readonly number[]): Match[] {
       slo: meanScore(same.map((trace) => play(trace, settingsOf({ scalerType: 'SLO', scalerValue: target })))),
     };
   });
+}
+
+/** Whether the SLO scaler wins: the same GPU seconds for at most half of the wait, or at most 70 % of them for no longer waits. */
+export function wins({ delay, slo }: Match): boolean {
+  const quicker = slo.p95WaitMs <= delay.p95WaitMs * 0.5 && slo.gpuSeconds <= delay.gpuSeconds;
+  return quicker || (slo.p95WaitMs <= delay.p95WaitMs && slo.gpuSeconds <= delay.gpuSeconds * 0.7);
 }
 
 /** A table of them. */

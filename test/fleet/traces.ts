@@ -13,10 +13,18 @@ export interface Trace {
 }
 
 const MINUTE_MS = 60_000;
-/** Means of a job and of a start, with the image there and a model to load, and how much they vary (sigma of the logarithm). */
-const EXECUTION_MS = 6_000;
+/** Means of a job and of a start. */
+export interface Lengths {
+  executionMs: number;
+  startMs: number;
+}
+
+/** A start with the image there and a model to load. */
+const LENGTHS: Lengths = { executionMs: 6_000, startMs: 20_000 };
+/** Short jobs on a large model. */
+export const LARGE_MODEL: Lengths = { executionMs: 2_000, startMs: 60_000 };
+/** How much they vary (sigma of the logarithm). */
 const EXECUTION_SIGMA = 0.6;
-const START_MS = 20_000;
 const START_SIGMA = 0.25;
 
 /** Jobs a second as a share of time gone by, and for how long. */
@@ -32,16 +40,16 @@ const SHAPES: Record<string, { minutes: number; rate(share: number, ms: number):
 };
 
 /** All shapes. */
-export function traces(seed: number): Trace[] {
+export function traces(seed: number, { executionMs, startMs } = LENGTHS): Trace[] {
   return Object.entries(SHAPES).map(([name, { minutes, rate }]) => {
     const random = randomOf(seed);
     const untilMs = minutes * MINUTE_MS;
-    const starts = Array.from({ length: 5_000 }, () => lognormal(random, START_MS, START_SIGMA));
+    const starts = Array.from({ length: 5_000 }, () => lognormal(random, startMs, START_SIGMA));
     const jobs: ModelJob[] = [];
     // Arrivals are independent of one another: a Poisson process, by tenths of a second.
     for (let ms = 0; ms < untilMs; ms += 100) {
       for (let left = poisson(random, rate(ms / untilMs, ms) / 10); left > 0; left -= 1) {
-        jobs.push({ atMs: ms + left, executionMs: lognormal(random, EXECUTION_MS, EXECUTION_SIGMA) });
+        jobs.push({ atMs: ms + left, executionMs: lognormal(random, executionMs, EXECUTION_SIGMA) });
       }
     }
     jobs.sort((a, b) => a.atMs - b.atMs);

@@ -22,6 +22,7 @@ const worker: fc.Arbitrary<Omit<WorkerSample, 'id'>> = fc.record({
 });
 const traffic = fc.record({
   arrivalsPerSecondNow: fc.constantFrom(0, 0.1, 3), arrivalsPerSecond: fc.constantFrom(0, 0.1, 3), arrivalsPerSecondLong: fc.constantFrom(0, 0.01, 3),
+  arrivalsPerSecondHour: fc.constantFrom(0, 0.01, 3),
   executionMs: fc.nat(20_000), startMs: fc.nat(40_000), slots: fc.integer({ min: 1, max: 4 }),
 });
 const settings: fc.Arbitrary<DecisionSettings> = fc.record({
