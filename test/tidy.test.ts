@@ -52,7 +52,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/config.ts', ['proto/', 'core/runtime/']],
   ['facades/core-client/', ['proto/', 'core/runtime/']],
   ['facades/plugins/', ['facades/resources/', 'proto/', 'core/runtime/']],
-  ['facades/resources/', ['proto/']],
+  ['facades/resources/', ['proto/', 'core/runtime/']],
   ['facades/jobs/', FACADE_SHARED],
   ['facades/queue/', ['facades/jobs/', ...FACADE_SHARED]],
   ['facades/activator/', FACADE_SHARED],

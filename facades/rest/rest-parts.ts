@@ -22,7 +22,7 @@ export type RestApp = FastifyInstance<
 
 /** Parts handed to every REST route. */
 export interface RestParts {
-  core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog'>;
+  core: Pick<CoreClient, 'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog' | 'pipelined'>;
   /** For answers that come in pages. */
   room: AnswerBudget;
   config: FacadeConfig;

@@ -18,6 +18,7 @@ import { describeRoutes, openapi } from './docs/openapi.ts';
 import { createEndpoint } from './endpoints/create-endpoint.ts';
 import { deleteEndpoint } from './endpoints/delete-endpoint.ts';
 import { EndpointCreateInput, EndpointRecord, EndpointUpdateInput } from '../resources/endpoints/endpoint-schemas.ts';
+import { endpointMetrics } from './endpoints/endpoint-metrics.ts';
 import { getEndpoint } from './endpoints/get-endpoint.ts';
 import { listEndpoints } from './endpoints/list-endpoints.ts';
 import { updateEndpoint } from './endpoints/update-endpoint.ts';
@@ -68,7 +69,7 @@ const SHAPES = [
 ];
 const ROUTES = [
   createPod, listPods, getPod, updatePod, actOnPod, deletePod,
-  createEndpoint, listEndpoints, getEndpoint, updateEndpoint, deleteEndpoint,
+  createEndpoint, listEndpoints, getEndpoint, endpointMetrics, updateEndpoint, deleteEndpoint,
   createVolume, listVolumes, getVolume, updateVolume, deleteVolume,
   createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate,
   createRegistryAuth, listRegistryAuths, getRegistryAuth, deleteRegistryAuth,

@@ -62,6 +62,7 @@ post /pods/{podId}/restart RestartPod 200
 post /endpoints CreateEndpoint 200
 get /endpoints ListEndpoints 200
 get /endpoints/{endpointId} GetEndpoint 200
+get /endpoints/{endpointId}/metrics GetEndpointMetrics 200
 patch /endpoints/{endpointId} UpdateEndpoint 200
 post /endpoints/{endpointId}/update UpdateEndpointByPost 200
 delete /endpoints/{endpointId} DeleteEndpoint 204

@@ -1,0 +1,15 @@
+/** GET /metrics: the endpoint's own metrics, for Prometheus with an API key (docs/metrics.md#an-endpoint). */
+import { endpointCounts } from '../core-client/endpoint-counts.ts';
+import { endpointIdOf } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { endpointMetricsText } from '../resources/endpoints/endpoint-metrics.ts';
+
+/** The route. */
+export function metrics(parts: JobParts): JobHandler {
+  return async (request, reply) => {
+    const endpointId = endpointIdOf(request);
+    const { health, explanation } = await endpointCounts(parts, request.caller.apiKey, endpointId);
+    const { type, text } = await endpointMetricsText(endpointId, health, explanation);
+    return reply.header('content-type', type).send(text);
+  };
+}
