@@ -138,6 +138,8 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     t.teardown(() => thief.close());
     await agent!.start();
     t.notOk((await containers()).includes(before[0]!), 'the former one has ended');
+    // Whoever reads before gets what the first attempt left, and then all of the second's.
+    await waitFor('attempt 2', async () => await attemptOf(jobId) === 2, 30_000);
     await checkTicks(t, jobId, 40);
     t.equal(await attemptOf(jobId), 2);
   });
@@ -163,6 +165,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     await waitFor('all to end', async () => (await containers()).length === 0, 30_000);
     await agent!.stop();
     await agent!.start();
+    await waitFor('attempt 2', async () => await attemptOf(jobId) === 2, 30_000);
     await checkTicks(t, jobId, 60);
     t.equal(await attemptOf(jobId), 2);
   });
