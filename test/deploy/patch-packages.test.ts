@@ -7,6 +7,8 @@ import t from 'tap';
 import { scratch } from '../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** Of a package's `exports` as JSON, which Node reads again for each of its modules. */
+const EXPORTS_BYTES_MAX = 20_000;
 const PATCH = 'Why it is needed.\n\n--- a/src/x.js\n+++ b/src/x.js\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n';
 
 t.test('patches', async (t) => {
@@ -32,4 +34,13 @@ t.test('patches', async (t) => {
   writeFileSync(patch, PATCH.replace('one', 'ONE'));
   t.match(await apply(), /p\.patch does not fit .*x\.js.*npm ci/);
   t.equal(readFileSync(file, 'utf8'), 'one\nzwei\n');
+});
+
+t.test('no package has a list of exports whose reading takes longer than loading the package', async (t) => {
+  const read = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies?: object; exports?: unknown };
+  const long = Object.keys(read(root).dependencies!).filter((name) => {
+    const { exports } = read(join(root, 'node_modules', name));
+    return exports !== undefined && JSON.stringify(exports).length > EXPORTS_BYTES_MAX;
+  });
+  t.same(long, []);
 });
