@@ -128,10 +128,9 @@ export class Activator extends BaseService {
       try {
         if (this.#endpoints.get(target.endpointId)?.queue.isH2c) throw needsEdge();
         const socket = await this.#dial(place, gone.signal);
-        const isServed = socket && await forward(client, socket, place, this.#limits, this.#clock);
-        if (isServed) return;
-        if (gone.signal.aborted) return;
-        this.#endpoints.get(target.endpointId)?.queue.suspect(place.workerId);
+        const outcome = socket && await forward(client, socket, place, this.#limits, this.#clock);
+        if (outcome === 'SERVED' || gone.signal.aborted) return;
+        if (outcome !== 'AGAIN') this.#endpoints.get(target.endpointId)?.queue.suspect(place.workerId);
       } finally {
         place.release();
       }

@@ -17,6 +17,10 @@ export interface WorkerPlace {
   address: string;
   /** The machine through whose tunnel alone it is reached; empty: it is reached by its address. */
   tunnelMachineId: string;
+  /** It is asked before it gets a body. */
+  isAsked: boolean;
+  /** It does not answer when it is asked. */
+  askNoMore(): void;
   /** Gives it back. May be called more than once. */
   release(): void;
 }
@@ -45,6 +49,7 @@ interface Worker {
   inFlight: number;
   /** Number of its latest request among those of the endpoint. */
   turn: number;
+  isAsked: boolean;
   suspect: Timer | undefined;
 }
 
@@ -126,7 +131,8 @@ export class EndpointQueue {
     this.#concurrency = Math.max(1, workerConcurrency);
     const named = new Set(workers.map(({ workerId }) => workerId));
     for (const { workerId: id, address, ready, tunnelMachineId } of workers) {
-      const worker = this.#workers.get(id) ?? { id, address, tunnelMachineId, ready, gone: false, inFlight: 0, turn: 0, suspect: undefined };
+      const worker = this.#workers.get(id)
+        ?? { id, address, tunnelMachineId, ready, gone: false, inFlight: 0, turn: 0, isAsked: true, suspect: undefined };
       const isKnown = address !== '' || tunnelMachineId !== '';
       this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, ready: ready && isKnown, gone: false }));
     }
@@ -210,7 +216,8 @@ export class EndpointQueue {
       this.#onChanged();
       this.#serve();
     };
-    return { workerId: worker.id, address: worker.address, tunnelMachineId: worker.tunnelMachineId, release };
+    const { id: workerId, address, tunnelMachineId, isAsked } = worker;
+    return { workerId, address, tunnelMachineId, isAsked, askNoMore: () => { worker.isAsked = false; }, release };
   }
 }
 

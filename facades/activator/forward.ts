@@ -1,6 +1,6 @@
 /**
- * One request on its way to a worker and its answer back. Nothing of the body is read before the worker's connection stands; what was read goes to
- * that worker and to no other. Both directions wait for their reader; no more than a stream's own buffer is ever held.
+ * One request on its way to a worker and its answer back. Nothing of the body is read before the worker has said that it wants it (request-body.ts); what
+ * was read goes to that worker and to no other. Both directions wait for their reader; no more than a stream's own buffer is ever held.
  */
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
@@ -15,6 +15,7 @@ import { FULL_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { tooLarge, tooSlow, workerFailed } from './lb-error.ts';
 import type { LbError } from './lb-error.ts';
+import { hasBody, RequestBody } from './request-body.ts';
 
 /** Longest time for a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
@@ -60,36 +61,37 @@ export function dial(address: string, gone: AbortSignal): Promise<Socket | undef
   });
 }
 
-/**
- * Resolves when nothing of it runs any more: false when the worker said that it is full, had nothing of a body, and another may have the request.
- * Rejects with an LbError while the client may still be answered.
- */
-export function forward(client: ClientSide, socket: Duplex, place: Pick<WorkerPlace, 'workerId'>, limits: ForwardLimits, clock: Clock): Promise<boolean> {
+/** `FULL`: the worker said so. `AGAIN`: it must not be asked before it gets a body. In both it had nothing of a body, and any worker may have the request. */
+export type Outcome = 'SERVED' | 'FULL' | 'AGAIN';
+
+/** Whom it goes to: a place at a worker, or with an empty id what is no worker. */
+export type ForwardPlace = Pick<WorkerPlace, 'workerId' | 'isAsked' | 'askNoMore'>;
+
+/** Resolves when nothing of it runs any more. Rejects with an LbError while the client may still be answered. */
+export function forward(client: ClientSide, socket: Duplex, place: ForwardPlace, limits: ForwardLimits, clock: Clock): Promise<Outcome> {
   return new Promise((resolve, reject) => new Forward(client, socket, place, limits, clock, { resolve, reject }).start());
 }
 
 interface Over {
-  resolve(isServed: boolean): void;
+  resolve(outcome: Outcome): void;
   reject(error: Error): void;
 }
 
 class Forward {
   readonly #client: ClientSide;
   readonly #socket: Duplex;
-  /** An empty id: it is no worker. */
-  readonly #place: Pick<WorkerPlace, 'workerId'>;
+  readonly #place: ForwardPlace;
   readonly #limits: ForwardLimits;
   readonly #clock: Clock;
   readonly #over: Over;
   #upstream: ClientRequest | undefined;
-  #sentBytes = 0;
-  /** It is on its way to the worker, as far as it has come. */
-  #hasBody = false;
+  #body: RequestBody | undefined;
   #cancelTimer: () => void = () => undefined;
+  readonly #left = (): void => this.#fail(undefined);
   /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
   #done = false;
 
-  constructor(client: ClientSide, socket: Duplex, place: Pick<WorkerPlace, 'workerId'>, limits: ForwardLimits, clock: Clock, over: Over) {
+  constructor(client: ClientSide, socket: Duplex, place: ForwardPlace, limits: ForwardLimits, clock: Clock, over: Over) {
     this.#client = client;
     this.#socket = socket;
     this.#place = place;
@@ -107,43 +109,32 @@ class Forward {
     const headers = requestHeaders(request, origin, protocol);
     // A connection for one request: a worker that closes idle ones can never lose one that it was about to get.
     if (protocol === undefined) headers.push('Connection', 'close');
+    const sendsBody = !upgrade && hasBody(request);
+    const asks = sendsBody && this.#place.isAsked;
+    if (asks) headers.push('Expect', '100-continue');
     const upstream = httpRequest({ method: request.method, path: target.path, headers, createConnection: () => this.#socket, setHost: false });
     this.#upstream = upstream;
-    gone.addEventListener('abort', () => this.#fail(undefined), { once: true });
+    gone.addEventListener('abort', this.#left);
     upstream.once('response', (response) => this.#answer(response));
     upstream.once('upgrade', (response, worker: Duplex, head) => this.#join(response, worker, head));
     upstream.on('error', () => this.#fail(workerFailed()));
     upstream.once('close', () => this.#fail(workerFailed()));
-    this.#send(upstream);
-  }
-
-  #send(upstream: ClientRequest): void {
-    const { request, reply, upgrade } = this.#client;
-    const { 'content-length': length, 'transfer-encoding': coding, expect } = request.headers;
-    if (upgrade || (coding === undefined && (length === undefined || length === '0'))) return void upstream.end();
-    this.#hasBody = true;
-    if (expect !== undefined) reply.writeContinue();
-    request.on('data', (piece: Buffer) => {
-      this.#sentBytes += piece.length;
-      if (this.#sentBytes > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('request'));
-      if (!upstream.destroyed && !upstream.write(piece)) request.pause();
-    });
-    upstream.on('drain', () => request.resume());
-    request.once('end', () => {
-      const { rawTrailers } = request;
-      const trailers: [string, string][] = [];
-      for (let i = 0; i + 1 < rawTrailers.length; i += 2) trailers.push([rawTrailers[i]!, rawTrailers[i + 1]!]);
-      if (trailers.length > 0 && coding !== undefined) upstream.addTrailers(trailers);
-      upstream.end();
-    });
+    if (!sendsBody) return void upstream.end();
+    this.#body = new RequestBody({ request, reply: this.#client.reply, upstream, clock: this.#clock, onTooLarge: () => this.#fail(tooLarge('request')) });
+    if (asks) this.#body.ask();
+    else this.#body.send();
   }
 
   #answer(response: IncomingMessage): void {
     const { reply } = this.#client;
-    if (this.#isFull(response)) return this.#leave();
+    if (this.#isFull(response)) return this.#leave('FULL');
+    const taken = this.#body?.answered(response.statusCode ?? 502);
+    if (taken === 'NO_QUESTIONS' || taken === 'SAID_NOTHING') this.#place.askNoMore();
+    if (taken === 'NO_QUESTIONS') return this.#leave('AGAIN');
     if (Number(response.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('response'));
     const headers = responseHeaders(response, this.#place.workerId);
-    if (this.#client.upgrade) headers.push('Connection', 'close');
+    // What waits for a word before it sends its body, and gets an answer, may send it or not.
+    if (this.#client.upgrade || taken === 'UNREAD') headers.push('Connection', 'close');
     reply.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
     // Server-sent events begin with headers alone.
     reply.flushHeaders();
@@ -166,23 +157,30 @@ class Forward {
   }
 
   #isFull({ statusCode, headers }: IncomingMessage): boolean {
-    return (statusCode === 503 || statusCode === 429) && headers[FULL_HEADER] !== undefined && !this.#hasBody && this.#place.workerId !== '';
+    return (statusCode === 503 || statusCode === 429) && headers[FULL_HEADER] !== undefined && this.#body?.isBegun !== true
+      && this.#place.workerId !== '';
   }
 
-  /** The request goes to another worker as it came. */
-  #leave(): void {
+  /** The request goes to any worker as it came. */
+  #leave(outcome: Outcome): void {
+    this.#end();
+    this.#upstream?.destroy();
+    this.#over.resolve(outcome);
+  }
+
+  /** What comes after it counts no more. */
+  #end(): void {
     this.#done = true;
     this.#cancelTimer();
-    this.#upstream?.destroy();
-    this.#over.resolve(false);
+    this.#body?.stop();
+    this.#client.gone.removeEventListener('abort', this.#left);
   }
 
   /** Two sockets become one connection. */
   #join(response: IncomingMessage, worker: Duplex, head: Buffer): void {
     const { upgrade, reply } = this.#client;
     if (!upgrade) return this.#fail(workerFailed());
-    this.#cancelTimer();
-    this.#done = true;
+    this.#end();
     const { socket } = upgrade;
     reply.detachSocket(socket);
     const headers = responseHeaders(response, this.#place.workerId);
@@ -199,7 +197,7 @@ class Forward {
       worker.end();
       const timer = this.#clock.after(END_MS, () => worker.destroy());
       worker.once('close', () => timer.cancel());
-      this.#over.resolve(true);
+      this.#over.resolve('SERVED');
     };
     // Whatever passes, passes here too.
     socket.setTimeout(this.#limits.socketIdleMs, end);
@@ -214,24 +212,22 @@ class Forward {
   /** Undefined: the client has gone, nobody is to be told. */
   #fail(error: LbError | undefined): void {
     if (this.#done) return;
-    this.#done = true;
-    this.#cancelTimer();
+    this.#end();
     const { reply, upgrade } = this.#client;
     this.#upstream?.destroy();
     this.#socket.destroy();
-    if (error === undefined || reply.writableEnded) return this.#over.resolve(true);
+    if (error === undefined || reply.writableEnded) return this.#over.resolve('SERVED');
     if (!reply.headersSent) return this.#over.reject(error);
     // The answer has begun: only a broken connection says that it is not whole.
     (upgrade?.socket ?? reply).destroy();
-    this.#over.resolve(true);
+    this.#over.resolve('SERVED');
   }
 
   #finish(): void {
-    this.#done = true;
-    this.#cancelTimer();
+    this.#end();
     const { request } = this.#client;
     // An answer may come before all of the request: what is still sent is thrown away by the connection's end.
     if (!request.complete) request.resume();
-    this.#over.resolve(true);
+    this.#over.resolve('SERVED');
   }
 }

@@ -12,7 +12,7 @@ import { keyOfRestRequest } from '../plugins/credentials.ts';
 import type { RateLimit } from '../plugins/rate-limit.ts';
 import type { UpgradeSocket } from './activator.ts';
 import { dial, forward } from './forward.ts';
-import type { ForwardLimits } from './forward.ts';
+import type { ForwardLimits, ForwardPlace } from './forward.ts';
 import { noPodKey, podSilent, tooLarge } from './lb-error.ts';
 import type { PodTarget } from './pod-target.ts';
 import type { Tunnels } from './tunnels.ts';
@@ -20,6 +20,8 @@ import type { Tunnels } from './tunnels.ts';
 /** How long an answer of core is used, in milliseconds (edge_service.proto). A page brings a hundred requests at once. */
 const KEPT_MS = 1_500;
 const KEPT_MAX = 5_000;
+/** A pod is no worker: nobody else could have its requests. */
+const NO_WORKER: ForwardPlace = { workerId: '', isAsked: false, askNoMore: () => undefined };
 
 /** What it needs. */
 export interface PodProxyOptions {
@@ -53,7 +55,7 @@ export class PodProxy {
     const isOpen = target.prefix === '';
     const { podId: endpointId, path, prefix } = target;
     const seen = { endpointId, path, prefix, queryKey: undefined, isShared: false, keepsKey: isOpen };
-    await forward({ request, reply: reply.raw, target: seen, gone, upgrade }, socket, { workerId: '' }, limits, clock);
+    await forward({ request, reply: reply.raw, target: seen, gone, upgrade }, socket, NO_WORKER, limits, clock);
   }
 
   #goneOf(reply: ServerResponse, upgrade: UpgradeSocket | undefined): AbortSignal {

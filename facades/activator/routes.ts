@@ -15,6 +15,7 @@ import type { LbTarget } from './lb-target.ts';
 import type { PodProxy } from './pod-proxy.ts';
 import { podOfHost, podOfPath } from './pod-target.ts';
 import type { PodTarget } from './pod-target.ts';
+import { hasBody } from './request-body.ts';
 import type { TrustedPeers } from './trusted-peers.ts';
 import { asksForTunnel } from './tunnels.ts';
 import type { Tunnels } from './tunnels.ts';
@@ -124,8 +125,4 @@ async function admit(request: FastifyRequest, reply: FastifyReply, target: Targe
   await gate.rateLimit?.admit(who.limited, reply);
   if (Number(request.raw.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
   return who;
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }

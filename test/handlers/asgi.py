@@ -8,10 +8,15 @@ seen = []
 
 
 async def app(scope, receive, send):
-    """Answers every request with what stands in it; `/seen` with all that came before."""
+    """Answers every request with what stands in it; `/seen` with all that came before; `/full` with that it has no room."""
     if scope["type"] != "http":
         return
     path = scope["raw_path"].decode() if scope.get("raw_path") else scope["path"]
+    name, query = os.environ["RUNPOD_POD_ID"], scope["query_string"].decode()
+    # Full, unless it is the worker that is named; it says so without having read anything.
+    if path == "/full" and query != f"but={name}":
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"x-slipway-full", b"1")]})
+        return await send({"type": "http.response.body", "body": b"full"})
     size = 0
     more = True
     while more:
@@ -21,7 +26,7 @@ async def app(scope, receive, send):
     if path != os.environ["HEALTH_CHECK_PATH"]:
         seen.append(f"{scope['method']} {path}")
     headers = [text.decode("latin1") for pair in scope["headers"] for text in pair]
-    worker = {"worker": os.environ["RUNPOD_POD_ID"], "port": os.environ["PORT"], "seen": seen}
+    worker = {"worker": name, "port": os.environ["PORT"], "seen": seen}
     shown = {"method": scope["method"], "url": path, "headers": headers, "bytes": size, **worker}
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
     await send({"type": "http.response.body", "body": json.dumps(shown).encode()})

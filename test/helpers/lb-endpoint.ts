@@ -46,6 +46,8 @@ export interface ShownRequest {
   flowed: number;
   /** Method and path of all that this worker was asked, but for its health. */
   seen: string[];
+  /** Paths of what it was asked whether it wants a body. */
+  asked: string[];
   /** What PORT says (asgi.py). */
   port: string;
 }

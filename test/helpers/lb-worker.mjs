@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 
-/** All that it was asked. */
+/** All that it was asked, and the paths of what it was asked whether it wants a body. */
 const seen = [];
+const asked = [];
+const isFull = ({ pathname, searchParams }) => pathname === '/full' && searchParams.get('but') !== process.env.RUNPOD_POD_ID;
 const server = createServer((request, reply) => {
   const url = new URL(request.url, 'http://worker');
   if (url.pathname !== process.env.HEALTH_CHECK_PATH) seen.push(`${request.method} ${request.url}`);
@@ -11,19 +13,34 @@ const server = createServer((request, reply) => {
     reply.setHeader('content-type', 'application/json');
     reply.end(JSON.stringify({ worker: process.env.RUNPOD_POD_ID, method: request.method, url: request.url, headers: request.rawHeaders, ...more }));
   };
+  const whole = () => {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    request.on('data', (piece) => { bytes += piece.length; hash.update(piece); });
+    request.on('end', () => show({ bytes, sha256: hash.digest('hex') }));
+  };
   switch (url.pathname) {
     case process.env.HEALTH_CHECK_PATH: return reply.end();
     case '/slow': return setTimeout(show, Number(url.searchParams.get('ms')));
     case '/die': return process.exit(1);
     case '/read-and-die': return request.once('data', () => process.exit(1));
-    case '/seen': return show({ seen });
+    case '/seen': return show({ seen, asked });
     // Nobody can connect any more, and who is connected is not answered again.
     case '/deaf': server.close(); reply.shouldKeepAlive = false; return show();
     // Full, unless it is the worker that is named.
     case '/full': {
-      if (url.searchParams.get('but') === process.env.RUNPOD_POD_ID) return show();
+      if (!isFull(url)) return whole();
       reply.writeHead(Number(url.searchParams.get('status') ?? 503), { 'x-slipway-full': '1' });
       return reply.end('full');
+    }
+    // Full, when it has begun to read.
+    case '/read-and-full': return request.once('data', () => { reply.writeHead(503, { 'x-slipway-full': '1' }); reply.end('full'); });
+    // Says no without reading, and yes before it reads.
+    case '/no': reply.writeHead(403); return reply.end('no');
+    case '/yes-first': {
+      reply.flushHeaders();
+      let bytes = 0;
+      return request.on('data', (piece) => { bytes += piece.length; }).on('end', () => reply.end(`${bytes}`));
     }
     // As fast as it is read.
     case '/flow': {
@@ -71,13 +88,17 @@ const server = createServer((request, reply) => {
       });
       return;
     }
-    default: {
-      const hash = createHash('sha256');
-      let bytes = 0;
-      request.on('data', (piece) => { bytes += piece.length; hash.update(piece); });
-      request.on('end', () => show({ bytes, sha256: hash.digest('hex') }));
-    }
+    default: return whole();
   }
+});
+// Asked whether it wants a body: it says so by itself, but for what it refuses, and what it does not answer.
+server.on('checkContinue', (request, reply) => {
+  const url = new URL(request.url, 'http://worker');
+  const { pathname } = url;
+  asked.push(pathname);
+  if (pathname === '/asked-in-vain') { reply.writeHead(417); return reply.end(); }
+  if (!isFull(url) && !/^\/(no|yes-first|unasked)$/.test(pathname)) reply.writeContinue();
+  server.emit('request', request, reply);
 });
 server.on('upgrade', (request, socket, head) => {
   const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');

@@ -1,11 +1,14 @@
 /** What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and clients that are slow. */
+import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import t from 'tap';
 import { delay, systemClock } from '../../core/runtime/clock.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
+import { pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { exchange } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -118,16 +121,59 @@ t.test('a worker that says that it is full', async (t) => {
   for (const status of [503, 429]) {
     for (let count = 0; count < 4; count += 1) t.equal((await shown(at(two, `/full?but=${first}&status=${status}`))).worker, first, 'another takes it');
   }
-  const withBody = await at(two, '/full', { method: 'POST', body: 'x' });
-  t.equal(withBody.status, 503, 'what may have been read is not sent again: the client is told');
-  t.equal(await withBody.text(), 'full');
-  t.notOk(withBody.headers.has('x-slipway-full'));
+  const body = randomBytes(100_000);
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  for (let count = 0; count < 4; count += 1) {
+    const given = await shown(at(two, `/full?but=${first}`, { method: 'POST', body }));
+    t.match(given, { worker: first, sha256 }, 'and with it the whole body, of which the full one has read nothing');
+  }
+  const begun = await at(two, '/read-and-full', { method: 'POST', body });
+  t.same([begun.status, await begun.text()], [503, 'full'], 'what has been read is not sent again: the client is told');
+  t.notOk(begun.headers.has('x-slipway-full'));
   const status = (await at(two, '/full?status=500')).status;
   t.equal(status, 500, 'any other status is an answer');
   const never = await at(two, '/full');
   t.equal(never.status, 503, 'when all are full for the whole wait');
   t.match(await never.json(), { error: 'no workers available' });
 });
+
+t.test('a worker is asked before it gets a body, and may answer as it likes', async (t) => {
+  const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
+  const post = (path: string): Promise<Response> => at(one, path, { method: 'POST', body: 'x'.repeat(100_000) });
+  t.match(await shown(post('/x')), { bytes: 100_000 });
+  const refused = await post('/no');
+  t.same([refused.status, await refused.text()], [403, 'no'], 'no, without having read any of it');
+  const early = await post('/yes-first');
+  t.same([early.status, await early.text()], [200, '100000'], 'an answer that begins before the body comes');
+  const AUTH = `authorization: Bearer ${key}\r\n`;
+  const hesitant = (path: string): Promise<{ status: number; text: string }> => exchange(url, { pieces: [
+    `POST /v2/${one}${path} HTTP/1.1\r\nhost: x\r\n${AUTH}content-length: 1\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`,
+  ] });
+  t.match(await hesitant('/no'), { status: 403, text: 'no' }, 'a client that waits for a word gets the refusal');
+  const before = performance.now();
+  t.match(await shown(post('/unasked')), { bytes: 100_000 }, 'nothing: it gets it after a while');
+  t.ok(performance.now() - before > 900);
+  const { asked } = await shown(at(one, '/seen'));
+  t.same(asked, ['/x', '/no', '/yes-first', '/no', '/unasked']);
+  await shown(post('/unasked'));
+  t.same((await shown(at(one, '/seen'))).asked, asked, 'and is not asked again');
+
+  const other = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
+  t.match(await shown(at(other, '/asked-in-vain', { method: 'POST', body: 'x' })), { bytes: 1 }, 'that it takes no questions: it gets it at once');
+  t.match(await shown(at(other, '/seen')), { asked: ['/asked-in-vain'], seen: ['POST /asked-in-vain', 'GET /seen'] });
+});
+
+for (const parser of ['h11', 'httptools']) {
+  t.test(`a Python worker that says that it is full: uvicorn with ${parser}`, { skip: skipWithoutPython('new') }, async (t) => {
+    const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2, env: { UVICORN_HTTP: parser } }, { command: pythonHandler('new', 'asgi.py') });
+    const [first] = await bothWorkers(two);
+    const body = randomBytes(100_000);
+    for (let count = 0; count < 4; count += 1) {
+      t.match(await shown(at(two, `/full?but=${first}`, { method: 'POST', body })), { worker: first, bytes: body.length });
+    }
+    t.match(await shown(at(two, '/x', { method: 'POST', body })), { bytes: body.length });
+  });
+}
 
 t.test('clients that are slow', async (t) => {
   const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 2 });
