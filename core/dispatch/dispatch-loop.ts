@@ -29,7 +29,7 @@ const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 export interface DispatchLoopOptions {
   pool: SlotPool;
   attempts: Pick<AttemptCalls, 'claim' | 'claimAhead'>;
-  times: Pick<ExecutionTimes, 'of'>;
+  times: Pick<ExecutionTimes, 'of' | 'doubt'>;
   events: CoreEvents;
   clock: Clock;
   random: Random;
@@ -117,7 +117,11 @@ export class DispatchLoop extends BaseService {
   async #claim(endpointId: string): Promise<void> {
     const { pool, attempts } = this.#options;
     const slots = pool.take(endpointId, CLAIM_SLOTS_MAX);
-    if (slots.length === 0) return;
+    if (slots.length === 0) {
+      const running = pool.runningLow(endpointId);
+      if (running.length > 0) pool.assign(await this.#claimAhead(endpointId, slots, running));
+      return;
+    }
     try {
       const jobs = await attempts.claim(endpointId, slots);
       this.#failures = 0;
@@ -133,16 +137,19 @@ export class DispatchLoop extends BaseService {
     }
   }
 
-  /** More jobs for workers that run short ones faster in a row. Never rejects: what was claimed before must reach its workers. */
-  async #claimAhead(endpointId: string, taken: readonly Slot[], claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
+  /** More jobs of the kind of `behind` for workers that run short ones faster in a row. Never rejects: what was claimed before must reach its workers. */
+  async #claimAhead(endpointId: string, taken: readonly Slot[], behind: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
     const { pool, attempts, times, logger } = this.#options;
     const timesMs = times.of(endpointId);
     const othersIdle = pool.hasRoom(endpointId);
-    const slots = pool.takeAhead(taken, (asked) => handAhead({ timesMs, slots: asked, othersIdle }));
+    const inputBytes = Math.max(...behind.map(({ inputSize }) => inputSize));
+    const slots = pool.takeAhead(endpointId, taken, (asked) => handAhead({ timesMs, slots: asked, othersIdle, inputBytes }));
     if (slots.length === 0) return [];
     try {
-      const jobs = await attempts.claimAhead(endpointId, slots, claimed);
+      const jobs = await attempts.claimAhead(endpointId, slots, behind);
       pool.give(unusedSlots(slots, jobs));
+      // They are larger than those before them: their agent gives them back.
+      if (jobs.some(({ input }) => !input)) times.doubt(endpointId);
       return jobs;
     } catch (error) {
       pool.give(slots);

@@ -42,6 +42,8 @@ interface SessionWorker {
   refresh: boolean;
   /** Its open take may be answered with more than it asked for. */
   takesAhead: boolean;
+  /** Its agent keeps more than it has room for. */
+  keepsAhead: boolean;
   proven: boolean;
   /** It has ended; its attempts are lost when this fires. */
   outcomeGrace: Timer | undefined;
@@ -83,9 +85,10 @@ export class SessionWorkers {
       const known = this.#workers.get(report.workerId);
       if (!facts || !this.#endpointOf.has(report.workerId) || (!known && this.#workers.size >= WORKERS_MAX)) continue;
       if (!known && !attached?.has(report.workerId)) this.#attach(report.workerId, []);
-      const worker = known ?? { facts, refresh: false, takesAhead: false, proven: false, outcomeGrace: undefined };
+      const worker = known ?? { facts, refresh: false, takesAhead: false, keepsAhead: false, proven: false, outcomeGrace: undefined };
       this.#workers.set(report.workerId, worker);
       worker.takesAhead = report.takesAhead;
+      worker.keepsAhead = report.keepsAhead;
       this.#observe(worker, facts, report.refresh, known === undefined);
     }
   }
@@ -152,7 +155,7 @@ export class SessionWorkers {
     const desired = this.#desired.get(facts.workerId);
     const open = facts.state === 'READY' && !refresh && desired === 'RUN';
     this.#options.pool.update(facts.workerId, {
-      capacity: facts.capacity, open, awake: desired === undefined || desired === 'RUN', takesAhead: worker.takesAhead,
+      capacity: facts.capacity, open, awake: desired === undefined || desired === 'RUN', takesAhead: worker.takesAhead, keepsAhead: worker.keepsAhead,
     });
   }
 

@@ -5,17 +5,10 @@
  */
 import type { MachineAttempt } from '../domain/job.ts';
 import type { ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
+import { emptyPlace, freeOf, stockOf } from './place.ts';
+import type { AssignmentSink, HeldAttempt, Place } from './place.ts';
 
-/** Where a worker's assignments go. */
-export interface AssignmentSink {
-  /** Sends committed claims. */
-  assign(jobs: readonly ClaimedJob[]): void;
-}
-
-/** An attempt that a worker was given. */
-export interface HeldAttempt extends MachineAttempt {
-  workerId: string;
-}
+export type { AssignmentSink, HeldAttempt } from './place.ts';
 
 /** What the pool tells the rest of dispatch. */
 export interface SlotPoolListener {
@@ -23,25 +16,6 @@ export interface SlotPoolListener {
   onRoom(endpointId: string): void;
   /** Claims whose session has gone: no worker has seen them. */
   onOrphans(jobs: readonly ClaimedJob[]): void;
-}
-
-interface Place {
-  readonly slot: Slot;
-  sink: AssignmentSink | undefined;
-  capacity: number;
-  /** May get new attempts. */
-  open: boolean;
-  /** Its worker is to run: neither frozen nor going. */
-  awake: boolean;
-  /** Its open take may be answered with more than it asked for. */
-  takesAhead: boolean;
-  /** Its worker has ended: it goes with its last attempt. */
-  retired: boolean;
-  readonly held: Map<string, HeldAttempt>;
-  /** Slots that are out for a claim. They outlive a session, so that its successor does not count them as free. */
-  reserved: number;
-  /** Stands in its endpoint's ring. */
-  listed: boolean;
 }
 
 /** Places of one endpoint that may have room, taken from in turn so that work spreads over the workers. */
@@ -60,6 +34,8 @@ export class SlotPool implements SlotSource {
   readonly #rings = new Map<string, Ring>();
   readonly #holders = new Map<string, Place>();
   readonly #workersOf = new Map<string, number>();
+  /** Places of each endpoint whose stock runs low. */
+  readonly #low = new Map<string, Set<Place>>();
   readonly #listener: SlotPoolListener;
 
   constructor(listener: SlotPoolListener) {
@@ -69,8 +45,7 @@ export class SlotPool implements SlotSource {
   /** Adds a worker, or gives it to a new session. Attempts that its agent says it holds count at once. */
   attach(slot: Slot, sink: AssignmentSink, held: readonly HeldAttempt[]): void {
     const before = this.#places.get(slot.workerId);
-    const flags = { open: false, awake: true, takesAhead: false, retired: false, listed: false };
-    const place = before ?? { slot, sink, capacity: 0, held: new Map(), reserved: 0, ...flags };
+    const place = before ?? emptyPlace(slot, sink);
     this.#places.set(slot.workerId, place);
     if (!before) this.#count(slot.endpointId, 1);
     for (const id of place.held.keys()) this.#holders.delete(id);
@@ -81,14 +56,15 @@ export class SlotPool implements SlotSource {
   }
 
   /** Changes what a worker can take, and whether it is to run (default). */
-  update(workerId: string, change: { capacity: number; open: boolean; awake?: boolean; takesAhead?: boolean }): void {
+  update(workerId: string, change: { capacity: number; open: boolean; awake?: boolean; takesAhead?: boolean; keepsAhead?: boolean }): void {
     const place = this.#places.get(workerId);
     if (!place) return;
-    const { awake = true, takesAhead = false } = change;
+    const { awake = true, takesAhead = false, keepsAhead = false } = change;
     if (place.awake !== awake) this.#count(place.slot.endpointId, awake ? 1 : -1);
     place.awake = awake;
     place.capacity = change.capacity;
     place.takesAhead = takesAhead;
+    place.keepsAhead = keepsAhead;
     place.open = change.open;
     this.#offer(place);
   }
@@ -100,6 +76,9 @@ export class SlotPool implements SlotSource {
     place.sink = undefined;
     place.open = false;
     place.capacity = 0;
+    place.stock = 0;
+    place.last = undefined;
+    this.#low.get(place.slot.endpointId)?.delete(place);
     for (const id of place.held.keys()) this.#holders.delete(id);
     place.held.clear();
     this.#forgetWhenUnused(place);
@@ -155,12 +134,27 @@ export class SlotPool implements SlotSource {
     return this.#rings.get(endpointId)?.places.some((place) => place.slot.workerId !== workerId && freeOf(place) > 0) ?? false;
   }
 
-  /** Room beyond what workers asked for, on the workers of `taken`, in turn: `ahead` says how much for one that asked for so many. */
-  takeAhead(taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
-    const open = [...Map.groupBy(taken, ({ workerId }) => workerId)].flatMap(([workerId, asked]) => {
-      const place = this.#places.get(workerId);
-      return place?.open && place.takesAhead ? [{ place, left: ahead(asked.length) }] : [];
-    });
+  /** The jobs that the workers whose stock runs low were given last; empty: none does. */
+  runningLow(endpointId: string): ClaimedJob[] {
+    return [...this.#low.get(endpointId) ?? []].flatMap(({ last }) => last ?? []);
+  }
+
+  /**
+   * Room beyond what workers asked for, in turn: on those of `taken`, and on those whose stock runs low. `ahead` says how much for one that asks for so
+   * many; for one whose agent keeps it that is all that the worker can hold.
+   */
+  takeAhead(endpointId: string, taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
+    const asked = Map.groupBy(taken, ({ workerId }) => workerId);
+    const places = new Set([...asked.keys()].flatMap((workerId) => this.#places.get(workerId) ?? []));
+    for (const place of this.#low.get(endpointId) ?? []) places.add(place);
+    this.#low.delete(endpointId);
+    const open = [...places].flatMap((place) => {
+      if (!place.open || !(place.takesAhead || place.keepsAhead)) return [];
+      if (!place.keepsAhead) return [{ place, left: ahead(asked.get(place.slot.workerId)!.length) }];
+      const stock = Math.max(stockOf(place), 0);
+      place.stock = stock;
+      return [{ place, left: ahead(place.capacity) - stock }];
+    }).filter(({ left }) => left > 0);
     const slots: Slot[] = [];
     for (let some = open; some.length > 0; some = some.filter(({ left }) => left > 0)) {
       for (const entry of some) {
@@ -195,6 +189,8 @@ export class SlotPool implements SlotSource {
         continue;
       }
       this.#hold(place, job);
+      place.last = job;
+      if (job.ahead) place.stock += 1;
       const batch = bySink.get(place.sink);
       if (batch) batch.push(job);
       else bySink.set(place.sink, [job]);
@@ -236,7 +232,10 @@ export class SlotPool implements SlotSource {
   }
 
   #offer(place: Place): void {
-    if (freeOf(place) <= 0) return;
+    if (freeOf(place) <= 0) {
+      if (place.open && place.keepsAhead && stockOf(place) < place.stock / 2) this.#runsLow(place);
+      return;
+    }
     this.#list(place);
     this.#listener.onRoom(place.slot.endpointId);
   }
@@ -248,6 +247,15 @@ export class SlotPool implements SlotSource {
     this.#rings.set(endpointId, ring);
     ring.places.push(place);
     place.listed = true;
+  }
+
+  #runsLow(place: Place): void {
+    const { endpointId } = place.slot;
+    const others = this.#low.get(endpointId);
+    if (others?.has(place)) return;
+    if (others) others.add(place);
+    else this.#low.set(endpointId, new Set([place]));
+    this.#listener.onRoom(endpointId);
   }
 
   #unlist(ring: Ring, place: Place): void {
@@ -266,8 +274,4 @@ export class SlotPool implements SlotSource {
     if (count > 0) this.#workersOf.set(endpointId, count);
     else this.#workersOf.delete(endpointId);
   }
-}
-
-function freeOf(place: Place): number {
-  return place.open ? place.capacity - place.held.size - place.reserved : 0;
 }

@@ -1,6 +1,7 @@
 /**
- * How many jobs a worker gets beyond those it asked for. The Python SDK sleeps a second whenever it is full, so it runs one short job a second;
- * a list it runs through without that sleep, but cannot give back (docs/worker-protocol.md#short-jobs). Pure.
+ * How many jobs a worker gets beyond those it asked for (docs/worker-protocol.md#short-jobs). The Python SDK sleeps a second whenever it is full, so it
+ * runs one short job a second; a list it runs through without that sleep, but cannot give back. Our own SDK does not sleep: its agent keeps what is
+ * ahead, so that the worker never waits for core, and core claims many at a time. Pure.
  */
 
 /** At most about so much work is in hand behind what runs, in milliseconds. */
@@ -14,8 +15,9 @@ const GROWTH = 4;
 export const MEASURED_MAX = 64;
 /** The longest of them that do not count for the mean: what a worker was given while it dozed took longer. */
 const OUTLIERS = 2;
-/** Most jobs for one worker. */
+/** Most jobs for one worker, and about so many bytes of their inputs: what is ahead is in memory. */
 export const AHEAD_MAX = 1_000;
+const AHEAD_BYTES_MAX = 4 * 1024 * 1024;
 /** Only jobs that have been queued for this long: in this time any idle worker, on whatever machine or replica, would have got them. */
 export const QUEUED_MS_MIN = 100;
 /** Added to the execution timeout of a job that is handed over ahead, in milliseconds: after this its agent says that it still waits. */
@@ -34,14 +36,17 @@ export interface AheadFacts {
   slots: number;
   /** Another worker of the endpoint has room. */
   othersIdle: boolean;
+  /** Bytes of the largest input among the jobs before them. Default 0. */
+  inputBytes?: number;
 }
 
 /** Jobs besides those. */
-export function handAhead({ timesMs, slots, othersIdle }: AheadFacts): number {
+export function handAhead({ timesMs, slots, othersIdle, inputBytes = 0 }: AheadFacts): number {
   if (othersIdle || timesMs.length < MEASURED_MIN) return 0;
   const sorted = [...timesMs].sort((a, b) => a - b);
   if (sorted.at(-1)! > SHORT_MS_MAX) return 0;
   const usual = sorted.slice(0, -OUTLIERS);
   const meanMs = Math.max(usual.reduce((sum, ms) => sum + ms, 0) / usual.length, 1);
-  return Math.min(Math.max(Math.floor(AHEAD_MS / meanMs) - 1, 0) * slots, timesMs.length < MEASURED_MAX ? GROWTH * timesMs.length : AHEAD_MAX);
+  const most = Math.min(AHEAD_MAX, Math.floor(AHEAD_BYTES_MAX / Math.max(inputBytes, 1)));
+  return Math.min(Math.max(Math.floor(AHEAD_MS / meanMs) - 1, 0) * slots, timesMs.length < MEASURED_MAX ? GROWTH * timesMs.length : most, most);
 }

@@ -9,6 +9,8 @@ import type { WorkerPolls } from './worker-polls.ts';
 
 /** How long an attempt may wait for its worker's next take, in milliseconds. */
 const TAKE_WAIT_MS_MAX = 10_000;
+/** One that was given ahead goes to another worker sooner. */
+const AHEAD_WAIT_MS_MAX = 3_000;
 /** How long its input may take to arrive, in milliseconds. */
 const FETCH_MS_MAX = 120_000;
 /** How long an attempt may be in hand before core hears of it, and after how long again, in milliseconds. */
@@ -43,12 +45,20 @@ export class AttemptWatch {
         }
         if (attempt.confirmed || attempt.stop || now - attempt.silentSinceMs <= worker.sdk.traits.silenceMsMax) continue;
         void this.#table.end(attempt, OutcomeKind.LOST, { error: `The worker ${worker.id} was given the job and went silent.` });
+      } else if (attempt.ahead) {
+        this.#keep(attempt, now - attempt.waitingSinceMs, now);
       } else if (now - attempt.waitingSinceMs > (attempt.phase === 'fetching' ? FETCH_MS_MAX : TAKE_WAIT_MS_MAX)) {
         // Until it asks again it has no room, whatever it declared.
         this.#polls.distrust(worker.id);
         void this.#table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${worker.id} did not ask for the job.` });
       }
     }
+  }
+
+  /** It waits here for a worker that is busy for longer than was thought. */
+  #keep(attempt: Attempt, waitedMs: number, now: number): void {
+    if (waitedMs > AHEAD_WAIT_MS_MAX) void this.#table.end(attempt, OutcomeKind.RETURNED, { error: 'The jobs before it took longer than expected.' });
+    else if (waitedMs > IN_HAND_MS) this.#tell(attempt, now);
   }
 
   #tell(attempt: Attempt, now: number): void {

@@ -48,7 +48,7 @@ export class HandOver {
   #serve(worker: Worker, holding: Holding): void {
     const { polls, room, clock } = this.#parts;
     for (const take of polls.takes(worker.id)) {
-      const attempts = holding.handOver(room.takeLimit(worker, take.requested), clock.monotonicMs());
+      const attempts = holding.handOver(room.takeLimit(worker, take.requested), clock.monotonicMs(), room.keepsAhead(worker));
       if (attempts.length === 0) return;
       void this.#answer(worker, take, attempts);
     }

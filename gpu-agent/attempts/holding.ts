@@ -76,11 +76,12 @@ export class Holding {
     this.#waiting.push(attempt);
   }
 
-  /** Hands over at most `count` waiting attempts, the oldest first, and behind them those that are ahead. */
-  handOver(count: number, nowMs: number): Attempt[] {
+  /** Hands over at most `count` waiting attempts, the oldest first, and behind them those that are ahead, unless it keeps these. */
+  handOver(count: number, nowMs: number, keepsAhead = false): Attempt[] {
     const picked: Attempt[] = [];
     for (const attempt of this.#waiting) {
-      if (picked.length >= count && (count === 0 || !attempt.ahead)) continue;
+      if (picked.length >= count && (count === 0 || keepsAhead)) break;
+      if (picked.length >= count && !attempt.ahead) continue;
       // An earlier attempt of the same job may still run here: the worker names jobs only, so the two could not be told apart.
       if (!this.#held.has(attempt.ref.jobId)) picked.push(attempt);
     }

@@ -42,6 +42,8 @@ export class Intake {
       const worker = pool.get(ref.workerId);
       if (!worker || worker.isLeaving || holdings.of(worker.id).isBlocked) {
         void table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${ref.workerId} takes no more jobs.` });
+      } else if (attempt.phase === 'fetching' && ahead) {
+        void table.end(attempt, OutcomeKind.RETURNED, { error: 'Its input is too large to wait here for its worker.' });
       } else if (attempt.phase === 'fetching') void this.#fetch(attempt, worker);
       else {
         holdings.of(worker.id).wait(attempt);

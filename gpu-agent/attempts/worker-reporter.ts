@@ -15,8 +15,8 @@ export class WorkerReporter {
   /** Outcomes of the worker's attempts wait for their acknowledgement. */
   readonly #owes: (workerId: string) => boolean;
   readonly #keeper: Pick<Keeper, 'worker'>;
-  /** By worker, as core last heard it. */
-  readonly #capacities = new Map<string, number>();
+  /** By worker, as core last heard it: how many attempts it can hold, and whether more may be kept for it. */
+  readonly #capacities = new Map<string, { capacity: number; keepsAhead: boolean }>();
   /** Workers of whose end a report was made. */
   readonly #ended = new Set<string>();
 
@@ -38,7 +38,9 @@ export class WorkerReporter {
 
   /** What it holds or asks for may have changed. */
   capacityChanged(worker: Worker): void {
-    if (!worker.hasEnded && this.#room.capacity(worker) !== this.#capacities.get(worker.id)) this.#toCore.addWorker(worker.id);
+    if (worker.hasEnded) return;
+    const told = this.#capacities.get(worker.id);
+    if (this.#room.capacity(worker) !== told?.capacity || this.#room.keepsAhead(worker) !== told.keepsAhead) this.#toCore.addWorker(worker.id);
   }
 
   /** It owes no outcome any more: its end may be told. */
@@ -60,12 +62,13 @@ export class WorkerReporter {
   /** The report that goes into a message now. */
   take(worker: Worker): WorkerReport {
     const capacity = this.#room.capacity(worker);
-    this.#capacities.set(worker.id, capacity);
+    const keepsAhead = !worker.hasEnded && this.#room.keepsAhead(worker);
+    this.#capacities.set(worker.id, { capacity, keepsAhead });
     const { id: workerId, endpointId, state, reason, exitCode, sdk, refresh } = worker;
     const report = {
       workerId, endpointId, state, capacity, reason, exitCode, sdkVersion: sdk.version, refresh,
       address: worker.http?.address ?? '', health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
-      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker),
+      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker), keepsAhead,
     };
     if (!worker.hasEnded) return report;
     if (this.#owes(worker.id)) {

@@ -30,6 +30,12 @@ export class WorkerRoom {
     return !leaving && !blocked && requested > 0 && declared === undefined && traits.tellsFreeSlots;
   }
 
+  /** More than it has room for may be kept here until it has. */
+  keepsAhead(worker: Worker): boolean {
+    const { asked, declared, leaving, blocked } = this.#facts(worker);
+    return asked && !leaving && !blocked && declared !== undefined;
+  }
+
   #facts(worker: Worker): CapacityFacts {
     const holding = this.#holdings.get(worker.id);
     return {

@@ -141,6 +141,22 @@ t.test('behind a long one they are asked back as soon as another worker could be
   }
 });
 
+t.test('an agent that keeps them has as many as its worker can hold besides, and more when half of them are gone', async (t) => {
+  const { core, endpointId, agent } = await measured(t);
+  const { workerId } = agent.desired[0]!;
+  const ids: string[] = [];
+  for (let count = 0; count < 20; count += 1) ids.push((await core.submit(endpointId)).id);
+  await old(core);
+  agent.send({ workers: [{ workerId, endpointId, state: WorkerState.READY, capacity: 2, keepsAhead: true }] });
+  await waitFor('a stock', () => agent.assignments.length === 14);
+  t.same(agent.assignments.map(({ ref, ahead }) => [ref!.jobId, ahead]), ids.slice(0, 14).map((id, index) => [id, index > 1]), 'four for each measured one');
+  for (const { ref } of agent.assignments.slice(0, 9)) agent.finish(ref!, { executionMs: 5 });
+  await waitFor('the others', () => agent.assignments.length === 20);
+  t.ok(agent.assignments.slice(14).every(({ ahead }) => ahead), 'before it has room');
+  for (const { ref } of agent.assignments.slice(9)) agent.finish(ref!, { executionMs: 5 });
+  await waitFor('their ends', () => agent.acked.length === 23);
+});
+
 t.test('an idle worker of another replica is found, and an agent that knows no recalls gets none', async (t) => {
   const core = await startReplicas(t, 2);
   const endpointId = await core.createEndpoint({ workersMin: 2, workersMax: 2 });

@@ -114,3 +114,40 @@ t.test('taking stays cheap with many workers', async (t) => {
   for (let i = 0; i < 5_000; i += 1) for (const taken of pool.take('e', 1)) seen.add(taken.workerId);
   t.equal(seen.size, 5_000, 'each once');
 });
+
+t.test('a stock that an agent keeps is filled up when half of it is gone, and is room for nobody', async (t) => {
+  const { pool, room, sink } = setup();
+  pool.attach(slot('a'), sink(), []);
+  pool.update('a', { capacity: 2, open: true, keepsAhead: true });
+  const end = (id: string): boolean => pool.release({ endpointId: 'e', jobId: id, attempt: 1, machineId: 'm' });
+  const taken = pool.take('e', 5);
+  const asked: number[] = [];
+  const ahead = pool.takeAhead('e', taken, (slots) => { asked.push(slots); return 4; });
+  t.same([taken.length, ahead.length, asked], [2, 4, [2]]);
+  pool.assign([...['1', '2'].map((id) => job(id, 'a')), ...['3', '4', '5', '6'].map((id) => ({ ...job(id, 'a'), ahead: true }))]);
+  room.length = 0;
+  end('1');
+  end('2');
+  t.same(room, [], 'half is left');
+  end('3');
+  t.same(room, ['e']);
+  end('4');
+  t.same(room, ['e'], 'said once');
+  t.same(pool.take('e', 5), [], 'it has all that it can hold');
+  t.same(pool.runningLow('e').map(({ jobId }) => jobId), ['6'], 'what it was given last');
+  t.equal(pool.takeAhead('e', [], () => 4).length, 4, 'what is missing');
+  t.same(pool.runningLow('e'), []);
+});
+
+t.test('a stock for which nothing was found is not asked for again with every end', async (t) => {
+  const { pool, room, sink } = setup();
+  pool.attach(slot('a'), sink(), []);
+  pool.update('a', { capacity: 1, open: true, keepsAhead: true });
+  const all = [...pool.take('e', 1), ...pool.takeAhead('e', pool.take('e', 0), () => 0)];
+  t.equal(all.length, 1);
+  pool.give(pool.takeAhead('e', all, () => 8));
+  pool.assign([job('1', 'a')]);
+  room.length = 0;
+  pool.release({ endpointId: 'e', jobId: '1', attempt: 1, machineId: 'm' });
+  t.same([room, pool.runningLow('e')], [['e'], []], 'there is room, and no more than that');
+});

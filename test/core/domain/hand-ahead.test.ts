@@ -23,6 +23,11 @@ t.test('examples', async (t) => {
   for (const [name, timesMs, slots, othersIdle, expected] of table) t.equal(handAhead({ timesMs, slots, othersIdle }), expected, name);
 });
 
+t.test('large inputs are not piled up', async (t) => {
+  const of = (inputBytes: number): number => handAhead({ timesMs: all(64, 5), slots: 100, othersIdle: false, inputBytes });
+  t.same([0, 300, 100_000, 20_000_000].map(of), [AHEAD_MAX, AHEAD_MAX, 41, 0]);
+});
+
 t.test('never more work than intended, whatever was measured', async (t) => {
   const random = seededRandom(12);
   for (let round = 0; round < 2_000; round += 1) {

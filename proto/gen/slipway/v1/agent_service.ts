@@ -222,6 +222,11 @@ export interface WorkerReport {
   health: HttpHealth;
   /** Its open take may be answered with more jobs than it asked for: it begins them one after the other, and cannot give them back. */
   takesAhead: boolean;
+  /**
+   * Its agent keeps jobs beyond `capacity` until the worker has room for them, so that it never stands idle while core is asked. Those that wait for
+   * more than 3 s it gives back, as RETURNED.
+   */
+  keepsAhead: boolean;
 }
 
 /** One pod as the agent sees it. */
@@ -1198,6 +1203,7 @@ function createBaseWorkerReport(): WorkerReport {
     address: "",
     health: 0,
     takesAhead: false,
+    keepsAhead: false,
   };
 }
 
@@ -1235,6 +1241,9 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     }
     if (message.takesAhead !== false) {
       writer.uint32(88).bool(message.takesAhead);
+    }
+    if (message.keepsAhead !== false) {
+      writer.uint32(96).bool(message.keepsAhead);
     }
     return writer;
   },
@@ -1340,6 +1349,14 @@ export const WorkerReport: MessageFns<WorkerReport> = {
             message.takesAhead = reader.bool();
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.keepsAhead = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1368,6 +1385,7 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     message.address = object.address ?? "";
     message.health = object.health ?? 0;
     message.takesAhead = object.takesAhead ?? false;
+    message.keepsAhead = object.keepsAhead ?? false;
     return message;
   },
 };

@@ -1,0 +1,56 @@
+/** A worker as the pool of slots counts it. */
+import type { MachineAttempt } from '../domain/job.ts';
+import type { ClaimedJob, Slot } from '../jobs/slots.ts';
+
+/** Where a worker's assignments go. */
+export interface AssignmentSink {
+  /** Sends committed claims. */
+  assign(jobs: readonly ClaimedJob[]): void;
+}
+
+/** An attempt that a worker was given. */
+export interface HeldAttempt extends MachineAttempt {
+  workerId: string;
+}
+
+/** A worker in the pool. */
+export interface Place {
+  readonly slot: Slot;
+  sink: AssignmentSink | undefined;
+  capacity: number;
+  /** May get new attempts. */
+  open: boolean;
+  /** Its worker is to run: neither frozen nor going. */
+  awake: boolean;
+  /** Its open take may be answered with more than it asked for. */
+  takesAhead: boolean;
+  /** Its agent keeps more than it has room for. */
+  keepsAhead: boolean;
+  /** How much that was when some was given last; with less than half of it left it is given more. */
+  stock: number;
+  /** The job that it was given last. */
+  last: ClaimedJob | undefined;
+  /** Its worker has ended: it goes with its last attempt. */
+  retired: boolean;
+  readonly held: Map<string, HeldAttempt>;
+  /** Slots that are out for a claim. They outlive a session, so that its successor does not count them as free. */
+  reserved: number;
+  /** Stands in its endpoint's ring. */
+  listed: boolean;
+}
+
+/** One that was just attached. */
+export function emptyPlace(slot: Slot, sink: AssignmentSink): Place {
+  const flags = { open: false, awake: true, takesAhead: false, keepsAhead: false, retired: false, listed: false };
+  return { slot, sink, capacity: 0, held: new Map(), reserved: 0, stock: 0, last: undefined, ...flags };
+}
+
+/** How many attempts it can be given. */
+export function freeOf(place: Place): number {
+  return place.open ? -stockOf(place) : 0;
+}
+
+/** What is given to it beyond what it can hold. */
+export function stockOf({ capacity, held, reserved }: Place): number {
+  return held.size + reserved - capacity;
+}

@@ -1,0 +1,83 @@
+/** Jobs beyond what a worker of our own SDK asked for: they wait in the agent until it does (docs/worker-protocol.md#short-jobs). */
+import t from 'tap';
+import type { Test } from 'tap';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { turn, wired } from './wired.ts';
+
+/** A worker that runs one job at a time, has one and finds two more here. */
+async function twoKept(t: Test) {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  agent.pool.get('w')!.sdk.learn('slipway-0.1.0');
+  const told: string[] = [];
+  const ask = (): void => {
+    agent.polls.declare('w', 1);
+    agent.openTake('w', { told });
+    agent.handOver.offer(agent.pool.get('w')!);
+  };
+  ask();
+  t.match(agent.message()?.workers, [{ capacity: 1, keepsAhead: true, takesAhead: false }]);
+  const assign = (job: string, ahead: boolean, input = [Buffer.from('{}')]): void => {
+    agent.intake.assign([{ ref: agent.refOf(job, 'w'), input: input[0], inputSize: 2, s3Config: undefined, ahead }]);
+  };
+  assign('a', false);
+  for (const job of ['b', 'c']) assign(job, true);
+  await turn();
+  t.same(told, ['{"id":"a","input":{}}'], 'the worker gets what it asked for');
+  return { ...agent, told, ask, assign, of: (job: string) => agent.holdings.of('w').of(job)! };
+}
+
+const ends = (message: { outcomes: { ref?: { jobId: string } | undefined; kind: OutcomeKind }[] } | undefined) => (
+  message?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind])
+);
+
+t.test('each is given when the worker asks, and its time counts from then', async (t) => {
+  const agent = await twoKept(t);
+  agent.clock.pass(500);
+  await agent.table.end(agent.of('a'), OutcomeKind.COMPLETED);
+  agent.message();
+  agent.ask();
+  await turn();
+  t.equal(agent.told.at(-1), '{"id":"b","input":{}}');
+  agent.clock.pass(7);
+  await agent.table.end(agent.of('b'), OutcomeKind.COMPLETED);
+  t.match(agent.message()?.outcomes, [{ ref: { jobId: 'b' }, executionMs: 7 }]);
+});
+
+t.test('with its worker they go back uncounted', async (t) => {
+  const agent = await twoKept(t);
+  agent.message();
+  await agent.exit('w', { signal: 'SIGKILL' });
+  t.same(ends(agent.message()), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.RETURNED], ['a', OutcomeKind.LOST]]);
+});
+
+t.test('one that is cancelled ends at once, and no worker hears of it', async (t) => {
+  const agent = await twoKept(t);
+  agent.message();
+  agent.stopper.stop([{ ref: agent.refOf('b', 'w'), reason: '' }]);
+  t.same(ends(agent.message()), [['b', OutcomeKind.STOPPED]]);
+  t.same(agent.openStopPoll('w'), []);
+});
+
+t.test('behind a long one core hears that they wait, and then they go back', async (t) => {
+  const agent = await twoKept(t);
+  agent.message();
+  agent.clock.pass(1_900);
+  agent.watch.pass();
+  t.equal(agent.message(), undefined, 'not at once');
+  agent.clock.pass(200);
+  agent.watch.pass();
+  t.match(agent.message(), { outcomes: [], waiting: [{ jobId: 'b' }, { jobId: 'c' }] });
+  agent.clock.pass(1_000);
+  agent.watch.pass();
+  const message = agent.message();
+  t.same(ends(message), [['b', OutcomeKind.RETURNED], ['c', OutcomeKind.RETURNED]]);
+  t.match(message?.workers ?? [], [], 'the worker keeps the long one, and its room');
+});
+
+t.test('an input that did not come along is not fetched to wait here', async (t) => {
+  const agent = await twoKept(t);
+  agent.message();
+  agent.assign('large', true, []);
+  t.same(ends(agent.message()), [['large', OutcomeKind.RETURNED]]);
+});
