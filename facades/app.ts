@@ -1,4 +1,5 @@
 /** Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of core. */
+import type { IncomingMessage } from 'node:http';
 import { fastify } from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
@@ -20,6 +21,10 @@ import type { PodProxyOptions } from './activator/pod-proxy.ts';
 import { TrustedPeers } from './activator/trusted-peers.ts';
 import { Tunnels } from './activator/tunnels.ts';
 import type { FacadeConfig } from './config.ts';
+import { LiveFeeds } from './console/live-feeds.ts';
+import { surfacePath } from './console/other-surfaces.ts';
+import { consoleRoutes } from './console/routes.ts';
+import { Sessions } from './console/session.ts';
 import { CoreClient } from './core-client/core-client.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
 import { Readiness } from './core-client/readiness.ts';
@@ -88,7 +93,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const replicas = { addresses: config.coreAddresses, tls: config.coreTls, clock, random };
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
-  const app = buildApp(config);
+  const sessions = new Sessions(config.edgeKey, clock, random);
+  const app = buildApp(config, sessions);
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
   const meter = facadeMetrics(metrics, { held: () => activator.waiting, budgets }, clock);
@@ -123,6 +129,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
+  const console = { core, gate, sessions, feeds: new LiveFeeds(clock), clock, clean: (request: IncomingMessage) => peers.clean(request) };
+  app.register(async (scope) => consoleRoutes(scope, console, logger));
   const executor = new GraphqlExecutor(core, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
@@ -184,8 +192,9 @@ function budgetOf(mib: number): MemoryBudget {
   return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: mib * MIB / ACCOUNT_SHARE });
 }
 
-function buildApp(config: FacadeConfig): FastifyInstance {
+function buildApp(config: FacadeConfig, sessions: Sessions): FastifyInstance {
   return fastify({
+    rewriteUrl: (request) => surfacePath(request, sessions),
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,

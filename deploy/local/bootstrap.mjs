@@ -28,7 +28,7 @@ const COMMANDS = {
 };
 
 /** Files that make parts which are not kept in git, packages with our mends among them; each does nothing when its part is up to date. */
-const GENERATORS = ['deploy/local/patch-packages.ts', 'facades/graphql/build.ts'];
+const GENERATORS = ['deploy/local/patch-packages.ts', 'facades/graphql/build.ts', 'facades/console/build.ts'];
 
 function fail(text, code = 1) {
   process.stderr.write(`\n${text}\n`);

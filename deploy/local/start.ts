@@ -25,6 +25,7 @@ function summary(system: LocalSystem, seconds: string): string {
 Slipway is ready after ${seconds} s.
 
   address    ${url}   (${handler.lb ? `all paths below /v2/${endpointId}/` : `jobs: /v2/${endpointId}/run, /runsync, /status, …`})
+  console    ${url}/console
   manage     ${slipway} --help, ${url}/v1 (read ${url}/v1/docs) or ${url}/graphql
   API key    ${apiKey}
   endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})

@@ -10,6 +10,7 @@ export interface FrontParts {
 
 /** What there is, in the order of the page. */
 const LINKS = [
+  { path: '/console', text: 'the console: endpoints, jobs and what is wrong, as a page' },
   { path: '/v1/docs', text: 'REST API: the description as a page, to try it out' },
   { path: '/v1/openapi.json', text: 'REST API: the description for programs' },
   { path: '/healthz', text: 'this process lives' },

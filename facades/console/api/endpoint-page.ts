@@ -1,0 +1,66 @@
+/** What stands on an endpoint's page and changes by itself: counts, workers, why, and what its scaler decided. */
+import type { EndedWorkers, Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { FeedSource } from '../live-feeds.ts';
+import type { DecisionView, EndedView, EndpointView, WorkerView } from '../views.ts';
+import { Past, endpointRow } from './endpoint-row.ts';
+
+/** Of each kind, as many as a person looks at. */
+const WORKERS_MAX = 200;
+const DECISIONS_MAX = 100;
+
+/** The feed of an endpoint. */
+export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, id: string): FeedSource {
+  const past = new Past();
+  const read = async (signal: AbortSignal): Promise<EndpointView> => {
+    const options = { apiKey, repeatable: true, signal };
+    const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, options);
+    if (!endpoint) throw new CoreError('INTERNAL', 'core answered without an endpoint');
+    const [health, { workers, ended }, { explanation }, { decisions }] = await Promise.all([
+      core.jobs.call((client) => client.getHealth, { endpointId: id }, options),
+      // A key for jobs alone may not see them.
+      core.machines.call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options).catch(nothingFor401({ workers: [], ended: [] })),
+      core.endpoints.call((client) => client.explain, { endpointId: id }, options),
+      core.endpoints.call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_MAX, beforeId: 0 }, options)
+        .catch(nothingFor401({ decisions: [] })),
+    ]);
+    const nowMs = clock.nowMs();
+    const row = endpointRow(endpoint, health);
+    past.add([row], nowMs);
+    return {
+      nowMs, row, summary: explanation?.summary ?? '', oldestWaitMs: explanation?.oldestWaitMs ?? 0,
+      machines: (explanation?.machines ?? []).map(({ count, name, fits, reason, change }) => ({ count, name, fits, reason, change })),
+      workers: workers.map(workerView), ended: ended.map(endedView), decisions: decisions.map(decisionView),
+    };
+  };
+  return { read, past: () => past.view() };
+}
+
+function nothingFor401<Answer>(nothing: Answer): (error: unknown) => Answer {
+  return (error) => {
+    if (error instanceof CoreError && error.httpStatus === 401) return nothing;
+    throw error;
+  };
+}
+
+function workerView({ id, machineId, state, held, capacity, version, reason, gpuUuids, createTime, sdkVersion }: Worker): WorkerView {
+  const word = Object.entries(WorkerState).find(([, value]) => value === state)?.[0] ?? '';
+  return {
+    id, machineId, state: word, held, capacity, version, reason, gpus: gpuUuids.length, createdMs: createTime?.getTime() ?? 0, sdkVersion,
+  };
+}
+
+function endedView({ count, exitCode, lastLine, lastEndTime, reason }: EndedWorkers): EndedView {
+  return { count, exitCode: exitCode ?? null, lastLine, lastEndedMs: lastEndTime?.getTime() ?? 0, reason };
+}
+
+function decisionView({ decideTime, limits, actions, ...decision }: ScaleDecision): DecisionView {
+  const { id, target, wished, throttled, present, queued, running, oldestWaitMs, reason } = decision;
+  return {
+    id, target, wished, throttled, present, queued, running, oldestWaitMs, reason, atMs: decideTime?.getTime() ?? 0,
+    limits: limits.map(({ text }) => text), actions: actions.map(({ kind, workerId }) => (workerId === '' ? kind : `${kind} ${workerId}`)),
+  };
+}

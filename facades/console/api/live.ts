@@ -1,0 +1,29 @@
+/** GET /console/api/live: one event feed for a tab, of the page that it shows. */
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { LiveResponse } from '../../jobs/live-response.ts';
+import { isId } from '../../plugins/authenticate.ts';
+import { isOperator } from '../console-parts.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { FeedSource } from '../live-feeds.ts';
+import { endpointPage } from './endpoint-page.ts';
+import { jobPage } from './job-why.ts';
+import { accountOverview, operatorOverview } from './overview.ts';
+
+/** Adds the route. Query: `endpoint` and `job`, or neither for the overview. */
+export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+  app.get('/console/api/live', { onRequest }, async (request, reply) => {
+    const { endpoint = '', job = '' } = request.query as Record<string, unknown>;
+    if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint))) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    if (typeof job !== 'string' || (job !== '' && !isId(job))) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
+    const { apiKey } = request.caller;
+    const operator = isOperator(request);
+    const open = (): FeedSource => {
+      if (job !== '') return jobPage(parts, apiKey, endpoint, job);
+      if (endpoint !== '') return endpointPage(parts, apiKey, endpoint);
+      return operator ? operatorOverview(parts, apiKey) : accountOverview(parts, apiKey);
+    };
+    await parts.feeds.follow(`${apiKey} ${endpoint} ${job}`, open, new LiveResponse(reply));
+    return reply;
+  });
+}

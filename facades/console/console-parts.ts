@@ -1,0 +1,62 @@
+/** What the console's routes work with. */
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { CoreClient } from '../core-client/core-client.ts';
+import type { GateParts } from '../plugins/authenticate.ts';
+import { HttpRefusal } from '../plugins/http-refusal.ts';
+import { isOwnPage } from './own-page.ts';
+import type { LiveFeeds } from './live-feeds.ts';
+import type { Sessions } from './session.ts';
+
+/** Parts handed to every route. */
+export interface ConsoleParts {
+  core: CoreClient;
+  gate: GateParts;
+  sessions: Sessions;
+  feeds: LiveFeeds;
+  clock: Clock;
+}
+
+/** Largest body of the console's own operations, in bytes: settings, never jobs' inputs. */
+export const BODY_BYTES_MAX = 64 * 1024;
+
+/** Lets a request through with a session that holds and whose key does; counts it with the account's other requests about what it manages. */
+export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>): onRequestAsyncHookHandler {
+  return async (request, reply) => {
+    request.bodyBytesMax = BODY_BYTES_MAX;
+    if (!isOwnPage(request.raw)) throw otherPage();
+    const session = sessions.of(request.raw);
+    if (!session) throw signedOut();
+    const caller = await callerOf(gate, session.apiKey);
+    request.caller = { apiKey: session.apiKey, accountId: caller.accountId, workersRunning: caller.workersRunning };
+    const { accountId, workersRunning } = caller;
+    await gate.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
+  };
+}
+
+/** Whose key it is; a key for jobs alone is one too. Throws UNAUTHORIZED. */
+export async function callerOf({ access }: Pick<GateParts, 'access'>, apiKey: string): Promise<{ accountId: string; workersRunning: number }> {
+  for (const api of [Api.MANAGEMENT, Api.JOBS]) {
+    const decision = await access.look({ apiKey, endpointId: '', write: false, api });
+    if (!(decision instanceof CoreError)) return decision;
+    if (decision.reason !== 'UNAUTHORIZED' || api === Api.JOBS) throw decision;
+  }
+  throw signedOut();
+}
+
+/** The operator's own key belongs to no account. */
+export function isOperator(request: FastifyRequest): boolean {
+  return request.caller.accountId === '';
+}
+
+/** No session, or it has ended. */
+export function signedOut(): CoreError {
+  return new CoreError('UNAUTHORIZED', 'Nobody is signed in, or the session has ended: sign in again.');
+}
+
+/** Another page asks with this browser's session. */
+export function otherPage(): HttpRefusal {
+  return new HttpRefusal('The console answers its own page only.', { status: 403, code: 'not_own_page' });
+}

@@ -1,0 +1,139 @@
+/**
+ * What many tabs look at is read once: a feed reads what it shows at a pace while somebody listens, and hands the newest to each listener when that one
+ * can take it. A feed belongs to one key, because what a key may see is its own.
+ */
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { LiveResponse } from '../jobs/live-response.ts';
+import { frameEvent } from '../jobs/sse.ts';
+import type { SseEvent } from '../jobs/sse.ts';
+import { publicError, toCoreError } from '../plugins/public-error.ts';
+
+/** Pause between two reads, in milliseconds; longer where a read takes long, so that looking on never is most of what core does. */
+const PACE_MS = 1_500;
+const PACE_READS = 4;
+/** Feeds, and listeners of all of them. */
+const FEEDS_MAX = 500;
+const LISTENERS_MAX = 2_000;
+
+/** Reads what a feed shows. Throws CoreError. */
+export interface FeedSource {
+  /** As it is now. It says the time, so that no two are the same and no connection is silent. */
+  read(signal: AbortSignal): Promise<object>;
+  /** What a listener that begins now has missed. */
+  past?(): object;
+}
+
+export class LiveFeeds {
+  readonly #clock: Clock;
+  readonly #feeds = new Map<string, Feed>();
+  #listeners = 0;
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Tells a listener until it goes. `open` makes the reader of a feed that nobody listens to yet. */
+  async follow(name: string, open: () => FeedSource, live: LiveResponse): Promise<void> {
+    if (this.#closed) throw new CoreError('UNAVAILABLE', 'This process is stopping.');
+    const known = this.#feeds.get(name);
+    if (this.#listeners >= LISTENERS_MAX || (!known && this.#feeds.size >= FEEDS_MAX)) {
+      throw new CoreError('RATE_LIMITED', 'Too many pages of the console are open; close some.');
+    }
+    const feed = known ?? new Feed(open(), this.#clock, () => this.#feeds.delete(name));
+    this.#feeds.set(name, feed);
+    this.#listeners += 1;
+    try {
+      await feed.tell(live);
+    } finally {
+      this.#listeners -= 1;
+    }
+  }
+
+  /** Ends all feeds; their listeners are let go. */
+  close(): void {
+    this.#closed = true;
+    for (const feed of this.#feeds.values()) feed.end();
+  }
+}
+
+class Feed {
+  readonly #source: FeedSource;
+  readonly #clock: Clock;
+  readonly #over = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  readonly #onEnd: () => void;
+  #listeners = 0;
+  /** Rises with each that is new. */
+  #version = 0;
+  #event: SseEvent | undefined;
+
+  constructor(source: FeedSource, clock: Clock, onEnd: () => void) {
+    this.#source = source;
+    this.#clock = clock;
+    this.#onEnd = onEnd;
+    void this.#run();
+  }
+
+  async tell(live: LiveResponse): Promise<void> {
+    this.#listeners += 1;
+    const takeBack = live.whenGone(() => this.#wake());
+    live.start('text/event-stream; charset=utf-8');
+    let told = 0;
+    while (!live.closed) {
+      if (this.#event && told !== this.#version) {
+        if (told === 0 && this.#source.past) await live.write(frameEvent({ event: 'past', data: JSON.stringify(this.#source.past()) }));
+        told = this.#version;
+        await live.write(frameEvent(this.#event));
+      } else if (this.#over.signal.aborted) break;
+      else await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+    takeBack();
+    live.end();
+    this.#listeners -= 1;
+    if (this.#listeners === 0) this.end();
+  }
+
+  end(): void {
+    if (this.#over.signal.aborted) return;
+    this.#over.abort();
+    this.#onEnd();
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      const startedMs = this.#clock.monotonicMs();
+      const event = await this.#next();
+      this.#publish(event);
+      // Of the key, and for good.
+      if (event.event === 'ended') return this.end();
+      const tookMs = this.#clock.monotonicMs() - startedMs;
+      await delay(this.#clock, Math.max(PACE_MS, tookMs * PACE_READS), signal);
+    }
+  }
+
+  async #next(): Promise<SseEvent> {
+    try {
+      return { data: JSON.stringify(await this.#source.read(this.#over.signal)) };
+    } catch (error) {
+      const { status, text, code } = publicError(toCoreError(error));
+      return { event: status === 401 || status === 404 ? 'ended' : 'away', data: JSON.stringify({ error: text, code }) };
+    }
+  }
+
+  #publish(event: SseEvent): void {
+    this.#event = event;
+    this.#version += 1;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * Whether a request comes from the console's own page. A session cookie goes along whatever page asks, and pages of the same site are not all ours (a
+ * worker's or a pod's page on a host beside this one is of the same site): so SameSite alone is not enough.
+ */
+import type { IncomingMessage } from 'node:http';
+
+/** The page sends it with everything it asks by script; no form and no page of another origin can without asking first, which is never allowed. */
+export const PAGE_HEADER = 'x-slipway-console';
+
+/** What only reads may come without the header (an event feed, a download), never from another origin. */
+export function isOwnPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') return false;
+  if (method === 'GET') return site === 'same-origin' || headers.origin === undefined || isOwnOrigin(headers);
+  if (headers[PAGE_HEADER] === undefined) return false;
+  // A browser that says the one can be trusted with the other: proxies may change Host, no page can change this.
+  return site === 'same-origin' || isOwnOrigin(headers);
+}
+
+function isOwnOrigin({ origin, host }: IncomingMessage['headers']): boolean {
+  if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;
+  return new URL(origin).host === host.toLowerCase();
+}

@@ -1,0 +1,33 @@
+/** The console at /console: a page, signing in, and what the page asks for. It decides nothing: all it shows and does is core's. */
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
+import { jobRoutes } from './api/job-why.ts';
+import { liveRoute } from './api/live.ts';
+import { machineRoutes } from './api/machines.ts';
+import { whatIfRoutes } from './api/what-if.ts';
+import { assetRoutes } from './assets.ts';
+import { consoleGate, otherPage, signedOut } from './console-parts.ts';
+import { sessionRoutes } from './session-routes.ts';
+import type { SessionRoutesParts } from './session-routes.ts';
+
+/** Adds all of it. Requests to other surfaces come here only when they are refused (other-surfaces.ts). */
+export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesParts, logger: Logger): Promise<void> {
+  handleErrors(app, queueErrorShape, logger);
+  app.addHook('preClose', (done) => {
+    parts.feeds.close();
+    done();
+  });
+  // Not a place inside the page, as other paths under /console are.
+  app.all('/console/api/*', async () => { throw new CoreError('NOT_FOUND', 'The console has no such operation.'); });
+  app.all('/console/refused/page', async () => { throw otherPage(); });
+  app.all('/console/refused/session', async () => { throw signedOut(); });
+  assetRoutes(app);
+  sessionRoutes(app, parts);
+  const gate = consoleGate(parts);
+  app.addHook('onSend', async (request, reply) => {
+    if (request.url.startsWith('/console/api')) reply.header('cache-control', 'no-store');
+  });
+  for (const add of [liveRoute, jobRoutes, machineRoutes, whatIfRoutes]) add(app, parts, gate);
+}

@@ -1,0 +1,96 @@
+/** Signing in, who is signed in, signing out: /console/session. The key is the login, and is never answered again. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { keyOfRestRequest } from '../plugins/credentials.ts';
+import { TooManyRequests } from '../plugins/public-error.ts';
+import { bodyBytes } from '../plugins/raw-body.ts';
+import { BODY_BYTES_MAX, callerOf, otherPage, signedOut } from './console-parts.ts';
+import type { ConsoleParts } from './console-parts.ts';
+import { isOwnPage } from './own-page.ts';
+import type { Session } from './session.ts';
+import type { Right, SessionView } from './views.ts';
+
+const PATH = '/console/session';
+/** Keys that do not work, of one address in a minute. */
+const FAILURES_MAX = 20;
+const WINDOW_SECONDS = 60;
+
+/** What it needs. */
+export interface SessionRoutesParts extends ConsoleParts {
+  /** Takes out what only a trusted proxy may say of the client. */
+  clean(request: FastifyRequest['raw']): void;
+}
+
+/** Adds the three routes. */
+export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): void {
+  const { sessions, clean } = parts;
+  const failures = new RateLimiterMemory({ points: FAILURES_MAX, duration: WINDOW_SECONDS });
+  const ownPage = async (request: FastifyRequest): Promise<void> => {
+    request.bodyBytesMax = BODY_BYTES_MAX;
+    clean(request.raw);
+    if (!isOwnPage(request.raw)) throw otherPage();
+  };
+  app.post(PATH, { onRequest: ownPage }, async (request, reply) => {
+    const address = addressOf(request);
+    const tried = await failures.get(address);
+    if (tried && tried.consumedPoints >= FAILURES_MAX) {
+      const seconds = Math.max(1, Math.ceil(tried.msBeforeNext / 1_000));
+      throw new TooManyRequests(`Too many keys that do not work came from this address; try again in ${seconds} s.`, seconds);
+    }
+    try {
+      const { session, cookie } = sessions.begin(keyOf(bodyBytes(request.body)), isSecure(request));
+      const view = await viewOf(parts, session);
+      return await reply.header('set-cookie', cookie).header('cache-control', 'no-store').send(view);
+    } catch (error) {
+      if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') await failures.penalty(address);
+      throw error;
+    }
+  });
+  app.get(PATH, { onRequest: ownPage }, async (request, reply) => {
+    const session = sessions.of(request.raw);
+    if (!session) throw signedOut();
+    return reply.header('cache-control', 'no-store').send(await viewOf(parts, session));
+  });
+  app.delete(PATH, { onRequest: ownPage }, async (request, reply) => reply.header('set-cookie', sessions.end(isSecure(request))).send({}));
+}
+
+async function viewOf({ core, gate }: SessionRoutesParts, { apiKey, untilMs }: Session): Promise<SessionView> {
+  const { accountId } = await callerOf(gate, apiKey);
+  if (accountId === '') return { accountId, accountName: 'operator', manage: 'write', jobs: 'read', untilMs };
+  const named = core.access.call((client) => client.getAccount, {}, { apiKey, repeatable: true });
+  const [account, manage, jobs] = await Promise.all([named.catch(() => undefined), right(gate, apiKey, Api.MANAGEMENT), right(gate, apiKey, Api.JOBS)]);
+  return { accountId, accountName: account?.account?.name ?? accountId, manage, jobs, untilMs };
+}
+
+/** What core lets the key do, so that the page offers nothing else. */
+async function right({ access }: ConsoleParts['gate'], apiKey: string, api: Api): Promise<Right> {
+  for (const write of [true, false]) {
+    const decision = await access.look({ apiKey, endpointId: '', write, api });
+    if (!(decision instanceof CoreError)) return write ? 'write' : 'read';
+    if (decision.httpStatus !== 401) throw decision;
+  }
+  return 'none';
+}
+
+function keyOf(body: Buffer): string {
+  let given: unknown;
+  try {
+    given = (JSON.parse(body.toString('utf8')) as { key?: unknown } | null)?.key;
+  } catch {
+    throw new CoreError('INVALID_REQUEST', 'The body must be {"key": "…"}.');
+  }
+  const key = typeof given === 'string' ? keyOfRestRequest(`Bearer ${given.trim()}`) : undefined;
+  if (key === undefined) throw new CoreError('UNAUTHORIZED', 'That is no API key.');
+  return key;
+}
+
+function addressOf({ headers, socket }: FastifyRequest['raw'] | FastifyRequest): string {
+  const [first] = [headers['x-forwarded-for'] ?? ''].flat();
+  return first!.split(',')[0]!.trim() || (socket.remoteAddress ?? '');
+}
+
+function isSecure({ headers }: FastifyRequest): boolean {
+  return headers['x-forwarded-proto'] === 'https';
+}

@@ -1,0 +1,176 @@
+/** What the console's server tells its page: the one place where both have it from. Times are milliseconds since 1970. */
+
+/** What a key may do with one part of the API. */
+export type Right = 'none' | 'read' | 'write';
+
+/** Who is signed in. */
+export interface SessionView {
+  /** Empty: the operator, whose key belongs to no account. */
+  accountId: string;
+  accountName: string;
+  manage: Right;
+  jobs: Right;
+  untilMs: number;
+}
+
+/** At a moment: jobs that wait, jobs that run, workers that are there. */
+export type Sample = readonly [atMs: number, queued: number, running: number, workers: number];
+
+/** Workers by what they do. */
+export interface WorkerNumbers {
+  idle: number;
+  running: number;
+  initializing: number;
+  ready: number;
+  throttled: number;
+  unhealthy: number;
+  standby: number;
+}
+
+/** An endpoint at a glance. */
+export interface EndpointRow {
+  id: string;
+  name: string;
+  type: string;
+  workersMin: number;
+  workersMax: number;
+  queued: number;
+  inProgress: number;
+  completed: number;
+  failed: number;
+  workers: WorkerNumbers;
+}
+
+/** The last minutes of endpoints by their ids, as far as somebody looked on; told once, before the first view. */
+export type PastView = Readonly<Record<string, readonly Sample[]>>;
+
+/** Something that is wrong now. */
+export interface Problem {
+  level: 'bad' | 'warn';
+  /** What it is about. */
+  name: string;
+  /** The page that tells more. */
+  path: string;
+  /** Core's words. */
+  text: string;
+}
+
+/** A GPU and who has it. */
+export interface GpuView {
+  uuid: string;
+  name: string;
+  memoryMib: number;
+  /** Empty: it is well. */
+  unhealthy: string;
+  /** Empty: it is free. */
+  workerId: string;
+  endpointName: string;
+}
+
+/** A machine and what it has. */
+export interface MachineView {
+  id: string;
+  name: string;
+  connected: boolean;
+  cordoned: boolean;
+  seenMs: number;
+  agentVersion: string;
+  engine: string;
+  cpuCount: number;
+  memoryMib: number;
+  locations: readonly string[];
+  workers: number;
+  gpus: readonly GpuView[];
+}
+
+/** All of an account; of the operator all machines. */
+export interface OverviewView {
+  nowMs: number;
+  endpoints: readonly EndpointRow[];
+  /** There are more endpoints than these. */
+  truncated: boolean;
+  problems: readonly Problem[];
+  /** The operator's alone. */
+  machines?: readonly MachineView[];
+}
+
+/** A worker of an endpoint. */
+export interface WorkerView {
+  id: string;
+  machineId: string;
+  state: string;
+  held: number;
+  capacity: number;
+  version: number;
+  reason: string;
+  gpus: number;
+  createdMs: number;
+  sdkVersion: string;
+}
+
+/** Workers that ended alike without being told to. */
+export interface EndedView {
+  count: number;
+  exitCode: number | null;
+  lastLine: string;
+  lastEndedMs: number;
+  reason: string;
+}
+
+/** A decision of the scaler. */
+export interface DecisionView {
+  id: number;
+  atMs: number;
+  target: number;
+  wished: number;
+  throttled: number;
+  present: number;
+  queued: number;
+  running: number;
+  oldestWaitMs: number;
+  reason: string;
+  limits: readonly string[];
+  actions: readonly string[];
+}
+
+/** An endpoint and what it does. */
+export interface EndpointView {
+  nowMs: number;
+  row: EndpointRow;
+  /** Core's explanation in a sentence or two. */
+  summary: string;
+  oldestWaitMs: number;
+  machines: readonly { count: number; name: string; fits: boolean; reason: string; change: string }[];
+  workers: readonly WorkerView[];
+  ended: readonly EndedView[];
+  decisions: readonly DecisionView[];
+}
+
+/** One setting, as the table of its resource has it. */
+export interface FieldView {
+  /** In REST. */
+  name: string;
+  kind: string;
+  words?: readonly string[];
+  min?: number;
+  max?: number;
+  about: string;
+  /** Only a new one takes it. */
+  fixed: boolean;
+}
+
+/** One side of a comparison. */
+export interface WhatIfFiguresView {
+  workers: number;
+  workerSeconds: number;
+  gpuSeconds: number;
+  p95WaitMs: number;
+}
+
+/** What other settings would have come to. */
+export interface WhatIfView {
+  total?: { jobs: number; measured: WhatIfFiguresView; asItWas: WhatIfFiguresView; wouldBe: WhatIfFiguresView };
+  replayed: number;
+  changed: number;
+  notes: readonly string[];
+}

@@ -1,0 +1,56 @@
+/** The whole of it: who is signed in, the frame around all pages, and which page a path is. */
+import { lazy, Suspense, useEffect } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Route, Router, Switch, useLocation } from 'wouter';
+import type { SessionView } from '../../views.ts';
+import { ApiError, ask } from './api.ts';
+import { Frame } from './frame.tsx';
+import { Overview } from './pages/overview.tsx';
+import { Empty, Failed, Loading } from './parts.tsx';
+import { SessionProvider, SignIn } from './session.tsx';
+
+// Not part of the first load: most tabs never leave the overview.
+const EndpointPage = lazy(() => import('./pages/endpoint.tsx'));
+const JobPage = lazy(() => import('./pages/job.tsx'));
+const MachinesPage = lazy(() => import('./pages/machines.tsx'));
+const ListPage = lazy(() => import('./pages/list.tsx'));
+
+/** All of it. */
+export function App() {
+  const queries = useQueryClient();
+  const { data, error, isPending } = useQuery({
+    queryKey: ['session'], queryFn: () => ask<SessionView>('GET', '/session'), retry: false, staleTime: 60_000, refetchInterval: 60_000,
+  });
+  const signIn = (session: SessionView): void => { queries.setQueryData<SessionView>(['session'], session); };
+  if (isPending) return <main><Loading /></main>;
+  if (error instanceof ApiError && error.status === 401) return <SignIn onDone={signIn} why={data ? 'The session has ended: sign in again.' : undefined} />;
+  if (!data) return <main><Failed error={error} /></main>;
+  return (
+    <SessionProvider value={data}>
+      <Router base="/console">
+        <Frame>
+          <Suspense fallback={<Loading />}><Pages /></Suspense>
+        </Frame>
+      </Router>
+    </SessionProvider>
+  );
+}
+
+function Pages() {
+  const [path] = useLocation();
+  useEffect(() => {
+    const title = document.querySelector('h1')?.textContent;
+    document.title = title ? `${title} · Slipway` : 'Slipway';
+    window.scrollTo(0, 0);
+  }, [path]);
+  return (
+    <Switch>
+      <Route path="/" component={Overview} />
+      <Route path="/endpoints/:id/jobs/:job">{({ id, job }) => <JobPage endpointId={id} jobId={job} />}</Route>
+      <Route path="/endpoints/:id/:tab?">{({ id, tab }) => <EndpointPage key={id} id={id} tab={tab ?? 'activity'} />}</Route>
+      <Route path="/machines" component={MachinesPage} />
+      <Route path="/:kind">{({ kind }) => <ListPage key={kind} kind={kind} />}</Route>
+      <Route><Empty title="There is no such page." /></Route>
+    </Switch>
+  );
+}

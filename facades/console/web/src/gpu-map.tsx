@@ -1,0 +1,37 @@
+/** Machines with a square for each GPU: free, in use, ill. */
+import { Link } from 'wouter';
+import type { GpuView, MachineView } from '../../views.ts';
+import { Badge, Panel } from './parts.tsx';
+import { mib } from './words.ts';
+
+/** The map. */
+export function GpuMap({ machines }: { machines: readonly MachineView[] }) {
+  return (
+    <Panel title="Machines and GPUs" aside={<Link href="/machines">Machines</Link>}>
+      <ul className="machines">
+        {machines.map((machine) => (
+          <li key={machine.id} className={machine.connected ? '' : 'off'}>
+            <div className="machine">
+              <strong>{machine.name}</strong>
+              {machine.connected ? null : <Badge word="away" tone="bad" />}
+              {machine.cordoned && <Badge word="cordoned" tone="warn" />}
+              <span className="hint">{machine.workers} workers{machine.gpus.length === 0 ? ' · no GPU' : ''}</span>
+            </div>
+            <ul className="gpus">{machine.gpus.map((gpu) => <Square key={gpu.uuid} gpu={gpu} />)}</ul>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Square({ gpu: { name, memoryMib, unhealthy, workerId, endpointName } }: { gpu: GpuView }) {
+  const state = unhealthy !== '' ? 'ill' : workerId === '' ? 'free' : 'used';
+  const told = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : workerId === '' ? 'free' : `${endpointName || workerId}`}`;
+  return (
+    <li className={`gpu ${state}`} title={told}>
+      <span aria-hidden="true">{name}</span><small aria-hidden="true">{state === 'used' ? endpointName : state}</small>
+      <span className="spoken">{told}</span>
+    </li>
+  );
+}

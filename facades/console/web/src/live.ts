@@ -1,0 +1,55 @@
+/**
+ * The one event feed of this tab, of the page that is shown. A hidden tab lets it go, because a browser opens few connections to a host and its other tabs
+ * need them too.
+ */
+import { useEffect, useState } from 'react';
+import type { PastView } from '../../views.ts';
+
+/** What a feed has told. */
+export interface Live<View> {
+  view: View | undefined;
+  past: PastView;
+  /** The service is away, in words; the view is the last that was told. */
+  away: string;
+  /** It is no more, or the key may not see it. */
+  ended: string;
+}
+
+const NOTHING = { view: undefined, past: {}, away: '', ended: '' };
+
+/** Follows a feed. `query` names the page: empty is the overview. */
+export function useLive<View>(query: string): Live<View> {
+  const [told, setTold] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
+  const isShown = useIsShown();
+  useEffect(() => {
+    if (!isShown) return undefined;
+    const source = new EventSource(`/console/api/live${query}`);
+    const say = (part: Partial<Live<View>>): void => setTold((before) => ({ ...(before.query === query ? before : NOTHING), ...part, query }));
+    source.onmessage = ({ data }) => say({ view: JSON.parse(String(data)) as View, away: '' });
+    source.addEventListener('past', ({ data }) => say({ past: JSON.parse(String(data)) as PastView }));
+    source.addEventListener('away', ({ data }) => say({ away: textOf(data) }));
+    source.addEventListener('ended', ({ data }) => {
+      say({ ended: textOf(data) });
+      source.close();
+    });
+    source.onerror = () => say(
+      source.readyState === EventSource.CLOSED ? { ended: 'The service refused to tell more. Load the page again.' } : { away: 'Connecting again …' },
+    );
+    return () => source.close();
+  }, [query, isShown]);
+  return told.query === query ? told : NOTHING;
+}
+
+function textOf(data: unknown): string {
+  return (JSON.parse(String(data)) as { error: string }).error;
+}
+
+function useIsShown(): boolean {
+  const [isShown, setIsShown] = useState(document.visibilityState === 'visible');
+  useEffect(() => {
+    const look = (): void => setIsShown(document.visibilityState === 'visible');
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
+  return isShown;
+}

@@ -1,0 +1,2 @@
+/** Follows. */
+export default function Page(_: Record<string, string>) { return null; }

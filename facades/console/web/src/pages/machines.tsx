@@ -1,0 +1,60 @@
+/** Machines of the installation, for the operator: what each has, and whether new work may go there. */
+import { useState } from 'react';
+import type { MachineView, OverviewView } from '../../../views.ts';
+import { ask } from '../api.ts';
+import { GpuMap } from '../gpu-map.tsx';
+import { useLive } from '../live.ts';
+import { Away, Badge, Failed, Loading, Panel } from '../parts.tsx';
+import { ago, mib } from '../words.ts';
+
+/** The page. */
+export default function MachinesPage() {
+  const { view, away, ended } = useLive<OverviewView>('');
+  if (ended !== '') return <Failed error={ended} />;
+  if (!view) return <Loading />;
+  const machines = view.machines ?? [];
+  return (
+    <>
+      <h1>Machines</h1>
+      <Away text={away} />
+      <GpuMap machines={machines} />
+      <Panel title="All machines">
+        <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways">
+          <table className="rows">
+            <thead><tr>
+              <th>Name</th><th>State</th><th>Heard</th><th className="right">Workers</th><th className="right">Processors</th>
+              <th className="right">Memory</th><th>Engine</th><th>Agent</th><th><span className="spoken">Actions</span></th>
+            </tr></thead>
+            <tbody>{machines.map((machine) => <Row key={machine.id} machine={machine} nowMs={view.nowMs} />)}</tbody>
+          </table>
+        </div>
+      </Panel>
+    </>
+  );
+}
+
+function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
+  const { id, name, connected, cordoned } = machine;
+  const [failure, setFailure] = useState('');
+  const cordon = (): void => {
+    ask('POST', `/api/machines/${id}/cordon`, { cordoned: !cordoned }).then(() => setFailure(''), (error: Error) => setFailure(error.message));
+  };
+  return (
+    <tr>
+      <th scope="row">{name} <code className="id">{id}</code></th>
+      <td>{connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />} {cordoned && <Badge word="cordoned" tone="warn" />}</td>
+      <td>{ago(machine.seenMs, nowMs)}</td>
+      <td className="right number">{machine.workers}</td>
+      <td className="right number">{machine.cpuCount || '–'}</td>
+      <td className="right number">{machine.memoryMib ? mib(machine.memoryMib) : '–'}</td>
+      <td>{machine.engine || 'none'}</td>
+      <td>{machine.agentVersion}</td>
+      <td>
+        <button type="button" onClick={cordon} title={cordoned ? 'Work may go there again' : 'Nothing new goes there; what runs goes on'}>
+          {cordoned ? 'Let work in' : 'Cordon'}
+        </button>
+        {failure && <span role="alert" className="failure">{failure}</span>}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,140 @@
+/** The first page: what there is, how it goes, what is wrong. */
+import { Link } from 'wouter';
+import type { EndpointRow, OverviewView, Problem, Sample } from '../../../views.ts';
+import { GpuMap } from '../gpu-map.tsx';
+import { useLive } from '../live.ts';
+import { Away, Badge, Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
+import { useIsOperator } from '../session.tsx';
+import { Sparkline } from '../sparkline.tsx';
+import { useHistory } from '../use-history.ts';
+import { count } from '../words.ts';
+
+/** The page. */
+export function Overview() {
+  const { view, past, away, ended } = useLive<OverviewView>('');
+  const isOperator = useIsOperator();
+  const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0);
+  if (ended !== '') return <Failed error={ended} again={() => window.location.reload()} />;
+  return (
+    <>
+      <h1>Overview</h1>
+      <Away text={away} />
+      {view ? <>
+        <Problems problems={view.problems} />
+        {view.machines ? <Machines view={view} /> : <Endpoints view={view} history={history} />}
+      </> : <Loading />}
+      {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
+    </>
+  );
+}
+
+function Problems({ problems }: { problems: readonly Problem[] }) {
+  if (problems.length === 0) return <p className="well"><Badge word="all well" tone="good" /> Nothing is wrong right now.</p>;
+  return (
+    <Panel title="Wrong now" aside={<span className="number">{problems.length}</span>}>
+      <ul className="problems">
+        {problems.map(({ level, name, path, text }) => (
+          <li key={`${path} ${text}`} className={level}>
+            <Badge word={level === 'bad' ? 'broken' : 'waits'} tone={level} /> <Link href={path}>{name}</Link> <span>{text}</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Endpoints({ view: { endpoints, truncated }, history }: { view: OverviewView; history: ReadonlyMap<string, readonly Sample[]> }) {
+  const sum = (of: (row: EndpointRow) => number): number => endpoints.reduce((total, row) => total + of(row), 0);
+  if (endpoints.length === 0) {
+    return (
+      <Panel title="Endpoints">
+        <Empty title="There is no endpoint yet.">
+          <p>
+            Create one on the machine that runs Slipway: <code>npm start -- your_handler.py</code>, or with <code>npx slipway endpoints create --help</code>.
+          </p>
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <>
+      <dl className="figures">
+        <Figure label="Endpoints" value={count(endpoints.length)} />
+        <Figure label="In queue" value={count(sum(({ queued }) => queued))} />
+        <Figure label="Running" value={count(sum(({ inProgress }) => inProgress))} />
+        <Figure label="Workers" value={count(sum(({ workers }) => workers.idle + workers.running))} />
+        <Figure label="Completed" value={count(sum(({ completed }) => completed))} />
+        <Figure label="Failed" value={count(sum(({ failed }) => failed))} />
+      </dl>
+      <Panel title="Endpoints" aside={truncated ? 'the oldest 200' : undefined}>
+        <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
+          <table className="rows">
+            <thead><tr>
+              <th>Name</th><th className="right">Queue</th><th className="right">Running</th><th>Last minutes</th><th>Workers</th>
+              <th className="right">Completed</th><th className="right">Failed</th>
+            </tr></thead>
+            <tbody>{endpoints.map((row) => <Row key={row.id} row={row} samples={history.get(row.id) ?? []} />)}</tbody>
+          </table>
+        </div>
+      </Panel>
+    </>
+  );
+}
+
+function Row({ row, samples }: { row: EndpointRow; samples: readonly Sample[] }) {
+  return (
+    <tr>
+      <th scope="row"><Link href={`/endpoints/${row.id}`}>{row.name}</Link> <code className="id">{row.id}</code></th>
+      <td className="right number">{row.type === 'LB' ? '–' : count(row.queued)}</td>
+      <td className="right number">{count(row.inProgress)}</td>
+      <td className="lines">
+        <Sparkline values={samples.map(([, queued]) => queued)} label="In queue" />
+        <Sparkline values={samples.map(([, , running]) => running)} label="Running" tone="run" />
+      </td>
+      <td><Workers row={row} /></td>
+      <td className="right number">{count(row.completed)}</td>
+      <td className={`right number ${row.failed > 0 ? 'some' : ''}`}>{count(row.failed)}</td>
+    </tr>
+  );
+}
+
+/** One square for each worker that there may be, as far as there is room. */
+function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
+  const { running, idle, initializing, unhealthy, standby } = workers;
+  const kinds = [['busy', running], ['idle', idle], ['starting', initializing], ['broken', unhealthy], ['frozen', standby]] as const;
+  const there = running + idle + initializing;
+  const told = kinds.filter(([, number]) => number > 0).map(([word, number]) => `${number} ${word}`).join(', ') || 'none';
+  const squares = kinds.flatMap(([word, number]) => Array.from({ length: Math.min(number, 24) }, () => word)).slice(0, 24);
+  return (
+    <span className="workers" title={told}>
+      <span className="number">{there}<span className="of">/{workersMax}</span></span>
+      <span className="squares" aria-hidden="true">{squares.map((word, index) => <i key={index} className={word} />)}</span>
+      <span className="spoken">{told}</span>
+    </span>
+  );
+}
+
+function Machines({ view }: { view: OverviewView }) {
+  const machines = view.machines ?? [];
+  const gpus = machines.flatMap((machine) => machine.gpus);
+  if (machines.length === 0) {
+    return (
+      <Panel title="Machines">
+        <Empty title="No machine has joined yet.">
+          <p>Make a join key with <code>npx slipway keys create --agent</code> and start an agent with it; see docs/operations.md.</p>
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <>
+      <dl className="figures">
+        <Figure label="Machines" value={`${machines.filter(({ connected }) => connected).length} / ${machines.length}`} hint="connected, of all that joined" />
+        <Figure label="GPUs in use" value={`${gpus.filter(({ workerId }) => workerId !== '').length} / ${gpus.length}`} />
+        <Figure label="GPUs unhealthy" value={gpus.filter(({ unhealthy }) => unhealthy !== '').length} />
+        <Figure label="Workers" value={count(machines.reduce((total, { workers }) => total + workers, 0))} />
+      </dl>
+      <GpuMap machines={machines} />
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+/** Small parts that all pages are made of, and what a page shows when it has nothing, waits, failed or may not. */
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { ApiError } from './api.ts';
+
+/** A titled part of a page. */
+export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="panel">
+      <header><h2>{title}</h2>{aside !== undefined && <div className="aside">{aside}</div>}</header>
+      {children}
+    </section>
+  );
+}
+
+/** A number with what it counts. */
+export function Figure({ label, value, tone, hint }: { label: string; value: ReactNode; tone?: string; hint?: string }) {
+  return <div className={`figure ${tone ?? ''}`} title={hint}><dt>{label}</dt><dd>{value}</dd></div>;
+}
+
+/** A word that says a state; never by its colour alone. */
+export function Badge({ word, tone }: { word: string; tone?: string }) {
+  return <span className={`badge ${tone ?? toneOf(word)}`}>{word.toLowerCase().replaceAll('_', ' ')}</span>;
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  COMPLETED: 'good', READY: 'good', RUNNING: 'good', FAILED: 'bad', TIMED_OUT: 'bad', UNHEALTHY: 'bad', IN_PROGRESS: 'busy', INITIALIZING: 'warn',
+  DRAINING: 'warn', OUTDATED: 'warn',
+};
+
+function toneOf(word: string): string {
+  return TONES[word] ?? 'calm';
+}
+
+/** There is nothing, and what would change that. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return <div className="empty"><p><strong>{title}</strong></p>{children !== undefined && <div>{children}</div>}</div>;
+}
+
+/** It is on its way. */
+export function Loading() {
+  return <div className="loading" role="status"><span className="spoken">Loading</span><i /><i /><i /></div>;
+}
+
+/** It failed, in the service's words; a lack of permission says what to do. */
+export function Failed({ error, again }: { error: unknown; again?: () => void }) {
+  const text = error instanceof Error ? error.message : String(error);
+  if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
+    return <Empty title="This key may not see that."><p>{text}</p><p>Sign in with a key that may, or ask whoever made this one.</p></Empty>;
+  }
+  return <div className="failed" role="alert"><p>{text}</p>{again && <button type="button" onClick={again}>Try again</button>}</div>;
+}
+
+/** The service was away a moment ago; what is shown is old. */
+export function Away({ text }: { text: string }) {
+  return text === '' ? null : <p className="away" role="status">{text}</p>;
+}
+
+/** Where a page stands below others. */
+export function Trail({ steps }: { steps: readonly { text: string; to?: string }[] }) {
+  return (
+    <nav aria-label="Where this is" className="trail">
+      {steps.map(({ text, to }) => (to === undefined ? <span key={text} aria-current="page">{text}</span> : <Link key={text} href={to}>{text}</Link>))}
+    </nav>
+  );
+}

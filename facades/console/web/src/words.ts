@@ -1,0 +1,47 @@
+/** Numbers and times for people. */
+
+const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** A count; from 100,000 on shortened. */
+export function count(value: number): string {
+  return value >= 100_000 ? SHORT.format(value) : COUNT.format(value);
+}
+
+/** A span in the unit that reads best. */
+export function span(ms: number | undefined): string {
+  if (ms === undefined) return '–';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round(ms % 60_000 / 1_000)} s`;
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.round(ms % 3_600_000 / 60_000)} min`;
+  return `${Math.floor(ms / 86_400_000)} d ${Math.round(ms % 86_400_000 / 3_600_000)} h`;
+}
+
+/** How long ago; `nowMs` by the server's clock. */
+export function ago(atMs: number, nowMs: number): string {
+  return nowMs - atMs < 2_000 ? 'now' : `${span(nowMs - atMs)} ago`;
+}
+
+/** A time of the day. */
+export function clock(atMs: number): string {
+  return CLOCK.format(atMs);
+}
+
+/** A day and time. */
+export function moment(atMs: number): string {
+  return MOMENT.format(atMs);
+}
+
+/** Bytes. */
+export function bytes(value: number): string {
+  if (value < 1_024) return `${value} B`;
+  return value < 1_048_576 ? `${(value / 1_024).toFixed(1)} KiB` : `${(value / 1_048_576).toFixed(1)} MiB`;
+}
+
+/** Memory of a GPU or machine. */
+export function mib(value: number): string {
+  return value >= 1_024 ? `${Math.round(value / 1_024)} GiB` : `${value} MiB`;
+}

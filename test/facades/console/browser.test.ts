@@ -1,0 +1,90 @@
+/** The console in a real Chromium on a real loaded system: what people see and do, that it can be reached by keyboard, and what axe-core finds. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import type { Test } from 'tap';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { startChromium, whyNoChromium } from '../../helpers/chromium.ts';
+import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
+import { startSystem } from '../../helpers/system.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const FIRST_LOAD_BYTES_MAX = 300 * 1024;
+const WAIT_MS = 30_000;
+const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
+
+t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
+  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x4' } });
+  const id = await system.createEndpoint({ command: jsHandler('all.js') });
+  const jobs = endpointJobs(system, id);
+  await jobs.runSync({ mode: 'value', value: 'made by the console’s test' });
+  const browser = await startChromium(t);
+
+  /** A page of its own browser profile. Whatever goes wrong in it fails the test. */
+  const open = async (t: Test, options: BrowserContextOptions = {}): Promise<Page> => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    t.teardown(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(WAIT_MS);
+    page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
+    page.on('console', (message) => {
+      if (/Content Security Policy|Trusted/i.test(message.text())) t.fail(message.text());
+    });
+    page.on('request', (request) => t.ok(request.url().startsWith(system.url) || request.url().startsWith('data:'), `asks its own host: ${request.url()}`));
+    return page;
+  };
+  const signIn = async (page: Page, key = system.key): Promise<void> => {
+    await page.goto(`${system.url}/console`);
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  };
+  /** No page may be wider than its window, nor have anything that axe-core finds. */
+  const inspect = async (t: Test, page: Page, name: string): Promise<void> => {
+    await page.evaluate(AXE);
+    const found = await page.evaluate('axe.run()') as { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+    const told = found.violations.map(({ id: rule, nodes }) => `${rule}: ${nodes.map(({ html }) => html).join(' ').slice(0, 400)}`);
+    t.same(told, [], `${name}: axe-core finds nothing`);
+    t.ok(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'), `${name} is no wider than its window`);
+  };
+
+  t.test('signing in, the overview, signing out', async (t) => {
+    const page = await open(t);
+    let bytes = 0;
+    page.on('response', async (response) => {
+      if (/\/console(\/assets\/.*)?$/.test(response.url())) bytes += gzipSync(await response.body()).length;
+    });
+    await page.goto(`${system.url}/console`);
+    await page.getByLabel('API key').fill('not-a-key');
+    await inspect(t, page, 'signing in');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await signIn(page);
+    const row = page.getByRole('row').filter({ hasText: id });
+    await row.getByRole('link').waitFor();
+    t.match(await row.textContent(), /1\/3/, 'its worker is there');
+    t.ok(bytes > 10_000 && bytes < FIRST_LOAD_BYTES_MAX, `the first load is ${bytes} bytes packed`);
+    const cookies = await page.context().cookies();
+    t.match(cookies, [{ httpOnly: true, sameSite: 'Strict', path: '/console' }]);
+    t.equal(await page.evaluate('document.cookie'), '', 'no script reads the session');
+    await inspect(t, page, 'overview');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+  });
+
+  t.test('the overview of the operator, dark, and on a phone', async (t) => {
+    const page = await open(t, { ...PHONE, colorScheme: 'dark' });
+    await signIn(page, system.rootKey);
+    await page.getByText('rack-1').waitFor();
+    await page.getByText(/L4, 24 GiB/).first().waitFor({ state: 'attached' });
+    await inspect(t, page, 'overview of the operator');
+    await page.getByRole('link', { name: 'Machines' }).first().click();
+    await page.getByRole('button', { name: 'Cordon' }).click();
+    await page.getByRole('button', { name: 'Let work in' }).waitFor();
+    await inspect(t, page, 'machines');
+    await page.getByRole('button', { name: 'Let work in' }).click();
+    await page.getByRole('button', { name: 'Cordon' }).waitFor();
+  });
+});

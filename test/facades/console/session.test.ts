@@ -1,0 +1,81 @@
+/** Signing in to the console over HTTP: the cookie, whose pages may use it, what it opens, and what it must never open. */
+import t from 'tap';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { startSystem } from '../../helpers/system.ts';
+
+const OWN = { 'x-slipway-console': '1', 'content-type': 'application/json' };
+
+t.test('the console over HTTP', async (t) => {
+  const system = await startSystem(t, { agents: 0, facadeEnv: { SLIPWAY_EDGE_KEY: 'k'.repeat(64) } });
+  const origin = { ...OWN, origin: system.url };
+  const ask = (path: string, init: RequestInit = {}) => fetch(`${system.url}/console${path}`, { ...init, headers: { ...origin, ...init.headers } });
+  const signIn = async (key: string) => {
+    const response = await ask('/session', { method: 'POST', body: JSON.stringify({ key }) });
+    const cookie = response.headers.get('set-cookie') ?? '';
+    return { response, cookie, pair: cookie.split(';')[0]! };
+  };
+  const { response, cookie, pair } = await signIn(system.key);
+
+  t.test('the key becomes a cookie that no script can read, and does not stand in it', async (t) => {
+    t.equal(response.status, 200);
+    t.match(await response.json(), { accountId: system.accountId, accountName: 'test', manage: 'write', jobs: 'write' });
+    t.match(cookie, /; Path=\/console; Max-Age=43200; HttpOnly; SameSite=Strict$/, 'over plain HTTP without Secure');
+    t.notMatch(cookie, system.key);
+    t.notMatch(Buffer.from(pair.split('=')[1]!, 'base64url').toString('latin1'), system.key);
+    const byTls = await ask('/session', { method: 'POST', body: JSON.stringify({ key: system.key }), headers: { 'x-forwarded-proto': 'https' } });
+    t.match(byTls.headers.get('set-cookie'), /; Secure$/, 'by TLS at a trusted proxy');
+    t.match(await (await ask('/session', { headers: { cookie: pair } })).json(), { accountName: 'test' });
+    t.match((await ask('/session', { method: 'DELETE', headers: { cookie: pair } })).headers.get('set-cookie'), /Max-Age=0/);
+  });
+
+  t.test('what a session opens', async (t) => {
+    const endpoints = await ask('/api/v1/endpoints', { headers: { cookie: pair } });
+    t.equal(endpoints.status, 200, await endpoints.clone().text());
+    t.same(await endpoints.json(), []);
+    const volume = JSON.stringify({ name: 'v', size: 1, dataCenterId: 'X-1' });
+    t.not((await ask('/api/v1/networkvolumes', { method: 'POST', headers: { cookie: pair }, body: volume })).status, 401, 'with the key of the session');
+    for (const path of ['/api/v1/endpoints', '/api/live', '/api/fields/endpoint']) {
+      t.equal((await ask(path)).status, 401, `${path} without a session`);
+      t.equal((await ask(path, { headers: { cookie: `${pair.slice(0, -4)}AAAA` } })).status, 401, `${path} with a forged one`);
+    }
+    const outside = await fetch(`${system.url}/v1/endpoints`, { headers: { cookie: pair } });
+    t.equal(outside.status, 401, 'the API itself knows no cookie');
+  });
+
+  t.test('no other page can use it', async (t) => {
+    const foreign: Record<string, string>[] = [
+      { origin: 'https://evil.example' }, { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'none' },
+    ];
+    for (const headers of foreign) {
+      for (const [method, path] of [['GET', '/api/v1/endpoints'], ['POST', '/api/v1/endpoints'], ['GET', '/api/live'], ['POST', '/session']] as const) {
+        const sent = await ask(path, { method, headers: { cookie: pair, ...headers }, ...(method === 'POST' ? { body: '{}' } : {}) });
+        t.equal(sent.status, 403, `${method} ${path} with ${JSON.stringify(headers)}`);
+        t.equal(sent.headers.get('access-control-allow-origin'), null);
+        await sent.body?.cancel();
+      }
+    }
+    const plain = await fetch(`${system.url}/console/api/v1/endpoints`, { method: 'POST', headers: { cookie: pair, origin: system.url }, body: '{}' });
+    t.equal(plain.status, 403, 'a form of this very origin cannot send the header');
+  });
+
+  t.test('paths of workers are not under the console', async (t) => {
+    for (const path of ['/api/v2/abc/predict', '/api/v2/abc/explain', '/api/v2/abc/openai/v1/models', '/api/v2/abc/health/../x', '/api/pods/abc/80/']) {
+      t.equal((await ask(path, { headers: { cookie: pair } })).status, 404, path);
+    }
+  });
+
+  t.test('keys with fewer rights, the operator, and keys that do not work', async (t) => {
+    const readOnly = await signIn(await system.newKey(KeyScope.READ_ONLY));
+    t.match(await readOnly.response.json(), { manage: 'read', jobs: 'read' });
+    const operator = await signIn(system.rootKey);
+    t.match(await operator.response.json(), { accountId: '', accountName: 'operator' });
+    let refused = 0;
+    for (let i = 0; i < 25; i += 1) {
+      const { status } = (await signIn('wrong')).response;
+      if (status === 429) refused += 1;
+      else t.equal(status, 401);
+    }
+    t.ok(refused >= 4, 'too many wrong keys of an address are not even looked at');
+  });
+});
