@@ -3,8 +3,9 @@ import { isIP } from 'node:net';
 import { CLUSTERS, clusters } from './clusters.ts';
 import { adminSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
+import { TOLD_FIRST_MS } from './limits.ts';
 import { listeners } from './listeners.ts';
-import { hostPortText, typed } from './message.ts';
+import { duration, hostPortText, typed } from './message.ts';
 import type { Message } from './message.ts';
 
 /** The numbers that are kept: requests, connections and health by listener and cluster, what the control plane says, memory. */
@@ -42,7 +43,8 @@ function controlPlane(edgeKey: string): Message {
   return {
     dynamic_resources: {
       ads_config: { api_type: 'DELTA_GRPC', transport_api_version: 'V3', set_node_on_first_message_only: true, grpc_services: grpcServices },
-      cds_config: { ads: {}, resource_api_version: 'V3' },
+      // Then it begins without: activators carry what core will tell it of.
+      cds_config: { ads: {}, resource_api_version: 'V3', initial_fetch_timeout: duration(TOLD_FIRST_MS) },
     },
     cluster_manager: { load_stats_config: { api_type: 'GRPC', transport_api_version: 'V3', grpc_services: grpcServices } },
   };

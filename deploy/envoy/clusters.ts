@@ -1,14 +1,19 @@
 /** Where the edge sends requests: facades over HTTP/1.1, core over HTTP/2, and Envoy's own admin for Prometheus. */
 import { isIP } from 'node:net';
 import { EDGE_METADATA, edgeText } from '../../proto/wire/activation.ts';
+import { CLUSTER_HEADER, PATH_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { CONNECT_MS, CORE_CONNECTION_WINDOW_BYTES, CORE_STREAMS_MAX, CORE_WINDOW_BYTES, FACADE_IDLE_MS, PING_ANSWER_MS, PING_MS } from './limits.ts';
 import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
 
+/** The last of the filters of what is sent on. */
+export const UPSTREAM_CODEC: Message = { name: 'codec', typed_config: typed('envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec') };
 const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
 /** Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on one ends all its streams. */
-export const CLUSTERS = { facades: 'facades', core: 'core', coreAgents: 'core_agents', coreControl: 'core_control', admin: 'admin' } as const;
+export const CLUSTERS = {
+  facades: 'facades', activators: 'activators', core: 'core', coreAgents: 'core_agents', coreControl: 'core_control', admin: 'admin',
+} as const;
 
 /** A single facade: each must have a tunnel of its own to the machines that cannot be dialled. */
 export function tunnelCluster(number: number): string {
@@ -28,7 +33,9 @@ export function clusters(
   // By it facades believe what the edge says of a client.
   const said = edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
   return [
-    { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [{ ...health(), http_health_check: { path: '/readyz' } }] },
+    { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [ready()] },
+    // Facades again, of endpoints whose clusters core has not told yet: what a facade has said of the request stays with it.
+    ...(edgeKey === '' ? [] : [{ ...replicas(CLUSTERS.activators, facades), ...http1([carried()]), health_checks: [ready()] }]),
     ...facades.map((facade, number) => ({ ...replicas(tunnelCluster(number), [facade]), ...http1() })),
     { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
@@ -67,9 +74,23 @@ function health(): Message {
   };
 }
 
-function http1(): Message {
+/** Of a facade. */
+function ready(): Message {
+  return { ...health(), http_health_check: { path: '/readyz' } };
+}
+
+/** `filters`: over those that the listener has for all clusters. */
+function http1(filters: readonly Message[] = []): Message {
   const explicit = { http_protocol_options: { enable_trailers: true } };
-  return options({ common_http_protocol_options: { idle_timeout: duration(FACADE_IDLE_MS) }, explicit_http_config: explicit });
+  const own = filters.length === 0 ? {} : { http_filters: [...filters, UPSTREAM_CODEC] };
+  return options({ common_http_protocol_options: { idle_timeout: duration(FACADE_IDLE_MS) }, explicit_http_config: explicit, ...own });
+}
+
+/** All but whose the request is was for the edge. Clients' own headers of these names were dropped before. */
+function carried(): Message {
+  const remove = [{ exact: CLUSTER_HEADER }, { exact: PATH_HEADER }, { prefix: 'x-envoy-' }];
+  const mutations = { request_mutations: remove.map((key) => ({ remove_on_match: { key_matcher: key } })) };
+  return { name: 'carried', typed_config: typed('envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', { mutations }) };
 }
 
 function http2(): Message {

@@ -1,12 +1,13 @@
 /**
  * The way of requests to load-balancing endpoints straight to their workers. A facade is asked about each before anything of its body is read (ext_authz,
  * facades/activator/authorizer.ts); when it names a cluster, the request takes the direct route, else it goes to a facade as it came. Clusters come
- * from core, whose second choice in each are activators; what these need to know stands in their metadata, and workers never see it.
+ * from core, whose second choice in each are activators; what these need to know stands in their metadata, and workers never see it. An Envoy that core
+ * has not told of a cluster yet, because it started while core was away, sends its requests to activators as well, with what the facade said of them.
  */
 import { ACTIVATION_HEADER, ACTIVATION_METADATA, EDGE_HEADER, EDGE_METADATA } from '../../proto/wire/activation.ts';
 import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, FULL_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { CLUSTERS } from './clusters.ts';
+import { CLUSTERS, UPSTREAM_CODEC } from './clusters.ts';
 import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS, TOLD_PAUSE_MS, TOLD_TRIES } from './limits.ts';
 import { above } from './number-regex.ts';
 import { duration, typed } from './message.ts';
@@ -29,6 +30,15 @@ const WITHOUT_BODY: readonly Message[] = [
   { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD|OPTIONS' } } },
   ...['content-length', 'transfer-encoding'].map((name) => ({ name, present_match: true, invert_match: true })),
 ];
+/** By the cluster that the facade has named; where there is none, by an activator, if one can carry the request. */
+const BY_CLUSTER = `
+function envoy_on_route(handle)
+  local name = handle:headers():get("${CLUSTER_HEADER}")
+  if handle:getCluster(name) == nil and handle:headers():get("${ACTIVATION_HEADER}") ~= nil then
+    return "${CLUSTERS.activators}"
+  end
+  return name
+end`;
 const FULL: Message = { retry_on: 'connect-failure,refused-stream,retriable-headers', retriable_headers: [{ name: FULL_HEADER, present_match: true }] };
 /**
  * A worker is ready, and core tells facades and edges at the same time: a call that waited at the authorizer may be here first. Until then its cluster has
@@ -68,7 +78,7 @@ function authorizer(edgeKey: string, timeoutMs: number): Message {
     path_prefix: AUTHORIZE_PATH,
     authorization_request: { headers_to_add: [{ key: EDGE_KEY_HEADER, value: edgeKey }] },
     authorization_response: {
-      allowed_upstream_headers: exactly(CLUSTER_HEADER, PATH_HEADER, TIMEOUT_HEADER, 'x-forwarded-host', 'x-forwarded-prefix'),
+      allowed_upstream_headers: exactly(CLUSTER_HEADER, PATH_HEADER, ACTIVATION_HEADER, TIMEOUT_HEADER, 'x-forwarded-host', 'x-forwarded-prefix'),
       dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
     },
     // To ask changes nothing.
@@ -85,7 +95,7 @@ export function upstreamFilters(): Message[] {
         header: { key, value: `%UPSTREAM_METADATA(envoy.lb:${metadata})%` }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
       } })),
     ] } }) },
-    { name: 'codec', typed_config: typed(`${FILTERS}.upstream_codec.v3.UpstreamCodec`) },
+    UPSTREAM_CODEC,
   ];
 }
 
@@ -109,7 +119,10 @@ function directRoute(headers: readonly Message[], times: Message, retries: Messa
   return {
     match: { prefix: '/', headers: [{ name: CLUSTER_HEADER, present_match: true }, ...headers] },
     route: {
-      cluster_header: CLUSTER_HEADER, cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...times,
+      inline_cluster_specifier_plugin: { extension: { name: 'by_cluster', typed_config: typed('envoy.extensions.router.cluster_specifiers.lua.v3.LuaConfig', {
+        source_code: { inline_string: BY_CLUSTER }, default_cluster: CLUSTERS.activators,
+      }) } },
+      cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...times,
       // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
       retry_policy: { num_retries: 1, ...retries, retry_priority: {
         name: 'activators', typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', { update_frequency: 1 }),

@@ -60,6 +60,8 @@ export const PING_ANSWER_MS = 10_000;
 if (HEADERS_KIB_MAX % 1 !== 0) throw new Error('Envoy counts headers in whole KiB');
 if (REQUEST_SILENCE_MS < WAIT_MS_MAX + 10_000) throw new Error('the edge would cut the longest wait');
 if (FACADE_IDLE_MS >= HTTP_KEEP_ALIVE_MS) throw new Error('the edge would send on connections that the facade closes');
+/** How long an Envoy that starts waits for core's first word, in milliseconds, before it takes requests. */
+export const TOLD_FIRST_MS = 3_000;
 /** How often, and with what pauses in milliseconds, a call by gRPC looks for a worker that the edge is about to be told of: for about two seconds. */
 export const TOLD_TRIES = 20;
 export const TOLD_PAUSE_MS = { first: 25, max: 250 } as const;

@@ -149,6 +149,11 @@ export class Activator extends BaseService {
     return endpoint.queue.isDirect;
   }
 
+  /** Whether its workers can be reached from here, as far as is known. */
+  carries(endpointId: string): boolean {
+    return this.#endpoints.get(endpointId)?.queue.isH2c !== true;
+  }
+
   /** Waits for a worker as a request would that is then carried by an edge. Rejects with what its client is to be told. */
   async awaitReady(endpointId: string, who: Admitted, signal: AbortSignal): Promise<void> {
     const { holdMs: waitMs } = this.#limits;
@@ -214,7 +219,8 @@ export class Activator extends BaseService {
   #look(): void {
     const now = this.#clock.monotonicMs();
     for (const [id, { queue, usedAtMs, toldAtMs, changed }] of this.#endpoints) {
-      const isUsed = queue.waiting > 0 || queue.loads().length > 0;
+      // What is forgotten while core is away nobody could tell again.
+      const isUsed = queue.waiting > 0 || queue.loads().length > 0 || !this.#link.isUp;
       if (!isUsed && !changed && now - usedAtMs > REMEMBERED_MS) this.#endpoints.delete(id);
       else if (changed || now - toldAtMs >= REPEAT_MS) this.#tell(id);
     }

@@ -6,6 +6,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { ACTIVATION_HEADER, activationText } from '../../proto/wire/activation.ts';
 import { AUTHORIZE_PATH, CLUSTER_HEADER, clusterName, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import type { Activator } from './activator.ts';
 import { identify } from './admit.ts';
@@ -47,7 +48,8 @@ async function authorize(request: IncomingMessage, reply: ServerResponse, parts:
 }
 
 /** What sends the request straight to a worker; undefined: nothing does. */
-async function direct(request: IncomingMessage, { activator, gate, domains, podDomains, processingMs }: LbParts): Promise<OutgoingHttpHeaders | undefined> {
+async function direct(request: IncomingMessage, parts: LbParts): Promise<OutgoingHttpHeaders | undefined> {
+  const { activator, gate, domains, podDomains, edgeKey, processingMs } = parts;
   if (podOfHost(request, podDomains)) return undefined;
   const target = lbTarget(request, domains);
   if (!target) return undefined;
@@ -57,9 +59,12 @@ async function direct(request: IncomingMessage, { activator, gate, domains, podD
   // How many there are at a time is the edge's to see and to bound.
   await gate.rateLimit?.admit(who.limited);
   const { headers } = request;
+  const { endpointId } = target;
   return {
-    [CLUSTER_HEADER]: clusterName(target.endpointId),
+    [CLUSTER_HEADER]: clusterName(endpointId),
     [PATH_HEADER]: target.path.split('?', 1)[0]!,
+    // An edge that knows nothing of the endpoint yet brings it back here. Nobody here speaks with workers of gRPC.
+    ...(activator.carries(endpointId) ? { [ACTIVATION_HEADER]: activationText(edgeKey, { endpointId, accountId: who.accountId }) } : {}),
     'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host,
     ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
     ...(headers.upgrade === undefined ? { [TIMEOUT_HEADER]: processingMs } : {}),

@@ -48,6 +48,11 @@ export class RotationLink extends BaseService {
     return this.#options.edgeKey !== '';
   }
 
+  /** A stream stands. */
+  get isUp(): boolean {
+    return this.#sending !== undefined;
+  }
+
   /** Before the start. */
   listen(listener: RotationListener): void {
     this.#listener = listener;

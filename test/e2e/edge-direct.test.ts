@@ -270,8 +270,35 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     t.ok(count > 20, `${count} requests`);
     t.equal(await direct(id), before + count, 'all of them straight');
     t.match(await send(`/v2/${id}/x`, { key: 'rpa_other' }), { status: 503, json: { code: 'unavailable' } });
+
+    const beginning = { ...settings, SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}` };
+    const late = await startEdge(t, beginning);
+    const body = randomBytes(100_000);
+    const headers = { 'x-slipway-activation': 'evil', 'x-slipway-cluster': 'evil', 'content-length': body.length };
+    const carried = await shown(`/v2/${id}/a%20b?x=1`, { method: 'PUT', body, headers }, late);
+    t.match(carried, { method: 'PUT', url: '/a%20b?x=1', sha256: createHash('sha256').update(body).digest('hex') }, 'an edge that starts now asks a facade');
+    t.match(carried.headers.join('\n'), `X-Forwarded-Prefix\n/v2/${id}`);
+    for (const word of [system.key, 'authorization', 'evil', 'x-slipway', 'x-envoy']) t.notOk(carried.headers.join('\n').toLowerCase().includes(word), word);
+    t.equal(await direct(id, late), 0, 'and knows no workers');
+    const statuses = new Map<number, number>();
+    let over = false;
+    const load = Promise.all([1, 2, 3].map(async () => {
+      while (!over) {
+        const { status } = await send(`/v2/${id}/x`, {}, late).catch(() => ({ status: 0 }));
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    }));
+    late.mayEnd = true;
+    const relief: Serving = { ...await startEdge(t, { ...beginning, SLIPWAY_EDGE_DATA_DIR: late.dataDir }, '--take-over'), epoch: 1 };
+    const sofar = statuses.get(200)!;
+    await waitFor('requests by the one that relieves it', () => statuses.get(200)! > sofar + 100);
+    over = true;
+    await load;
+    t.same([...statuses.keys()], [200], JSON.stringify([...statuses]));
+
     system.cores[0] = await system.startCore(address);
     await waitFor('core', async () => (await send(`/v2/${id}/x`, { key: 'rpa_other' })).status === 401);
+    await waitDirect(id, relief);
   });
 
   await whole.test('limits of the account hold on the direct way', async (t) => {
