@@ -1,0 +1,49 @@
+/**
+ * Runs test files one after the other in one process, as test-pool.ts names them over the IPC channel: loading core, the facade and their
+ * packages takes a second of processor time, and code that has run often runs faster. Each file has a test of its own that ends, tears down
+ * and times out as that of a process would. When the channel closes this process must end by itself, as that of a single file must: what
+ * tests left open keeps it alive.
+ */
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Test } from 'tap';
+import { setCurrentTest } from './test-current.ts';
+
+/** Asks for a file to be run. */
+export interface FileOrder {
+  file: string;
+  /** It fails after this, unless it says otherwise. In milliseconds. */
+  limitMs: number;
+}
+
+/** How it went. */
+export interface FileOutcome {
+  ok: boolean;
+  tap: string;
+  /** What keeps this process alive after it, by kind. */
+  open: string[];
+}
+
+const currentUrl = pathToFileURL(join(import.meta.dirname, 'test-current.ts')).href;
+registerHooks({
+  resolve: (specifier, context, next) => next(specifier === 'tap' ? currentUrl : specifier, context),
+});
+
+async function runFile({ file, limitMs }: FileOrder): Promise<FileOutcome> {
+  const options: ConstructorParameters<typeof Test>[0] = {
+    name: file, timeout: limitMs, cb: async () => { await import(pathToFileURL(file).href); },
+  };
+  const test = new Test(options);
+  let tap = '';
+  test.on('data', (part) => { tap += String(part); });
+  setCurrentTest(test);
+  await new Promise<void>((resolve) => { test.runMain(resolve); });
+  test.setTimeout(0);
+  setCurrentTest(undefined);
+  return { ok: test.results?.ok === true, tap, open: process.getActiveResourcesInfo() };
+}
+
+process.on('message', (order: FileOrder) => {
+  void runFile(order).then((outcome) => process.send!(outcome));
+});
