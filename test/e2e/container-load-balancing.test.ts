@@ -2,10 +2,12 @@
 import { join } from 'node:path';
 import postgres from 'postgres';
 import t from 'tap';
+import type { Pod } from '../../proto/gen/slipway/v1/pod.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
+import { podCalls } from '../helpers/pods.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -15,7 +17,7 @@ const IMAGE = 'localhost/lb-worker:1';
 t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();
   await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/asgi.py'), IMAGE);
-  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
+  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_AGENT_LOCATIONS: 'here' } });
   const { at, shown } = lbClient(system);
   const image = { imageName: IMAGE, containerDiskInGb: 0 };
 
@@ -60,6 +62,31 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
     }
     await far.stop();
     await t.rejects(fetch(`http://${rows[0]!.address}/x`), 'the port goes with the worker');
+  });
+
+  await t.test('pods: their http ports, at their own address, by a port of the host, and through a tunnel', async (t) => {
+    const pods = podCalls(system.clients, system.key);
+    const ask = async (pod: Pod, port: number, init: RequestInit = {}): Promise<Response> =>
+      fetch(`${system.url}/pods/${pod.id}/${port}/up?x=1`, { ...init, headers: { authorization: `Bearer ${system.key}` } });
+    await system.startAgent(undefined, { SLIPWAY_ADVERTISE_HOST: '127.0.0.1', SLIPWAY_AGENT_LOCATIONS: 'far' });
+    await system.startAgent(undefined, { SLIPWAY_TUNNEL_ADDRESS: system.url, SLIPWAY_AGENT_LOCATIONS: 'hidden' });
+    const start = (location: string): Promise<Pod> => waitFor('a machine', () => pods.create({
+      name: 'web', imageName: IMAGE, computeType: 'CPU', ports: ['8123/http', '8124/http', '22/tcp'], locations: [location],
+      env: { HOST: '0.0.0.0', PORT: '8123', HEALTH_CHECK_PATH: '/ping' },
+    }));
+    for (const location of ['here', 'far', 'hidden']) {
+      const pod = await start(location);
+      const body = 'x'.repeat(3_000_000);
+      const answer = await waitFor('its program', async () => {
+        const response = await ask(pod, 8123, { method: 'POST', body });
+        return response.status === 200 && response;
+      }, 60_000);
+      t.match(await answer.json(), { worker: pod.id, method: 'POST', url: '/up', bytes: body.length, port: '8123' }, location);
+      t.equal((await ask(pod, 8124)).status, 502, 'a port at which nobody listens');
+      t.equal((await ask(pod, 22)).status, 404, 'no http port');
+      await pods.remove(pod.id);
+      await waitFor('its end', async () => (await ask(pod, 8123)).status !== 200);
+    }
   });
 
   await t.test('one that listens to itself only is never ready', async (t) => {
