@@ -129,7 +129,8 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const edge = createEdgeHandlers({ access, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, ...seams });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
-  const jobs = createJobHandlers({ calls: engine.calls, explains: { ...context, rate: explainRate }, access, clock, logger });
+  const logs = { machines: context.machines, logs: dispatch.logs, clock };
+  const jobs = createJobHandlers({ calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, clock, logger });
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new PageBudget(), logger };

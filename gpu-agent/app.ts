@@ -153,7 +153,7 @@ class AgentProcess extends SingleRunService {
       onExpired: () => this.#parts.stopper.endAll('The agent could not reach core for as long as its lease lasts.'),
     });
     this.#takeover = new Takeover({ ...this.#parts, pods: this.#pods, containers: this.#containers, lease: this.#lease, clock, logger });
-    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, logger });
+    this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
     const connect = this.#buildConnectLoop();
     this.#gpuWatch = new GpuWatch({ gpus: () => this.#machine.gpus, onChange: () => connect.renew('a GPU came or went'), clock, random, logger });
     this.services = [this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch, this.#measures];

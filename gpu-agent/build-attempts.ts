@@ -9,12 +9,14 @@ import type { Logger } from '../core/runtime/logger.ts';
 import type { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
 import { AttemptStopper } from './attempts/attempt-stopper.ts';
 import { AttemptTable } from './attempts/attempt-table.ts';
+import type { AttemptEnd } from './attempts/attempt-table.ts';
 import { AttemptWatch } from './attempts/attempt-watch.ts';
 import { ChunkLog } from './attempts/chunk-log.ts';
 import { Evidence } from './attempts/evidence.ts';
 import { HandOver } from './attempts/hand-over.ts';
 import { Holdings } from './attempts/holding.ts';
 import { Intake } from './attempts/intake.ts';
+import { JobSpans } from './attempts/job-spans.ts';
 import { Keeper } from './attempts/keeper.ts';
 import { OutcomeReporter } from './attempts/outcome-reporter.ts';
 import { WorkerReporter } from './attempts/worker-reporter.ts';
@@ -35,6 +37,7 @@ import { WorkerPool } from './units/workers/worker-pool.ts';
 export interface AttemptParts {
   pool: WorkerPool;
   holdings: Holdings;
+  spans: JobSpans;
   polls: OpenPolls;
   table: AttemptTable;
   handOver: HandOver;
@@ -75,6 +78,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk, onAt
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
   const holdings = new Holdings();
+  const spans = new JobSpans(holdings, clock);
   const room = new WorkerRoom({ holdings, polls });
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
   const runLog = new RunLog({ folder: config.dataDir, logger, disk });
@@ -84,11 +88,16 @@ export function buildAttempts({ config, logger, clock, random, units, disk, onAt
   const reporter = new WorkerReporter({ toCore: outbox, room, owes: (workerId) => outcomes.owes(workerId), keeper });
   const questions = {
     isBusy: (workerId: string) => holdings.isBusy(workerId),
+    spansOf: (workerId: string) => spans.of(workerId),
     hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
   };
   const ports = new FreePorts(random);
   const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs });
-  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger, onEnd: onAttemptEnd });
+  const onEnd: AttemptEnd = (kind, attempt) => {
+    spans.ended(attempt);
+    onAttemptEnd?.(kind);
+  };
+  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger, onEnd });
   const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
   const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
   const evidence = new Evidence({ table, holdings, clock });
@@ -99,14 +108,15 @@ export function buildAttempts({ config, logger, clock, random, units, disk, onAt
   const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
   const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
   const parts = {
-    reach, health, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog, keeper, outbox, large, reporter,
+    reach, health, spans, pool, holdings, polls, table, handOver, intake, evidence, stopper, watch, chunks, outcomes, spool, runLog,
+    keeper, outbox, large, reporter,
   };
   listen(parts);
   return parts;
 }
 
 /** Who hears of what: of workers the bridge first, whose requests end with them, then the attempts that they hold. */
-function listen({ pool, polls, holdings, table, reporter, outcomes, handOver, health }: AttemptParts): void {
+function listen({ pool, polls, holdings, spans, table, reporter, outcomes, handOver, health }: AttemptParts): void {
   pool.listen({
     changed: (worker) => {
       reporter.changed(worker);
@@ -127,7 +137,7 @@ function listen({ pool, polls, holdings, table, reporter, outcomes, handOver, he
       table.endAllOf(worker.id, cause);
     },
     forgotten: (workerId) => {
-      for (const part of [polls, holdings, reporter]) part.drop(workerId);
+      for (const part of [polls, holdings, spans, reporter]) part.drop(workerId);
     },
   });
   table.listen((workerId) => {

@@ -1,5 +1,5 @@
 /** A session as the rest of dispatch sees it: enough to reach its agent, and no way into the protocol. */
-import type { DesiredWorkers, SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredWorkers, SessionEndReason, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptKey } from '../domain/job.ts';
 import type { DesiredWorkerRow } from '../store/worker-store.ts';
 
@@ -30,7 +30,7 @@ export interface LiveSession {
   /** Sends the full set of desired workers and pods, and the images that may be needed. */
   desire(rows: readonly DesiredWorkerRow[], desired: DesiredWorkers): void;
   /** Asks for a worker's log; the answer arrives elsewhere. */
-  requestLog(requestId: number, workerId: string, tailBytes: number): void;
+  requestLog(request: WorkerLogRequest): void;
   /** A worker finished an attempt with an answer of its own. */
   proven(workerId: string): void;
   /** Workers that it reported. */

@@ -3,7 +3,7 @@
  * session and the full picture. What an agent sends is handled in the order in which it arrived.
  */
 import { SessionEndReason } from '../../proto/gen/slipway/v1/agent_service.ts';
-import type { DesiredWorkers, Hello, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { DesiredWorkers, Hello, SessionRequest, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../domain/lease.ts';
 import type { AttemptKey } from '../domain/job.ts';
@@ -140,8 +140,8 @@ export class Session implements AssignmentSink, LiveSession {
   }
 
   /** Asks for a worker's log; the answer arrives at `onLogReply`. */
-  requestLog(requestId: number, workerId: string, tailBytes: number): void {
-    this.#outbox.requestLog({ requestId, workerId, tailBytes });
+  requestLog(request: WorkerLogRequest): void {
+    this.#outbox.requestLog(request);
   }
 
   /** A worker finished an attempt with an answer of its own. */

@@ -1,5 +1,6 @@
 /** Reads what a worker or pod wrote from its agent, over the session if this replica holds it. */
 import type { WorkerLogReply } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { JobLogPage, JobLogPlace } from '../../proto/gen/slipway/v1/job_log.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { SessionTable } from './session-table.ts';
@@ -19,10 +20,18 @@ export interface LogRequest {
   /** Who asks. */
   accountId: string;
   tailBytes: number;
+  /** Only the lines of one attempt, instead of `tailBytes`. */
+  job?: JobLogPlace | undefined;
+}
+
+/** What was asked for: the end of the log, or lines of an attempt. */
+export interface LogAnswer {
+  log: Buffer;
+  job?: JobLogPage | undefined;
 }
 
 interface Waiting {
-  resolve(log: Buffer): void;
+  resolve(answer: LogAnswer): void;
   reject(error: unknown): void;
   timer: Timer;
   request: LogRequest;
@@ -46,9 +55,9 @@ export class WorkerLogs {
 
   /**
    * The end of a log, at most `tailBytes`. NOT_FOUND: the agent knows no such worker. UNAVAILABLE: the agent does not answer.
-   * RATE_LIMITED: too many are being read.
+   * RATE_LIMITED: too many are being read. With `job` those lines; UNAVAILABLE also: its agent is of a release that cannot tell.
    */
-  read(request: LogRequest): Promise<Buffer> {
+  read(request: LogRequest): Promise<LogAnswer> {
     const session = this.#table.get(request.machineId);
     if (!session?.isOpen) return Promise.reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log is not connected.'));
     if (this.#isAtLimit(request)) {
@@ -62,17 +71,19 @@ export class WorkerLogs {
         reject(new DomainError('UNAVAILABLE', 'The machine that keeps the log did not answer in time.'));
       });
       this.#waiting.set(id, { resolve, reject, timer, request });
-      session.requestLog(id, request.id, request.tailBytes);
+      session.requestLog({ requestId: id, workerId: request.id, tailBytes: request.tailBytes, job: request.job });
     });
   }
 
   /** An agent's answer. Ignored unless its machine was asked. */
-  answer(machineId: string, { requestId, log, found }: WorkerLogReply): void {
+  answer(machineId: string, { requestId, log, found, job }: WorkerLogReply): void {
     const waiting = this.#waiting.get(requestId);
     if (!waiting || waiting.request.machineId !== machineId) return;
     this.#waiting.delete(requestId);
     waiting.timer.cancel();
-    if (found) waiting.resolve(log);
+    const isOld = found && waiting.request.job && !job;
+    if (isOld) waiting.reject(new DomainError('UNAVAILABLE', 'The agent of its machine is of a release that keeps no logs of jobs.'));
+    else if (found) waiting.resolve({ log, job });
     else waiting.reject(new DomainError('NOT_FOUND', 'The machine keeps no log of it, or not any more.'));
   }
 

@@ -14,6 +14,8 @@ import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
 import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
 import { positionFromToken, positionToken } from './paging.ts';
+import { readJobLog } from './read-job-log.ts';
+import type { LogParts } from './read-log.ts';
 import { Pipeline } from './pipeline.ts';
 import { keyOf, statusOf, unary } from './unary.ts';
 
@@ -21,6 +23,7 @@ import { keyOf, statusOf, unary } from './unary.ts';
 export interface JobHandlersOptions {
   calls: JobCalls;
   explains: ExplainContext & { rate: CallRate };
+  logs: LogParts;
   access: Access;
   clock: Clock;
   logger: Logger;
@@ -55,7 +58,7 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({ calls, explains, access, clock, logger }: JobHandlersOptions): JobHandlers {
+export function createJobHandlers({ calls, explains, logs, access, clock, logger }: JobHandlersOptions): JobHandlers {
   const rpc = new JobRpc(calls, access);
   const open = new OpenCalls();
   return {
@@ -86,6 +89,7 @@ export function createJobHandlers({ calls, explains, access, clock, logger }: Jo
         const sight = await sightOf(access, apiKey, endpointId, caller);
         return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
       }),
+      getJobLog: unary(logger, (request, apiKey, metadata) => readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata)),
       getHealth: unary(logger, async ({ endpointId }, apiKey) => {
         const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
         return healthToMessage(await calls.health(endpointId), caller.scope === 'ROOT');

@@ -14,7 +14,7 @@ import type { PageBudget } from './page-budget.ts';
 import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
 import { machinePageOf, machineTokenOf } from './machine-pages.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
-import { readLog, tailBytesOf } from './read-log.ts';
+import { linesOf, readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
 
 /** What the handlers need. */
@@ -64,14 +64,15 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
 }
 
 async function workerLog(
-  { access, context, logs, clock }: MachineHandlersOptions, { workerId, tailBytes }: GetWorkerLogRequest, apiKey: string, metadata: Metadata,
+  { access, context, logs, clock }: MachineHandlersOptions, { workerId, tailBytes, job }: GetWorkerLogRequest, apiKey: string, metadata: Metadata,
 ): Promise<GetWorkerLogResponse> {
   const bytes = tailBytesOf(tailBytes);
   await access.caller(apiKey);
   const worker = await context.workers.find(workerId);
   if (!worker) throw workerNotFound(workerId);
   const accountId = await accountOf(access, apiKey, worker.endpointId, workerId);
-  const logRequest = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes } as const;
+  const place = job && { ...job, limit: linesOf(job.limit) };
+  const logRequest = { kind: 'worker', id: workerId, machineId: worker.machineId, accountId, tailBytes: bytes, job: place } as const;
   return readLog({ machines: context.machines, logs, clock }, logRequest, apiKey, metadata);
 }
 

@@ -5,13 +5,15 @@ import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
-import type { LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
+import type { LogAnswer, LogRequest, WorkerLogs } from '../dispatch/worker-logs.ts';
 import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 
 const TAIL_BYTES_DEFAULT = 65_536;
+/** Lines of a page of a job's log. */
+const LINES_MAX = 1_000;
 /** Marks a call that another replica passed on: it is not passed on again. */
 const FORWARDED_KEY = 'x-slipway-forwarded';
 const FORWARD_MS_MAX = 15_000;
@@ -35,28 +37,35 @@ export function tailBytesOf(tailBytes: number): number {
   throw invalid(`tail_bytes is ${tailBytes}, but must be from 1 to ${WORKER_LOG_BYTES_MAX}`);
 }
 
+/** How many lines to read; 0 = all that fit. INVALID_REQUEST: out of range. */
+export function linesOf(limit: number): number {
+  if (limit === 0) return LINES_MAX;
+  if (limit >= 1 && limit <= LINES_MAX) return limit;
+  throw invalid(`limit is ${limit}, but must be from 1 to ${LINES_MAX}`);
+}
+
 /** Call it once the caller may see the log; the caller's own key opens it at another replica as it does here. UNAVAILABLE: no session. */
 export async function readLog(
   { machines, logs, clock }: LogParts, request: ReadLogRequest, apiKey: string, metadata: Metadata,
-): Promise<{ log: Buffer }> {
-  if (logs.reaches(request.machineId)) return { log: await logs.read(request) };
+): Promise<LogAnswer> {
+  if (logs.reaches(request.machineId)) return logs.read(request);
   const address = metadata.get(FORWARDED_KEY).length > 0 ? undefined : await machines.replicaOf(request.machineId);
   if (!address) throw new DomainError('UNAVAILABLE', `The machine of this ${request.kind} is not connected.`);
   return forward(address, request, apiKey, clock);
 }
 
-function forward(address: string, { kind, id, tailBytes }: ReadLogRequest, apiKey: string, clock: Clock): Promise<{ log: Buffer }> {
+function forward(address: string, { kind, id, tailBytes, job }: ReadLogRequest, apiKey: string, clock: Clock): Promise<LogAnswer> {
   const metadata = callMetadata(apiKey);
   metadata.set(FORWARDED_KEY, '1');
   const options = { deadline: clock.nowMs() + FORWARD_MS_MAX };
   const client = openClient<PodServiceClient | MachineServiceClient>(kind === 'pod' ? PodServiceClient : MachineServiceClient, address);
-  return new Promise<{ log: Buffer }>((resolve, reject) => {
-    const done = (error: unknown, response: { log: Buffer }): void => {
+  return new Promise<LogAnswer>((resolve, reject) => {
+    const done = (error: unknown, response: LogAnswer): void => {
       if (!error) return resolve(response);
       const { reason, message } = fromGrpcError(error);
       reject(new DomainError(reason, message));
     };
     if (client instanceof PodServiceClient) client.getPodLog({ id, tailBytes }, metadata, options, done);
-    else client.getWorkerLog({ workerId: id, tailBytes }, metadata, options, done);
+    else client.getWorkerLog({ workerId: id, tailBytes, job }, metadata, options, done);
   }).finally(() => client.close());
 }

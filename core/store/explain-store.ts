@@ -20,6 +20,13 @@ export interface WorkerEnd {
   reason: string;
 }
 
+/** Who ran an attempt; empty: not known any more. */
+export interface JobAttempt {
+  attempt: number;
+  workerId: string;
+  machineId: string;
+}
+
 interface JobPlaceRow {
   id: string;
   state: JobState;
@@ -75,6 +82,19 @@ export class ExplainStore {
   /** What is remembered of a job's lost attempts, the latest first. */
   async lostAttempts(key: JobKey): Promise<LostAttempt[]> {
     return readLostAttempts(this.#database.sql, key);
+  }
+
+  /** Who ran a job's attempts, as far as they are remembered, the first first. Undefined: no such job. */
+  async attempts({ endpointId, jobId }: JobKey): Promise<{ state: JobState; attempts: JobAttempt[] } | undefined> {
+    const { hot } = this.#database;
+    const [row] = await hot<{ state: JobState; attempts: JobAttempt[] }[]>`
+      SELECT j.state, coalesce((
+        SELECT jsonb_agg(jsonb_build_object('attempt', l.attempt, 'workerId', l.worker_id, 'machineId', l.machine_id)) FROM lost_attempt l
+        WHERE l.endpoint_id = j.endpoint_id AND l.job_id = j.id AND (l.attempt <> j.attempt OR j.worker_id IS NULL)), '[]')
+        || CASE WHEN j.worker_id IS NULL THEN '[]' ELSE jsonb_build_array(jsonb_build_object('attempt', j.attempt, 'workerId', j.worker_id,
+          'machineId', coalesce(j.machine_id, (SELECT w.machine_id FROM worker w WHERE w.id = j.worker_id), ''))) END AS attempts
+      FROM job j WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(hot)}`;
+    return row && { state: row.state, attempts: row.attempts.sort((a, b) => a.attempt - b.attempt) };
   }
 
   /** A job with its place in the queue. Undefined: no such job. */

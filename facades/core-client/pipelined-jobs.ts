@@ -1,8 +1,8 @@
 /** Job calls of the facades: small ones over the pipeline, large submissions and rare calls as calls of their own. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type {
-  GetHealthResponse, JobServiceExplainResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse, ReadChunksRequest, ReadChunksResponse,
-  SubmitJobRequest, WaitJobRequest,
+  GetHealthResponse, GetJobLogRequest, GetJobLogResponse, JobServiceExplainResponse, GetJobRequest, JobServiceClient, ListJobsRequest, ListJobsResponse,
+  ReadChunksRequest, ReadChunksResponse, SubmitJobRequest, WaitJobRequest,
 } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Job } from '../../proto/gen/slipway/v1/job.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
@@ -81,6 +81,11 @@ export class PipelinedJobs {
   /** Why a job is where it is. */
   explain(apiKey: string, endpointId: string, jobId: string): Promise<JobServiceExplainResponse> {
     return this.#unary.call((client) => client.explain, { endpointId, jobId }, { apiKey, repeatable: true });
+  }
+
+  /** What workers wrote while they ran a job. */
+  log(apiKey: string, request: GetJobLogRequest): Promise<GetJobLogResponse> {
+    return this.#unary.call((client) => client.getJobLog, request, { apiKey, repeatable: true });
   }
 
   /** Counts jobs and workers. */

@@ -4,7 +4,7 @@ import { LB_REQUESTS_AT_ONCE } from '../../proto/wire/limits.ts';
 
 /** Operations with a limit of their own; status-sync counts as status. */
 export type LimitedOperation =
-  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'health' | 'lb' | 'management';
+  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'logs' | 'health' | 'lb' | 'management';
 
 /** Base limits of one operation, per account and endpoint; of management per account. */
 export interface RateRule {
@@ -28,6 +28,8 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   'purge-queue': { rate: 2, concurrency: undefined },
   openai: { rate: 2_000, concurrency: 400 },
   requests: { rate: 10, concurrency: 2 },
+  // Ours. Of live feeds each counts as long as it is open.
+  logs: { rate: 100, concurrency: 20 },
   health: { rate: 2_000, concurrency: undefined },
   // Of load-balancing endpoints, whose workers bound themselves; nobody published any.
   lb: { rate: 20_000, concurrency: LB_REQUESTS_AT_ONCE },

@@ -7,6 +7,7 @@ import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
 import { cancel } from './cancel.ts';
 import { explainEndpoint, explainJob } from './explain.ts';
 import { health } from './health.ts';
+import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
 import { purgeQueue } from './purge-queue.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
@@ -40,6 +41,7 @@ const ROUTES: readonly QueueRoute[] = [
   { method: ['GET', 'HEAD'], path: '/health', operation: 'health', handler: health },
   { method: ['GET'], path: '/explain', operation: 'requests', handler: explainEndpoint },
   { method: ['GET'], path: '/explain/:jobId', operation: 'requests', handler: explainJob },
+  { method: ['GET'], path: '/logs/:jobId', operation: 'logs', handler: logs },
   { method: ['GET'], path: '/metrics', operation: 'requests', handler: metrics },
   { method: ['GET'], path: '/requests', operation: 'requests', handler: requests },
 ];

@@ -18,6 +18,9 @@ export interface Ending {
   unmeasured?: boolean;
 }
 
+/** Is told of the end of an attempt. */
+export type AttemptEnd = (kind: OutcomeKind, attempt: Attempt) => void;
+
 export class AttemptTable {
   readonly #attempts = new Map<string, Attempt>();
   readonly #holdings: Holdings;
@@ -26,13 +29,13 @@ export class AttemptTable {
   readonly #keeper: Pick<Keeper, 'ended'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #onEnd: (kind: OutcomeKind) => void;
+  readonly #onEnd: AttemptEnd;
   readonly #listeners: ((workerId: string) => void)[] = [];
 
-  /** `onEnd` counts ends of attempts; default: nobody does. */
+  /** `onEnd` is told of ends of attempts, before their workers may go on; default: nobody is. */
   constructor(options: {
     holdings: Holdings; outcomes: OutcomeReporter; chunks: ChunkLog; keeper: Pick<Keeper, 'ended'>; clock: Clock; logger: Logger;
-    onEnd?: ((kind: OutcomeKind) => void) | undefined;
+    onEnd?: AttemptEnd | undefined;
   }) {
     this.#clock = options.clock;
     this.#holdings = options.holdings;
@@ -94,7 +97,7 @@ export class AttemptTable {
     // Its worker goes on once it is answered.
     if (next.length > 0) void safe.then(() => { for (const begun of next) begun.begin(this.#clock.monotonicMs()); });
     if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));
-    this.#onEnd(kind);
+    this.#onEnd(kind, attempt);
     for (const listener of this.#listeners) listener(workerId);
     return safe;
   }

@@ -1,6 +1,7 @@
 /** Logs of workers and pods that ended, as files in the agent's data folder. A bounded number is kept, the oldest go first. */
-import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { KeptLog } from './timed-log.ts';
 
 /** Logs kept. With at most 1 MiB each they take at most this many MiB. */
 const LOGS_MAX = 50;
@@ -25,7 +26,13 @@ export class LogArchive {
     await this.#prune();
   }
 
-  /** Keeps the log of a worker that ended. */
+  /** Keeps the log of a worker that ended, and beside it when its parts arrived and what the worker ran then. */
+  async keepIndexed(workerId: string, { bytes, ...index }: KeptLog, spans: readonly object[]): Promise<void> {
+    await writeFile(this.#indexPath(workerId), JSON.stringify({ ...index, spans }), { mode: 0o600 });
+    await this.keep(workerId, bytes);
+  }
+
+  /** Keeps the log of what ended. */
   async keep(workerId: string, log: Buffer): Promise<void> {
     await writeFile(this.#path(workerId), log, { mode: 0o600 });
     this.#kept = [...this.#kept.filter((id) => id !== workerId), workerId];
@@ -36,7 +43,18 @@ export class LogArchive {
   async drop(workerId: string): Promise<void> {
     if (!this.#kept.includes(workerId)) return;
     this.#kept = this.#kept.filter((id) => id !== workerId);
-    await rm(this.#path(workerId), { force: true });
+    await this.#remove(workerId);
+  }
+
+  /** A worker's log with what stands in its index. Undefined: there is none, or it has no index. */
+  async attributed(workerId: string): Promise<KeptLog | undefined> {
+    if (!this.#kept.includes(workerId)) return undefined;
+    try {
+      const [bytes, index] = await Promise.all([readFile(this.#path(workerId)), readFile(this.#indexPath(workerId), 'utf8')]);
+      return { bytes, ...JSON.parse(index) as Omit<KeptLog, 'bytes'> };
+    } catch {
+      return undefined;
+    }
   }
 
   /** The newest `bytes` bytes of a worker's log, or undefined when there is none. */
@@ -60,6 +78,15 @@ export class LogArchive {
 
   async #prune(): Promise<void> {
     const dropped = this.#kept.splice(0, Math.max(0, this.#kept.length - LOGS_MAX));
-    await Promise.all(dropped.map((id) => rm(this.#path(id), { force: true })));
+    await Promise.all(dropped.map((id) => this.#remove(id)));
+  }
+
+  #indexPath(workerId: string): string {
+    return join(this.#folder, `${workerId}.index.json`);
+  }
+
+  async #remove(workerId: string): Promise<void> {
+    await rm(this.#path(workerId), { force: true });
+    await rm(this.#indexPath(workerId), { force: true });
   }
 }

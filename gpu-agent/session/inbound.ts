@@ -1,14 +1,17 @@
 /** What core says on the session, handed to whom it concerns, in the order of the message's fields. */
 import type { DesiredImage, SessionResponse, WorkerLogRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { AttemptStopper } from '../attempts/attempt-stopper.ts';
 import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Intake } from '../attempts/intake.ts';
+import type { JobSpans } from '../attempts/job-spans.ts';
 import type { OutcomeReporter } from '../attempts/outcome-reporter.ts';
 import type { PodKeeper } from '../units/pods/pod-keeper.ts';
 import type { LogArchive } from '../launch/log-archive.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
+import { readJobLog } from './job-log.ts';
 import type { LargePayloads } from './large-payloads.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -24,6 +27,9 @@ export interface InboundParts {
   chunks: ChunkLog;
   large: LargePayloads;
   archive: LogArchive;
+  /** Whose lines are whose in the logs of workers. */
+  spans: JobSpans;
+  clock: Clock;
   outbox: Outbox;
   logger: Logger;
 }
@@ -63,13 +69,17 @@ export class Inbound {
     const { pool, pods, archive, outbox, logger } = this.#parts;
     const bytes = Math.min(Math.max(request.tailBytes, 0), WORKER_LOG_BYTES_MAX);
     try {
+      if (request.job) {
+        const job = await readJobLog(this.#parts, request.workerId, request.job);
+        return outbox.addLogReply({ requestId: request.requestId, log: Buffer.alloc(0), found: job !== undefined, job });
+      }
       const ring = (pool.get(request.workerId) ?? pods.get(request.workerId))?.log;
       // One that has written nothing yet may have a log of an earlier run of the agent.
       const log = ring && ring.size > 0 ? ring.tail(bytes) : (await archive.tail(request.workerId, bytes)) ?? ring?.tail(bytes);
-      outbox.addLogReply({ requestId: request.requestId, log: log ?? Buffer.alloc(0), found: log !== undefined });
+      outbox.addLogReply({ requestId: request.requestId, log: log ?? Buffer.alloc(0), found: log !== undefined, job: undefined });
     } catch (error) {
       logger.warn({ err: error, workerId: request.workerId }, 'log could not be read');
-      outbox.addLogReply({ requestId: request.requestId, log: Buffer.alloc(0), found: false });
+      outbox.addLogReply({ requestId: request.requestId, log: Buffer.alloc(0), found: false, job: undefined });
     }
   }
 }

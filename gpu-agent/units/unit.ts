@@ -7,7 +7,7 @@ import { WORKER_LOG_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { PrepareError } from '../executors/executor.ts';
 import type { RunningUnit, UnitExit } from '../executors/executor.ts';
 import type { GpuUse } from '../launch/gpu-handover.ts';
-import { LogRing } from '../launch/log-ring.ts';
+import { TimedLog } from '../launch/timed-log.ts';
 import { prepareUnit } from './prepare-unit.ts';
 import { Progress } from './progress.ts';
 import { advance, isLive, step } from './step.ts';
@@ -27,7 +27,7 @@ type State = { -readonly [Key in keyof Omit<Observed, 'busy'>]: Observed[Key] };
 
 export class Unit {
   readonly id: string;
-  readonly log = new LogRing(WORKER_LOG_BYTES_MAX);
+  readonly log: TimedLog;
   /** Resolves when it is gone, or settled because the agent stops. */
   readonly over: Promise<void>;
   readonly #parts: UnitParts;
@@ -49,13 +49,12 @@ export class Unit {
     this.#desired = desired;
     this.#kind = kind;
     this.#parts = parts;
+    this.log = new TimedLog(WORKER_LOG_BYTES_MAX, parts.clock);
     this.#progress = new Progress(parts.clock, (line) => {
       this.log.write(Buffer.from(`${line}\n`));
       kind.changed();
     });
-    const over = Promise.withResolvers<void>();
-    this.over = over.promise;
-    this.#end = over.resolve;
+    ({ promise: this.over, resolve: this.#end } = Promise.withResolvers<void>());
     this.#is = {
       phase: 'unknown', sinceMs: parts.clock.monotonicMs(), made: former?.made, asked: former?.asked ?? false, condemned: undefined, abandoned: false,
       stopAskedAtMs: undefined, killed: false, retryAtMs: undefined, settledDisk: undefined,

@@ -10,6 +10,7 @@ import { addCommand } from '../command.ts';
 import { endpointIdOf } from '../endpoints/find-endpoint.ts';
 import { showPlaces } from '../endpoints/show-places.ts';
 import { UsageError } from '../failures.ts';
+import { JobLogReader } from '../jobs/job-lines.ts';
 import { wholeNumber } from '../option-values.ts';
 import { printable, printableLog } from '../output/printable.ts';
 import { ago, nameOf } from '../output/words.ts';
@@ -35,9 +36,11 @@ export function addWorkers(program: Command, cli: Cli): void {
     .option('--account <id>', 'those of one account; for the operator')
     .action((named: string | undefined, options: ListOptions) => listWorkers(cli, named, options));
   logOptions(addCommand(program, {
-    usage: 'logs <worker>', description: 'Show what a worker wrote. The log of a job: slipway jobs logs.',
-    examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd'],
-  })).action((workerId: string, options: LogTailOptions) => showLog(cli, workerLog(cli, workerId), options));
+    usage: 'logs <worker> [job]', description: 'Show what a worker wrote, or, with an endpoint instead of the worker, what was written for one job.',
+    examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd', 'logs ocr JOB'],
+  })).action((named: string, jobId: string | undefined, options: LogTailOptions) => (
+    jobId === undefined ? showLog(cli, workerLog(cli, named), options) : showJobLog(cli, named, jobId, options)
+  ));
 }
 
 /** Adds the options of a command that shows a log. */
@@ -58,6 +61,20 @@ export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }:
   }
   for (let next = first; ; next = await retryWhileAway(cli, () => lines.next())) {
     for (const line of next) output.line(output.json ? JSON.stringify({ line }) : printableLog(line));
+    await delay(cli.clock, LOOK_MS, cli.stopping);
+  }
+}
+
+/** Writes what workers wrote for a job, and with `follow` goes on until it is final. */
+async function showJobLog(cli: Cli, endpoint: string, jobId: string, { follow = false, tail }: LogTailOptions): Promise<void> {
+  const log = new JobLogReader(cli, { endpointId: await endpointIdOf(cli, endpoint), jobId });
+  const { output } = cli;
+  const first = await log.next();
+  const shown = tail === 0 ? [] : first.lines.slice(-tail);
+  if (!follow) return output.result({ lines: shown.map(({ text }) => text) }, () => shown.forEach(({ text }) => output.line(printableLog(text))));
+  for (let page = { ...first, lines: shown }; ; page = await retryWhileAway(cli, () => log.next())) {
+    for (const { text } of page.lines) output.line(output.json ? JSON.stringify({ line: text }) : printableLog(text));
+    if (page.over) return;
     await delay(cli.clock, LOOK_MS, cli.stopping);
   }
 }

@@ -5,6 +5,7 @@
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import type { DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { SpanReader } from './job-lines.ts';
 import { Worker } from './worker.ts';
 import type { WorkerParts } from './worker.ts';
 import type { WorkerListener } from './worker-listener.ts';
@@ -25,7 +26,7 @@ export interface PoolListener extends WorkerListener<Worker> {
 }
 
 /** What the layers above know of workers. */
-export interface PoolQuestions {
+export interface PoolQuestions extends SpanReader {
   /** The worker was given attempts that have not ended. */
   isBusy(workerId: string): boolean;
   /** A report of its end was made for core. */
@@ -33,7 +34,7 @@ export interface PoolQuestions {
 }
 
 /** What the pool works with. */
-export type PoolParts = Omit<WorkerParts, 'listener' | 'isBusy'> & { questions: PoolQuestions };
+export type PoolParts = Omit<WorkerParts, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolQuestions };
 
 export class WorkerPool {
   readonly #parts: PoolParts;
@@ -49,7 +50,8 @@ export class WorkerPool {
       stopping: (worker) => this.#tell((listener) => listener.stopping(worker)),
       ended: (worker, cause) => this.#tell((listener) => listener.ended(worker, cause)),
     };
-    this.#workerParts = { ...parts, listener, isBusy: (workerId) => parts.questions.isBusy(workerId) };
+    const { isBusy, spansOf } = parts.questions;
+    this.#workerParts = { ...parts, listener, isBusy, spansOf };
   }
 
   /** Tells `listener` from now on; the first who asked hears first. */

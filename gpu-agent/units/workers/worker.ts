@@ -7,7 +7,7 @@ import type { Executor, UnitExit } from '../../executors/executor.ts';
 import { initTimeoutSeconds } from '../../launch/launcher.ts';
 import type { Launcher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
-import type { LogRing } from '../../launch/log-ring.ts';
+import type { TimedLog } from '../../launch/timed-log.ts';
 import type { EndCause, Policy } from '../step.ts';
 import type { FreePorts } from '../http/free-ports.ts';
 import { HttpServing } from '../http/http-serving.ts';
@@ -18,11 +18,12 @@ import { WorkerEnd } from './worker-end.ts';
 import { wantOf } from './worker-want.ts';
 import type { EndStatus } from './worker-want.ts';
 import type { FormerWorker } from './former-worker.ts';
+import type { SpanReader } from './job-lines.ts';
 import { ReportedSdk } from './sdk-traits.ts';
 import type { WorkerListener } from './worker-listener.ts';
 
 /** What a worker works with. */
-export interface WorkerParts extends UnitParts {
+export interface WorkerParts extends UnitParts, SpanReader {
   launcher: Launcher;
   archive: LogArchive;
   listener: WorkerListener<Worker>;
@@ -75,7 +76,7 @@ export class Worker implements UnitKind {
     return this.#state;
   }
 
-  get log(): LogRing {
+  get log(): TimedLog {
     return this.#unit.log;
   }
 
@@ -211,7 +212,6 @@ export class Worker implements UnitKind {
   }
 
   // What its unit asks and tells.
-
   get gpuUuids(): readonly string[] {
     return this.spec.gpuUuids;
   }
@@ -269,17 +269,17 @@ export class Worker implements UnitKind {
   exited(exit: UnitExit): void {
     if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
     this.#end.exited(exit, this);
-    const { id: workerId, endpointId } = this;
-    this.#parts.logger.info({ workerId, endpointId, exit, state: enumName(WorkerState, this.#end.state) }, 'worker ended');
+    this.#parts.logger.info({ workerId: this.id, endpointId: this.endpointId, exit, state: enumName(WorkerState, this.#end.state) }, 'worker ended');
   }
 
   async settleFiles(): Promise<void> {}
 
   async remove(): Promise<void> {
-    const { archive, launcher, logger, ports } = this.#parts;
+    const { archive, launcher, logger, ports, spansOf } = this.#parts;
     this.http?.givePorts(ports);
-    await archive.keep(this.id, this.log.tail(this.log.size)).catch((error: unknown) => logger.warn({ err: error }, 'log was not kept'));
-    await launcher.dropScratch(this.id).catch((error: unknown) => logger.warn({ err: error }, 'scratch folder was not removed'));
+    const warn = (what: string) => (error: unknown): void => logger.warn({ err: error, workerId: this.id, endpointId: this.endpointId }, what);
+    await archive.keepIndexed(this.id, this.log.kept(), spansOf(this.id)).catch(warn('log was not kept'));
+    await launcher.dropScratch(this.id).catch(warn('scratch folder was not removed'));
   }
 
   #stateNow(): WorkerState {

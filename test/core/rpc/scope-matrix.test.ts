@@ -221,6 +221,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/PurgeQueue', 'jobs: change', () => about(served, { endpointId: served })],
   ['JobService/ListJobs', 'jobs: read', () => about(served, { endpointId: served, limit: 1 })],
   ['JobService/Explain', 'jobs: read', onJob()],
+  ['JobService/GetJobLog', 'endpoint: read', onJob()],
   ['JobService/GetHealth', 'jobs: read', () => about(served, { endpointId: served })],
   ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submit', value: submission(served) }))],
   ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submitAndWait', value: submission(served) }))],

@@ -25,6 +25,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { S3Config } from "./job.ts";
+import { JobLogPage, JobLogPlace } from "./job_log.ts";
 import { ContainerEngine, HttpHealth, Machine, MachineImage, WorkerState } from "./machine.ts";
 import { PodState } from "./pod.ts";
 
@@ -313,6 +314,8 @@ export interface WorkerLogReply {
   log: Buffer;
   /** The agent knows this worker. */
   found: boolean;
+  /** With `job` of the request: its lines; then `log` is empty. Absent: the agent does not know how. */
+  job?: JobLogPage | undefined;
 }
 
 /** Core to agent. Any of the fields may be set in one message; the agent handles them in the order of their numbers. */
@@ -572,6 +575,8 @@ export interface WorkerLogRequest {
   workerId: string;
   /** How many bytes from its end, at most 1 MiB. */
   tailBytes: number;
+  /** Only the lines of one attempt, instead of these bytes. Absent: the bytes. */
+  job?: JobLogPlace | undefined;
 }
 
 /** Which input. */
@@ -1834,7 +1839,7 @@ export const AttemptOutcome: MessageFns<AttemptOutcome> = {
 };
 
 function createBaseWorkerLogReply(): WorkerLogReply {
-  return { requestId: 0, log: Buffer.alloc(0), found: false };
+  return { requestId: 0, log: Buffer.alloc(0), found: false, job: undefined };
 }
 
 export const WorkerLogReply: MessageFns<WorkerLogReply> = {
@@ -1847,6 +1852,9 @@ export const WorkerLogReply: MessageFns<WorkerLogReply> = {
     }
     if (message.found !== false) {
       writer.uint32(24).bool(message.found);
+    }
+    if (message.job !== undefined) {
+      JobLogPage.encode(message.job, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -1888,6 +1896,14 @@ export const WorkerLogReply: MessageFns<WorkerLogReply> = {
             message.found = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.job = JobLogPage.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1908,6 +1924,7 @@ export const WorkerLogReply: MessageFns<WorkerLogReply> = {
     message.requestId = object.requestId ?? 0;
     message.log = object.log ?? Buffer.alloc(0);
     message.found = object.found ?? false;
+    message.job = (object.job !== undefined && object.job !== null) ? JobLogPage.fromPartial(object.job) : undefined;
     return message;
   },
 };
@@ -3472,7 +3489,7 @@ export const ChunkAck: MessageFns<ChunkAck> = {
 };
 
 function createBaseWorkerLogRequest(): WorkerLogRequest {
-  return { requestId: 0, workerId: "", tailBytes: 0 };
+  return { requestId: 0, workerId: "", tailBytes: 0, job: undefined };
 }
 
 export const WorkerLogRequest: MessageFns<WorkerLogRequest> = {
@@ -3485,6 +3502,9 @@ export const WorkerLogRequest: MessageFns<WorkerLogRequest> = {
     }
     if (message.tailBytes !== 0) {
       writer.uint32(24).int32(message.tailBytes);
+    }
+    if (message.job !== undefined) {
+      JobLogPlace.encode(message.job, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -3526,6 +3546,14 @@ export const WorkerLogRequest: MessageFns<WorkerLogRequest> = {
             message.tailBytes = reader.int32();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.job = JobLogPlace.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3546,6 +3574,7 @@ export const WorkerLogRequest: MessageFns<WorkerLogRequest> = {
     message.requestId = object.requestId ?? 0;
     message.workerId = object.workerId ?? "";
     message.tailBytes = object.tailBytes ?? 0;
+    message.job = (object.job !== undefined && object.job !== null) ? JobLogPlace.fromPartial(object.job) : undefined;
     return message;
   },
 };

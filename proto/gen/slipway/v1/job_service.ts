@@ -22,6 +22,39 @@ import {
 } from "@grpc/grpc-js";
 import { JobExplanation } from "./explanation.ts";
 import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } from "./job.ts";
+import { JobLogLine } from "./job_log.ts";
+
+/** Which lines of which job. */
+export interface GetJobLogRequest {
+  /** Its endpoint. */
+  endpointId: string;
+  /** The job. */
+  jobId: string;
+  /** Attempt to read on with; 0: from the first that is remembered. */
+  attempt: number;
+  /** Where to read on in it, as `offset` of the answer before, or of a line, said. */
+  offset: number;
+  /** Most lines, 1 to 1,000. Default 1,000. */
+  limit: number;
+}
+
+/** Its lines. */
+export interface GetJobLogResponse {
+  /** In order of attempt, and of one attempt as they were written. All of one attempt: the next page has the next one's. */
+  lines: JobLogLine[];
+  /** Attempt to read on with. */
+  attempt: number;
+  /** Where in it. */
+  offset: number;
+  /** There are more now: read on at once. */
+  more: boolean;
+  /** The job is final and nothing more will come. */
+  over: boolean;
+  /** Where the job stands. */
+  state: JobState;
+  /** Why the lines of this attempt cannot be read, for people: its machine is not connected or keeps no log of the worker any more. Empty: they can. */
+  missing: string;
+}
 
 /** Several calls, each with a number of the caller's choice. */
 export interface PipelineRequest {
@@ -361,6 +394,236 @@ export interface JobServiceExplainResponse {
   /** As of now. */
   explanation: JobExplanation | undefined;
 }
+
+function createBaseGetJobLogRequest(): GetJobLogRequest {
+  return { endpointId: "", jobId: "", attempt: 0, offset: 0, limit: 0 };
+}
+
+export const GetJobLogRequest: MessageFns<GetJobLogRequest> = {
+  encode(message: GetJobLogRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(18).string(message.jobId);
+    }
+    if (message.attempt !== 0) {
+      writer.uint32(24).int32(message.attempt);
+    }
+    if (message.offset !== 0) {
+      writer.uint32(32).uint64(message.offset);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(40).int32(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobLogRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobLogRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.attempt = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.offset = longToNumber(reader.uint64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetJobLogRequest>): GetJobLogRequest {
+    return GetJobLogRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetJobLogRequest>): GetJobLogRequest {
+    const message = createBaseGetJobLogRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.jobId = object.jobId ?? "";
+    message.attempt = object.attempt ?? 0;
+    message.offset = object.offset ?? 0;
+    message.limit = object.limit ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetJobLogResponse(): GetJobLogResponse {
+  return { lines: [], attempt: 0, offset: 0, more: false, over: false, state: 0, missing: "" };
+}
+
+export const GetJobLogResponse: MessageFns<GetJobLogResponse> = {
+  encode(message: GetJobLogResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.lines) {
+      JobLogLine.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.attempt !== 0) {
+      writer.uint32(16).int32(message.attempt);
+    }
+    if (message.offset !== 0) {
+      writer.uint32(24).uint64(message.offset);
+    }
+    if (message.more !== false) {
+      writer.uint32(32).bool(message.more);
+    }
+    if (message.over !== false) {
+      writer.uint32(40).bool(message.over);
+    }
+    if (message.state !== 0) {
+      writer.uint32(48).int32(message.state);
+    }
+    if (message.missing !== "") {
+      writer.uint32(58).string(message.missing);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobLogResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobLogResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lines.push(JobLogLine.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.attempt = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.offset = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.more = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.over = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.missing = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetJobLogResponse>): GetJobLogResponse {
+    return GetJobLogResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetJobLogResponse>): GetJobLogResponse {
+    const message = createBaseGetJobLogResponse();
+    message.lines = object.lines?.map((e) => JobLogLine.fromPartial(e)) || [];
+    message.attempt = object.attempt ?? 0;
+    message.offset = object.offset ?? 0;
+    message.more = object.more ?? false;
+    message.over = object.over ?? false;
+    message.state = object.state ?? 0;
+    message.missing = object.missing ?? "";
+    return message;
+  },
+};
 
 function createBasePipelineRequest(): PipelineRequest {
   return { calls: [] };
@@ -2863,6 +3126,20 @@ export const JobServiceService = {
       Buffer.from(JobServiceExplainResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): JobServiceExplainResponse => JobServiceExplainResponse.decode(value),
   },
+  /**
+   * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
+   * last 20), as long as their machines keep the logs of their workers (1 MiB each, and of 50 workers that ended). Never waits. For keys that may read the
+   * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
+   */
+  getJobLog: {
+    path: "/slipway.v1.JobService/GetJobLog" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetJobLogRequest): Buffer => Buffer.from(GetJobLogRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetJobLogRequest => GetJobLogRequest.decode(value),
+    responseSerialize: (value: GetJobLogResponse): Buffer => Buffer.from(GetJobLogResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetJobLogResponse => GetJobLogResponse.decode(value),
+  },
 } as const;
 
 export interface JobServiceServer extends UntypedServiceImplementation {
@@ -2901,6 +3178,12 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   getHealth: handleUnaryCall<GetHealthRequest, GetHealthResponse>;
   /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
   explain: handleUnaryCall<JobServiceExplainRequest, JobServiceExplainResponse>;
+  /**
+   * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
+   * last 20), as long as their machines keep the logs of their workers (1 MiB each, and of 50 workers that ended). Never waits. For keys that may read the
+   * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
+   */
+  getJobLog: handleUnaryCall<GetJobLogRequest, GetJobLogResponse>;
 }
 
 export interface JobServiceClient extends Client {
@@ -3080,6 +3363,26 @@ export interface JobServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: JobServiceExplainResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
+   * last 20), as long as their machines keep the logs of their workers (1 MiB each, and of 50 workers that ended). Never waits. For keys that may read the
+   * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
+   */
+  getJobLog(
+    request: GetJobLogRequest,
+    callback: (error: ServiceError | null, response: GetJobLogResponse) => void,
+  ): ClientUnaryCall;
+  getJobLog(
+    request: GetJobLogRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetJobLogResponse) => void,
+  ): ClientUnaryCall;
+  getJobLog(
+    request: GetJobLogRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetJobLogResponse) => void,
   ): ClientUnaryCall;
 }
 

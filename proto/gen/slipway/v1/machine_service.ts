@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { JobLogPage, JobLogPlace } from "./job_log.ts";
 import { EndedWorkers, Machine, Worker } from "./machine.ts";
 
 /** Which page of the machines. */
@@ -113,12 +114,16 @@ export interface GetWorkerLogRequest {
   workerId: string;
   /** How many bytes from the end, 1 to 1,048,576. Default 65,536. */
   tailBytes: number;
+  /** Only the lines of one attempt, instead of these bytes. Absent: the bytes. JobService.GetJobLog finds the workers of a job by itself. */
+  job?: JobLogPlace | undefined;
 }
 
 /** What it wrote. */
 export interface GetWorkerLogResponse {
   /** stdout and stderr as they were written, interleaved. */
   log: Buffer;
+  /** With `job` of the request: its lines; then `log` is empty. */
+  job?: JobLogPage | undefined;
 }
 
 function createBaseListMachinesRequest(): ListMachinesRequest {
@@ -751,7 +756,7 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
 };
 
 function createBaseGetWorkerLogRequest(): GetWorkerLogRequest {
-  return { workerId: "", tailBytes: 0 };
+  return { workerId: "", tailBytes: 0, job: undefined };
 }
 
 export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
@@ -761,6 +766,9 @@ export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
     }
     if (message.tailBytes !== 0) {
       writer.uint32(16).int32(message.tailBytes);
+    }
+    if (message.job !== undefined) {
+      JobLogPlace.encode(message.job, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -794,6 +802,14 @@ export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
             message.tailBytes = reader.int32();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.job = JobLogPlace.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -813,18 +829,22 @@ export const GetWorkerLogRequest: MessageFns<GetWorkerLogRequest> = {
     const message = createBaseGetWorkerLogRequest();
     message.workerId = object.workerId ?? "";
     message.tailBytes = object.tailBytes ?? 0;
+    message.job = (object.job !== undefined && object.job !== null) ? JobLogPlace.fromPartial(object.job) : undefined;
     return message;
   },
 };
 
 function createBaseGetWorkerLogResponse(): GetWorkerLogResponse {
-  return { log: Buffer.alloc(0) };
+  return { log: Buffer.alloc(0), job: undefined };
 }
 
 export const GetWorkerLogResponse: MessageFns<GetWorkerLogResponse> = {
   encode(message: GetWorkerLogResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.log.length !== 0) {
       writer.uint32(10).bytes(message.log);
+    }
+    if (message.job !== undefined) {
+      JobLogPage.encode(message.job, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -850,6 +870,14 @@ export const GetWorkerLogResponse: MessageFns<GetWorkerLogResponse> = {
             message.log = Buffer.from(reader.bytes());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.job = JobLogPage.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -868,6 +896,7 @@ export const GetWorkerLogResponse: MessageFns<GetWorkerLogResponse> = {
   fromPartial(object: DeepPartial<GetWorkerLogResponse>): GetWorkerLogResponse {
     const message = createBaseGetWorkerLogResponse();
     message.log = object.log ?? Buffer.alloc(0);
+    message.job = (object.job !== undefined && object.job !== null) ? JobLogPage.fromPartial(object.job) : undefined;
     return message;
   },
 };

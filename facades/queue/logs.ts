@@ -1,0 +1,116 @@
+/**
+ * GET /logs/{job_id}: what workers wrote while they ran a job's attempts (docs/api.md#logs), as a page, or live as server-sent events for
+ * `Accept: text/event-stream`. Events look like those of a worker's log; the id of each is the place behind it: `<attempt>-<offset>`.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { delay } from '../../core/runtime/clock.ts';
+import type { JobLogLine } from '../../proto/gen/slipway/v1/job_log.ts';
+import type { GetJobLogResponse } from '../../proto/gen/slipway/v1/job_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
+import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
+import { LiveResponse } from '../jobs/live-response.ts';
+import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
+import type { Held } from '../plugins/answer-budget.ts';
+import { publicError, toCoreError } from '../plugins/public-error.ts';
+import { publicStatus } from './present-job.ts';
+import { boundedNumber } from './query-numbers.ts';
+import { wantsEvents } from './stream-shape.ts';
+
+/** How often a live feed looks for more, and how often one without news sends a comment, in milliseconds. */
+const LOOK_MS = 500;
+const HEARTBEAT_MS = 15_000;
+const LINES_MAX = 1_000;
+/** About the bytes of a line's record without its text. */
+const RECORD_BYTES = 160;
+
+interface Place {
+  attempt: number;
+  offset: number;
+}
+
+type Read = (place: Place) => Promise<Held<GetJobLogResponse>>;
+
+/** The route. Query of a page: `cursor` (that of the page before), `limit` (1 to 1,000). */
+export function logs(parts: JobParts): JobHandler {
+  return async (request, reply) => {
+    const isLive = wantsEvents(request.headers.accept);
+    const limit = isLive ? LINES_MAX : boundedNumber(request.query, 'limit', LINES_MAX, { min: 1, max: LINES_MAX });
+    const asked = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit };
+    const read: Read = (place) => parts.answers.hold(request, reply, {
+      read: () => parts.jobs.log(request.caller.apiKey, { ...asked, ...place }),
+      bytesOf: ({ lines }) => lines.reduce((bytes, { text }) => bytes + text.length + RECORD_BYTES, 0),
+    });
+    const place = placeOf(isLive ? request.headers['last-event-id'] : (request.query as Record<string, unknown>)['cursor']);
+    if (isLive) return follow(parts, request, reply, place, read);
+    const { answer: page } = await read(place);
+    return sendJson(reply, JSON.stringify({
+      id: asked.jobId, status: publicStatus(page.state), lines: page.lines.map(lineRecord), cursor: `${page.attempt}-${page.offset}`, more: page.more,
+      over: page.over, ...(page.missing === '' ? {} : { missing: page.missing }),
+    }));
+  };
+}
+
+function placeOf(text: unknown): Place {
+  if (text === undefined || text === '') return { attempt: 0, offset: 0 };
+  const [, attempt, offset] = /^(\d{1,9})-(\d{1,15})$/.exec(typeof text === 'string' ? text.trim() : '') ?? [];
+  if (attempt === undefined) throw new CoreError('INVALID_REQUEST', '"cursor" and Last-Event-ID must be what an earlier answer said: <attempt>-<offset>.');
+  return { attempt: Number(attempt), offset: Number(offset) };
+}
+
+function lineRecord({ time, text, attempt, workerId, shared }: JobLogLine) {
+  return { source: 'container', ts: time?.toISOString(), line: text, attempt, workerId, ...(shared ? { shared } : {}) };
+}
+
+async function follow({ clock }: JobParts, request: FastifyRequest, reply: FastifyReply, start: Place, read: Read): Promise<FastifyReply> {
+  const live = new LiveResponse(reply);
+  const gone = new AbortController();
+  live.whenGone(() => gone.abort());
+  // Before the headers, so that an unknown job is a plain 404.
+  let held: Held<GetJobLogResponse> | undefined = await read(start);
+  live.start('text/event-stream; charset=utf-8');
+  let place = start;
+  let missing = '';
+  let toldAtMs = clock.monotonicMs();
+  try {
+    while (!live.closed) {
+      const page: GetJobLogResponse | undefined = held?.answer;
+      for (const line of page?.lines ?? []) {
+        await live.write(frameEvent({ id: `${line.attempt}-${line.offset}`, data: JSON.stringify(lineRecord(line)) }));
+        toldAtMs = clock.monotonicMs();
+      }
+      if (page && page.missing !== missing) {
+        missing = page.missing;
+        if (missing !== '') await live.write(frameEvent({ event: 'missing', data: JSON.stringify({ missing }) }));
+      }
+      held?.release();
+      if (page) place = { attempt: page.attempt, offset: page.offset };
+      if (page?.over) {
+        await live.write(frameEvent({ event: 'end', data: JSON.stringify({ id: jobIdOf(request), status: publicStatus(page.state) }) }));
+        break;
+      }
+      if (clock.monotonicMs() - toldAtMs >= HEARTBEAT_MS) {
+        await live.write(HEARTBEAT);
+        toldAtMs = clock.monotonicMs();
+      }
+      if (!page?.more) await delay(clock, LOOK_MS, gone.signal);
+      held = live.closed ? undefined : await readAgain(read, place);
+    }
+  } catch (error) {
+    const { text, code } = publicError(toCoreError(error));
+    await live.write(frameEvent({ event: 'error', data: JSON.stringify({ error: text, code }) }));
+  }
+  live.end();
+  return reply;
+}
+
+/** Undefined: core or the machine has too much to do for the moment. */
+async function readAgain(read: Read, place: Place): Promise<Held<GetJobLogResponse> | undefined> {
+  try {
+    return await read(place);
+  } catch (error) {
+    const { reason } = toCoreError(error);
+    if (reason === 'RATE_LIMITED' || reason === 'UNAVAILABLE') return undefined;
+    throw error;
+  }
+}
