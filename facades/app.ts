@@ -42,6 +42,7 @@ import { refuseBrokenRequest } from './plugins/broken-request.ts';
 import { MemoryBudget } from '../core/runtime/memory-budget.ts';
 import { answerError, handleErrors, pathOf, queueErrorShape } from './plugins/error-handler.ts';
 import { addHttpRules } from './plugins/http-rules.ts';
+import { lazySchemas } from './plugins/lazy-schemas.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
 import { logRequests } from './plugins/request-log.ts';
@@ -210,6 +211,7 @@ function buildApp(config: FacadeConfig, sessions: Sessions): FastifyInstance {
       requireHostHeader: false,
     },
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
+    schemaController: lazySchemas(),
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     clientErrorHandler: refuseBrokenRequest,
     frameworkErrors: (error, request, reply) => {

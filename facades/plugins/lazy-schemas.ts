@@ -1,0 +1,37 @@
+/**
+ * Checks of requests and writers of answers, compiled from a route's schemas when the route is first used: all of them together take most of
+ * the time in which a facade starts, and most routes of most facades are never asked.
+ */
+import AjvCompiler from '@fastify/ajv-compiler';
+import SerializerSelector from '@fastify/fast-json-stringify-compiler';
+import type { FastifyServerOptions } from 'fastify';
+
+type Factories = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>;
+type Validate = ((data: unknown) => unknown) & { errors?: unknown };
+
+/** Fastify's own compilers, each asked at the last moment. For Fastify's option `schemaController`. */
+export function lazySchemas(): { compilersFactory: Factories } {
+  const validators = AjvCompiler() as (...given: unknown[]) => (route: unknown) => Validate;
+  const writers = SerializerSelector() as (...given: unknown[]) => (route: unknown) => (data: unknown) => string;
+  const buildValidator = (...given: unknown[]) => {
+    const compile = validators(...given);
+    return (route: unknown): Validate => {
+      let validate: Validate | undefined;
+      const check: Validate = (data) => {
+        validate ??= compile(route);
+        const answer = validate(data);
+        check.errors = validate.errors;
+        return answer;
+      };
+      return check;
+    };
+  };
+  const buildSerializer = (...given: unknown[]) => {
+    const compile = writers(...given);
+    return (route: unknown) => {
+      let write: ((data: unknown) => string) | undefined;
+      return (data: unknown): string => (write ??= compile(route))(data);
+    };
+  };
+  return { compilersFactory: { buildValidator, buildSerializer } as unknown as Factories };
+}
