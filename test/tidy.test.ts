@@ -75,7 +75,7 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['gpu-agent/launch/', ['gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/']],
   ['gpu-agent/units/', ['gpu-agent/launch/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'core/runtime/']],
   ['gpu-agent/attempts/', ['gpu-agent/units/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
-  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'proto/', 'core/runtime/']],
+  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/handler/frames.ts', 'proto/', 'core/runtime/']],
   ['gpu-agent/session/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
   ['gpu-agent/tunnel/', ['proto/', 'core/runtime/']],
   ['gpu-agent/', ['proto/', 'core/runtime/']],

@@ -22,15 +22,18 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
   app.post(`${prefix}/job-done/:worker/:job`, async (request, reply) => {
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
-    const attempt = worker === 'gone' ? undefined : parts.holdings.get(worker.id)?.of((request.params as CallParams).job!);
-    // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
-    if (worker !== 'gone') {
-      const result = { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream: queryText(request, 'isStream') === 'true' };
-      const isProgress = attempt && await accept(parts, worker, attempt, result) === 'progress';
-      if (!isProgress) await withheld(parts, worker);
-    }
+    const result = { body: (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody, isStream: queryText(request, 'isStream') === 'true' };
+    if (worker !== 'gone') await postResult(parts, worker, (request.params as CallParams).job!, result);
     return reply.code(200).send();
   });
+}
+
+/** A result or a progress value of a worker's job. Resolves when it is safe, and the worker may go on. */
+export async function postResult(parts: BridgeParts, worker: Worker, jobId: string, result: { body: ResultBody; isStream: boolean }): Promise<void> {
+  const attempt = parts.holdings.get(worker.id)?.of(jobId);
+  // A result of an attempt that is not current any more is dropped; the worker has nothing to learn from it.
+  const isProgress = attempt && await accept(parts, worker, attempt, result) === 'progress';
+  if (!isProgress) await withheld(parts, worker);
 }
 
 /** Answered once all of them are safe; sending all again after a failure changes nothing. */

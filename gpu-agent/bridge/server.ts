@@ -4,12 +4,15 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { registerDone } from './done-route.ts';
+import { acceptLinks } from './link.ts';
+import type { Arriving } from './link.ts';
 import { registerPing } from './ping-route.ts';
 import { passBody, readBody } from './raw-body.ts';
 import { registerStop } from './stop-route.ts';
@@ -36,6 +39,7 @@ export class Bridge extends BaseService {
   readonly #arriving: Arriving = { posts: 0, fresh: new Set() };
   /** Those that listen for containers. */
   readonly #more: FastifyInstance[] = [];
+  readonly #links = new Set<Duplex>();
 
   constructor(options: { parts: BridgeParts; port: number }) {
     super();
@@ -50,7 +54,7 @@ export class Bridge extends BaseService {
 
   protected override async onStart(): Promise<void> {
     // Loopback only: whoever can reach the bridge can return results.
-    const app = buildApp(this.#options.parts, this.#arriving);
+    const app = this.#build();
     this.#app = app;
     await app.listen({ host: '127.0.0.1', port: this.#options.port });
     this.#url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -72,7 +76,7 @@ export class Bridge extends BaseService {
   }
 
   async #listen(host: string, port: number): Promise<number> {
-    const app = buildApp(this.#options.parts, this.#arriving);
+    const app = this.#build();
     await app.listen({ host, port });
     this.#more.push(app);
     return (app.server.address() as AddressInfo).port;
@@ -88,17 +92,16 @@ export class Bridge extends BaseService {
     }
   }
 
+  #build(): FastifyInstance {
+    const app = buildApp(this.#options.parts, this.#arriving);
+    acceptLinks(app.server, this.#options.parts, { links: this.#links, arriving: this.#arriving });
+    return app;
+  }
+
   protected override async onStop(): Promise<void> {
+    for (const link of this.#links) link.destroy();
     await Promise.all([this.#app, ...this.#more.splice(0)].map((app) => app?.close()));
   }
-}
-
-/** What workers are about to send. */
-interface Arriving {
-  /** Results and values that are being taken. */
-  posts: number;
-  /** Connections on which no request has come yet: whoever makes one has something to say. */
-  fresh: Set<Socket>;
 }
 
 function buildApp(parts: BridgeParts, arriving: Arriving): FastifyInstance {

@@ -26,18 +26,25 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
   app.post(`${prefix}/job-stream/:worker/:job`, { onRequest: begun }, async (request, reply) => {
     const worker = workerOfCall(parts, request);
     if (worker === 'refused') return answerNobody(parts, reply, worker);
-    const attempt = worker === 'gone' ? undefined : parts.holdings.get(worker.id)?.of((request.params as CallParams).job!);
-    if (worker !== 'gone' && attempt && !attempt.stop) {
-      await append(parts, worker, attempt, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
-      if (worker.outlives) {
-        await parts.keeper.taken(attempt);
-        // Its next value begins a connection of its own: one on a connection that is just closed, with its agent, would be lost.
-        reply.header('connection', 'close');
-        reply.raw.once('finish', () => parts.keeper.answered(attempt));
-      }
+    if (worker === 'gone') return reply.code(200).send();
+    const kept = await postValue(parts, worker, (request.params as CallParams).job!, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
+    if (kept) {
+      // Its next value begins a connection of its own: one on a connection that is just closed, with its agent, would be lost.
+      reply.header('connection', 'close');
+      reply.raw.once('finish', () => parts.keeper.answered(kept));
     }
     return reply.code(200).send();
   });
+}
+
+/** A value that a worker's job yielded. Resolves when it was taken, with its attempt when the keeper has to know that its worker heard of that. */
+export async function postValue(parts: BridgeParts, worker: Worker, jobId: string, body: ResultBody): Promise<Attempt | undefined> {
+  const attempt = parts.holdings.get(worker.id)?.of(jobId);
+  if (!attempt || attempt.stop) return undefined;
+  await append(parts, worker, attempt, body);
+  if (!worker.outlives) return undefined;
+  await parts.keeper.taken(attempt);
+  return attempt;
 }
 
 async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {

@@ -3,13 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import { LongPoll } from './long-poll.ts';
+import type { Demand, Held } from './open-polls.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';
 
 /** Most jobs in one answer. */
-const BATCH_MAX = 1_000;
+export const BATCH_MAX = 1_000;
 /** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */
-const LEAVING_PAUSE_MS = 200;
+export const LEAVING_PAUSE_MS = 200;
 
 /** Adds both routes; a POST is taken like a GET. */
 export function registerTake(app: FastifyInstance, prefix: string, parts: BridgeParts): void {
@@ -28,24 +29,34 @@ async function take(parts: BridgeParts, request: FastifyRequest, reply: FastifyR
     await delay(parts.clock, LEAVING_PAUSE_MS, parts.stopping);
     return reply.code(204).send();
   }
-  if (queryText(request, 'job_in_progress') === '0') parts.evidence.idle(worker);
-  // Only the SDK of this repository says it in words.
-  parts.polls.declare(worker.id, queryCount(request, 'concurrency', BATCH_MAX));
-  if (!worker.asked) worker.ready();
-  // A worker that tells its free slots asks in one take at a time: an older one has been given up.
-  if (worker.sdk.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
   reply.hijack();
-  hold(parts, worker, reply, { requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch });
+  holdTake(parts, worker, {
+    requested: batch ? (queryCount(request, 'batch_size', BATCH_MAX) ?? 1) : 1, batch,
+    idle: queryText(request, 'job_in_progress') === '0', concurrency: queryCount(request, 'concurrency', BATCH_MAX),
+  }, (onClosed) => new LongPoll({ response: reply.raw, clock: parts.clock, onClosed }));
   return reply;
 }
 
-function hold(parts: BridgeParts, worker: Worker, reply: FastifyReply, demand: { requested: number; batch: boolean }): void {
-  const onClosed = (): void => {
+/** What a take says. */
+export interface TakeCall extends Demand {
+  /** It holds no job at all. */
+  idle: boolean;
+  /** Only the SDK of this repository says it in words. */
+  concurrency: number | undefined;
+}
+
+/** Keeps a worker's take until there are jobs for it. `open` makes what can be answered, and calls what it is given once it cannot be any more. */
+export function holdTake(parts: BridgeParts, worker: Worker, call: TakeCall, open: (onClosed: () => void) => Held): void {
+  if (call.idle) parts.evidence.idle(worker);
+  parts.polls.declare(worker.id, call.concurrency);
+  if (!worker.asked) worker.ready();
+  // A worker that tells its free slots asks in one take at a time: an older one has been given up.
+  if (worker.sdk.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
+  const poll = open(() => {
     release();
     parts.reporter.capacityChanged(worker);
-  };
-  const poll = new LongPoll({ response: reply.raw, clock: parts.clock, onClosed });
-  const release = parts.polls.holdTake(worker.id, poll, demand);
+  });
+  const release = parts.polls.holdTake(worker.id, poll, call);
   parts.handOver.offer(worker);
   parts.reporter.capacityChanged(worker);
 }

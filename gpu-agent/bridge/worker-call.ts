@@ -19,13 +19,19 @@ const PAUSE_MS_MAX = 5_000;
 
 /** The calling worker, or why there is none: `gone` when it ended or never was, `refused` for a wrong token. */
 export function workerOfCall(parts: BridgeParts, request: FastifyRequest): Worker | 'gone' | 'refused' {
-  const params = request.params as CallParams;
-  const worker = parts.pool.get(params.worker);
+  return workerOf(parts, request.params as CallParams, request.headers['user-agent']);
+}
+
+/** The same for a call that is no request of the routes. */
+export function workerOf(
+  parts: Pick<BridgeParts, 'pool' | 'reporter'>, call: Pick<CallParams, 'token' | 'worker'>, userAgent: string | undefined,
+): Worker | 'gone' | 'refused' {
+  const worker = parts.pool.get(call.worker);
   if (!worker || worker.hasEnded) return 'gone';
-  const given = Buffer.from(params.token);
+  const given = Buffer.from(call.token);
   const expected = Buffer.from(worker.token);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 'refused';
-  if (worker.sdk.learn(versionFromUserAgent(request.headers['user-agent']))) parts.reporter.changed(worker);
+  if (worker.sdk.learn(versionFromUserAgent(userAgent))) parts.reporter.changed(worker);
   return worker;
 }
 

@@ -1,6 +1,8 @@
 /** The worker protocol as seen from a worker: asks for jobs, hears of stops, posts results. */
 import { Agent, request } from 'undici';
+import { AgentLink } from './agent-link.ts';
 import type { WorkerConfig } from './config.ts';
+import { FrameKind, LINK_BODY_BYTES_MAX } from './frames.ts';
 import { SDK_VERSION } from './job.ts';
 import { ResultSender } from './result-sender.ts';
 
@@ -17,6 +19,8 @@ export class BridgeClient {
   readonly #posts = new Agent({ connections: 16, headersTimeout: 0, bodyTimeout: 0 });
   readonly #headers: Record<string, string>;
   readonly #results: ResultSender;
+  #link: AgentLink | undefined;
+  #knowsLinks = true;
 
   constructor(config: WorkerConfig) {
     this.#config = config;
@@ -29,6 +33,11 @@ export class BridgeClient {
 
   /** Asks for up to `count` jobs; held until there is one or until the platform has none for now. */
   async take(count: number, concurrency: number, holdsJobs: boolean): Promise<Record<string, unknown>[]> {
+    const link = await this.#linked();
+    if (link) {
+      const { empty, body } = await link.ask(FrameKind.TAKE, `${count} ${concurrency} ${holdsJobs ? 1 : 0}`);
+      return empty ? [] : JSON.parse(body.toString()) as Record<string, unknown>[];
+    }
     const url = this.#config.takeUrl.replace('/job-take/', '/job-take-batch/');
     const found = await this.#get(`${url}&batch_size=${count}&concurrency=${concurrency}&job_in_progress=${holdsJobs ? 1 : 0}`);
     return Array.isArray(found) ? (found as Record<string, unknown>[]) : [];
@@ -47,18 +56,42 @@ export class BridgeClient {
   }
 
   /** Posts a result: resolves when it is safe. Results that come at the same time go together. */
-  done(jobId: string, body: string, isStream: boolean): Promise<void> {
-    return this.#results.send(jobId, body, isStream);
+  async done(jobId: string, body: string, isStream: boolean): Promise<void> {
+    if (await this.#tell(FrameKind.RESULT, jobId, body, isStream)) return;
+    await this.#results.send(jobId, body, isStream);
   }
 
   /** Posts a progress value. */
   async progress(jobId: string, body: string): Promise<void> {
-    await this.#single(jobId, body, false);
+    if (!await this.#tell(FrameKind.PROGRESS, jobId, body)) await this.#single(jobId, body, false);
   }
 
   /** Posts a yielded value. */
   async chunk(jobId: string, body: string): Promise<void> {
+    if (await this.#tell(FrameKind.VALUE, jobId, body)) return;
     await this.#post(`${this.#config.streamUrl.replaceAll('$ID', jobId)}&isStream=false`, body);
+  }
+
+  /** The link; undefined: there is none, and calls are requests of their own. */
+  async #linked(): Promise<AgentLink | undefined> {
+    if (this.#link?.isOpen || !this.#knowsLinks) return this.#link;
+    const url = this.#config.takeUrl.replace('/job-take/', '/job-link/');
+    try {
+      this.#link = await AgentLink.open(url, this.#headers);
+      this.#knowsLinks = this.#link !== undefined;
+    } catch {
+      // The request that is made instead says why the agent cannot be reached.
+      this.#link = undefined;
+    }
+    return this.#link;
+  }
+
+  /** Says it over the link. False: it has to be posted, for the first time or once more, which changes nothing. */
+  async #tell(kind: number, jobId: string, body: string, isStream = false): Promise<boolean> {
+    const link = this.#link;
+    // Three bytes a character at most.
+    if (!link?.isOpen || body.length * 3 > LINK_BODY_BYTES_MAX) return false;
+    return await link.ask(kind, jobId, isStream ? 1 : 0, body).then(() => true, () => false);
   }
 
   async #single(jobId: string, body: string, isStream: boolean): Promise<void> {

@@ -1,0 +1,183 @@
+/**
+ * job-link: a connection on which a worker of `slipway/worker` makes all calls that come with every job (gpu-agent/handler/frames.ts). They mean what the
+ * requests of the same name mean, and are answered when those would be; only requests and answers of one moment travel together.
+ */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Worker } from '../units/workers/worker.ts';
+import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from '../handler/frames.ts';
+import type { Frame } from '../handler/frames.ts';
+import type { BridgeParts } from './bridge-parts.ts';
+import { postResult } from './done-route.ts';
+import type { Held } from './open-polls.ts';
+import { postValue } from './stream-route.ts';
+import { BATCH_MAX, LEAVING_PAUSE_MS, holdTake } from './take-route.ts';
+import { workerOf } from './worker-call.ts';
+
+/** What workers are about to send. */
+export interface Arriving {
+  /** Results and values that are being taken. */
+  posts: number;
+  /** Connections on which no request has come yet: whoever makes one has something to say. */
+  fresh: Set<Socket>;
+}
+
+/** Bytes of bodies without an answer beyond which a link is not read: what waits is in memory. */
+const UNANSWERED_BYTES_MAX = 16 * 1024 * 1024;
+/** What each call takes at least, so that their number is bounded too. */
+const CALL_BYTES = 1_024;
+/** Head and name beside the body. */
+const FRAME_BYTES_MAX = LINK_BODY_BYTES_MAX + 1_024;
+const PATH = /^\/v2\/[^/]+\/([^/]+)\/job-link\/([^/?]+)(?:\?|$)/;
+
+/** Opens links on a server. `links`: those that are open. */
+export function acceptLinks(server: Server, parts: BridgeParts, { links, arriving }: { links: Set<Duplex>; arriving: Arriving }): void {
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    arriving.fresh.delete(socket);
+    socket.on('error', () => {});
+    const [, token, workerId] = PATH.exec(request.url ?? '') ?? [];
+    const isLink = token !== undefined && workerId !== undefined && request.headers.upgrade === LINK_PROTOCOL;
+    const worker = isLink ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent']) : 'gone';
+    if (typeof worker === 'string') return socket.end(`HTTP/1.1 ${worker === 'gone' ? '404 Not Found' : '401 Unauthorized'}\r\nconnection: close\r\n\r\n`);
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${LINK_PROTOCOL}\r\n\r\n`);
+    socket.setNoDelay(true);
+    socket.setTimeout(0);
+    links.add(socket);
+    socket.once('close', () => links.delete(socket));
+    new WorkerLink({ parts, worker, socket, arriving }).receive(head);
+  });
+}
+
+class WorkerLink {
+  readonly #parts: BridgeParts;
+  readonly #worker: Worker;
+  readonly #socket: Socket;
+  readonly #arriving: Arriving;
+  readonly #reader = new FrameReader(FRAME_BYTES_MAX);
+  readonly #writer: FrameWriter;
+  readonly #takes = new Set<LinkTake>();
+  #unanswered = 0;
+
+  constructor({ parts, worker, socket, arriving }: { parts: BridgeParts; worker: Worker; socket: Socket; arriving: Arriving }) {
+    this.#parts = parts;
+    this.#worker = worker;
+    this.#socket = socket;
+    this.#arriving = arriving;
+    this.#writer = new FrameWriter(socket, (work) => parts.clock.soon(work));
+    socket.on('data', (piece: Buffer) => this.receive(piece));
+    socket.once('close', () => { for (const take of this.#takes) take.close(); });
+  }
+
+  /** What the worker sent. */
+  receive(piece: Buffer): void {
+    let frames: Frame[] = [];
+    try {
+      frames = this.#reader.push(piece);
+    } catch (error) {
+      this.#parts.logger.warn({ err: error, workerId: this.#worker.id }, 'a worker broke its link');
+      this.#socket.destroy();
+    }
+    for (const frame of frames) {
+      if (this.#worker.hasEnded) return void this.#socket.destroy();
+      if (frame.kind === FrameKind.TAKE) void this.#take(frame);
+      else void this.#post(frame);
+    }
+  }
+
+  async #take({ call, name }: Frame): Promise<void> {
+    const { clock, stopping } = this.#parts;
+    const [requested = 1, concurrency = 1, holds = 1] = name.split(' ').map(Number);
+    if (this.#worker.isStopping) {
+      await delay(clock, LEAVING_PAUSE_MS, stopping);
+      return this.#writer.add({ call, kind: FrameKind.ANSWER, flag: Answer.EMPTY });
+    }
+    const said = { requested: within(requested), batch: true, idle: holds === 0, concurrency: within(concurrency) };
+    holdTake(this.#parts, this.#worker, said, (onClosed) => {
+      const take = new LinkTake(call, this.#writer, () => {
+        this.#takes.delete(take);
+        onClosed();
+      });
+      this.#takes.add(take);
+      return take;
+    });
+  }
+
+  /** Never rejects. */
+  async #post(frame: Frame): Promise<void> {
+    const bytes = CALL_BYTES + frame.body.length;
+    this.#arriving.posts += 1;
+    this.#count(bytes);
+    try {
+      await this.#do(frame);
+    } catch (error) {
+      // It is posted instead.
+      this.#parts.logger.error({ err: error, workerId: this.#worker.id }, 'a call of a worker failed');
+      this.#writer.add({ call: frame.call, kind: FrameKind.ANSWER, flag: Answer.FAILED });
+    }
+    this.#arriving.posts -= 1;
+    this.#count(-bytes);
+  }
+
+  async #do({ call, kind, flag, name, body: bytes }: Frame): Promise<void> {
+    const parts = this.#parts;
+    const worker = this.#worker;
+    const done = { call, kind: FrameKind.ANSWER, flag: Answer.DONE };
+    if (kind === FrameKind.RESULT || kind === FrameKind.PROGRESS) {
+      await postResult(parts, worker, name, { body: { bytes }, isStream: flag === 1 });
+      return this.#writer.add(done);
+    }
+    if (kind !== FrameKind.VALUE) throw new Error(`there is no call ${kind}`);
+    const attempt = worker.outlives ? parts.holdings.get(worker.id)?.of(name) : undefined;
+    if (attempt) parts.keeper.begun(attempt);
+    const kept = await postValue(parts, worker, name, { bytes });
+    this.#writer.add(done, kept && ((error) => { if (!error) parts.keeper.answered(kept); }));
+  }
+
+  #count(bytes: number): void {
+    const was = this.#unanswered > UNANSWERED_BYTES_MAX;
+    this.#unanswered += bytes;
+    const is = this.#unanswered > UNANSWERED_BYTES_MAX;
+    if (is && !was) this.#socket.pause();
+    if (was && !is) this.#socket.resume();
+  }
+}
+
+/** A take that is held. */
+class LinkTake implements Held {
+  readonly #call: number;
+  readonly #writer: FrameWriter;
+  readonly #onClosed: () => void;
+  #open = true;
+
+  constructor(call: number, writer: FrameWriter, onClosed: () => void) {
+    this.#call = call;
+    this.#writer = writer;
+    this.#onClosed = onClosed;
+  }
+
+  empty(): void {
+    if (!this.close()) return;
+    this.#writer.add({ call: this.#call, kind: FrameKind.ANSWER, flag: Answer.EMPTY });
+  }
+
+  answer(body: Buffer): Promise<boolean> {
+    if (!this.close()) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.#writer.add({ call: this.#call, kind: FrameKind.ANSWER, flag: Answer.DONE, body }, (error) => resolve(!error));
+    });
+  }
+
+  /** It cannot be answered any more. False: it could not before. */
+  close(): boolean {
+    if (!this.#open) return false;
+    this.#open = false;
+    this.#onClosed();
+    return true;
+  }
+}
+
+function within(count: number): number {
+  return Math.min(Math.max(Math.trunc(count) || 1, 1), BATCH_MAX);
+}

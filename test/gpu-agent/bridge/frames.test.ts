@@ -1,0 +1,41 @@
+/** Frames of the link: whatever they are cut into on their way, they arrive as they were. */
+import t from 'tap';
+import { FrameKind, FrameReader, FrameWriter } from '../../../gpu-agent/handler/frames.ts';
+import { seededRandom } from '../../helpers/seeded-random.ts';
+
+/** Frames as they travel. */
+async function written(frames: readonly { call: number; kind: number; flag: number; name: string; body: Buffer }[]): Promise<Buffer> {
+  const writes: Uint8Array[] = [];
+  const writer = new FrameWriter({ write: (bytes, done) => { writes.push(bytes); done(); } }, (work) => { queueMicrotask(work); });
+  for (const frame of frames) writer.add(frame);
+  await Promise.resolve();
+  if (writes.length !== 1) t.fail('not one write');
+  return Buffer.concat(writes);
+}
+
+t.test('cut anywhere', async (t) => {
+  const random = seededRandom(7);
+  const upTo = (most: number): number => Math.floor(random.fraction() * (most + 1));
+  for (let round = 0; round < 300; round += 1) {
+    const frames = Array.from({ length: 1 + upTo(8) }, (_, call) => ({
+      call, kind: FrameKind.RESULT, flag: upTo(1), name: 'ä-'.repeat(upTo(20)), body: Buffer.alloc(upTo(200), upTo(255)),
+    }));
+    const bytes = await written(frames);
+    const reader = new FrameReader();
+    const found = [];
+    for (let at = 0; at < bytes.length;) {
+      const end = Math.min(bytes.length, at + 1 + upTo(60));
+      found.push(...reader.push(bytes.subarray(at, end)));
+      at = end;
+    }
+    if (!t.same(found, frames)) return;
+  }
+});
+
+t.test('what is no frame, or too long a one, is refused before it is read', async (t) => {
+  const [name, body] = ['job', Buffer.alloc(2_000)];
+  const long = await written([{ call: 1, kind: FrameKind.RESULT, flag: 0, name, body }]);
+  t.throws(() => new FrameReader(1_000).push(long.subarray(0, 12)));
+  t.throws(() => new FrameReader().push(Buffer.from('GET / HTTP/1.1\r\nhost: here\r\n\r\n')), 'its name would be longer than a job\'s');
+  t.throws(() => new FrameReader().push(Buffer.from([0, 0, 0, 8, 0, 0, 0, 1, 2, 0, 0, 9])), 'its name would be longer than itself');
+});

@@ -1,0 +1,118 @@
+/** The link of a worker of slipway/worker with its agent (docs/worker-protocol.md#link): its own end of it, over a real connection. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { connect } from 'node:net';
+import { systemRandom } from '../../../core/runtime/clock.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
+import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
+import { bodyBudget } from '../../../gpu-agent/bridge/raw-body.ts';
+import { Bridge } from '../../../gpu-agent/bridge/server.ts';
+import { AgentLink } from '../../../gpu-agent/handler/agent-link.ts';
+import { FrameKind } from '../../../gpu-agent/handler/frames.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+import { wired } from '../attempts/wired.ts';
+
+const HEADERS = { 'user-agent': 'Slipway-Worker/0.1.0' };
+
+/** A worker with a link. */
+async function linked(t: Test) {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e' });
+  const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock });
+  const stopping = new AbortController();
+  const parts = {
+    ...agent, toCore: agent.outbox, bodies: bodyBudget(), work, random: systemRandom, logger: createLogger('test', 'silent'), stopping: stopping.signal,
+  };
+  const bridge = new Bridge({ parts, port: 0 });
+  await bridge.start();
+  t.teardown(async () => {
+    stopping.abort();
+    await bridge.stop();
+  });
+  const url = (token = agent.pool.get('w')!.token): string => `${bridge.url}/v2/e/${token}/job-link/w?gpu=x`;
+  const link = (await AgentLink.open(url(), HEADERS))!;
+  const take = async (count = 1, concurrency = 4, holds = 0): Promise<string[]> => {
+    const { empty, body } = await link.ask(FrameKind.TAKE, `${count} ${concurrency} ${holds}`);
+    return empty ? [] : (JSON.parse(body.toString()) as { id: string }[]).map(({ id }) => id);
+  };
+  const asks = (): boolean => agent.polls.requested('w') > 0;
+  const outcomes = (): unknown[] => (agent.message()?.outcomes ?? []).map(({ ref, kind, output }) => [ref!.jobId, kind, output?.toString()]);
+  return { ...agent, bridge, url, link, take, asks, outcomes };
+}
+
+t.test('a take waits for jobs, and a result is answered once it is safe', async (t) => {
+  const agent = await linked(t);
+  const taken = agent.take(2);
+  await waitFor('the take', agent.asks);
+  t.match(agent.message()?.workers, [{ capacity: 4, sdkVersion: 'slipway-0.1.0', keepsAhead: true }]);
+  agent.intake.assign(['a', 'b', 'c'].map((job) => (
+    { ref: agent.refOf(job, 'w'), input: Buffer.from('{}'), inputSize: 2, s3Config: undefined, ahead: false }
+  )));
+  t.same(await taken, ['a', 'b'], 'as many as it asked for');
+  await agent.link.ask(FrameKind.PROGRESS, 'a', 0, '{"status":"IN_PROGRESS","output":1}');
+  t.match(agent.message()?.progress, [{ ref: { jobId: 'a' } }]);
+  await Promise.all([
+    agent.link.ask(FrameKind.RESULT, 'a', 0, '{"output":1}'), agent.link.ask(FrameKind.RESULT, 'b', 0, '{"error":"no"}'),
+    agent.link.ask(FrameKind.RESULT, 'unknown', 0, '{"output":1}'),
+  ]);
+  t.equal(agent.spool.size, 2, 'both are on the disk');
+  t.same(agent.outcomes().sort(), [['a', OutcomeKind.COMPLETED, '1'], ['b', OutcomeKind.FAILED, undefined]]);
+  t.same(await agent.take(), ['c'], 'what waited goes with the next');
+});
+
+t.test('streamed values come before the end of their job, numbered', async (t) => {
+  const agent = await linked(t);
+  const taken = agent.take();
+  await waitFor('the take', agent.asks);
+  agent.assign(agent.refOf('a', 'w'));
+  await taken;
+  for (const value of [1, 2]) await agent.link.ask(FrameKind.VALUE, 'a', 0, JSON.stringify({ output: value }));
+  await agent.link.ask(FrameKind.RESULT, 'a', 1, '{"output":[]}');
+  const message = agent.message();
+  t.match(message?.chunks, [{ number: 1, output: Buffer.from('1') }, { number: 2, output: Buffer.from('2') }]);
+  t.match(message?.outcomes, [{ ref: { jobId: 'a' }, kind: OutcomeKind.COMPLETED }]);
+});
+
+t.test('with the link its take is gone: what comes then waits for the next', async (t) => {
+  const agent = await linked(t);
+  const taken = agent.take();
+  await waitFor('the take', agent.asks);
+  await agent.bridge.stop();
+  await t.rejects(taken);
+  await waitFor('its end', () => !agent.asks());
+  agent.assign(agent.refOf('a', 'w'));
+  t.equal(agent.holdings.of('w').size, 0);
+  t.ok(agent.holdings.of('w').hasWaiting);
+  t.notOk(agent.link.isOpen);
+  await t.rejects(agent.link.ask(FrameKind.RESULT, 'a', 0, '{}'), 'it is posted instead');
+});
+
+t.test('a worker that is told to end gets no more jobs', async (t) => {
+  const agent = await linked(t);
+  const taken = agent.take();
+  await waitFor('the take', agent.asks);
+  await agent.desire({});
+  t.same(await taken, []);
+});
+
+t.test('nobody else gets a link', async (t) => {
+  const agent = await linked(t);
+  t.equal(await AgentLink.open(agent.url('wrong'), HEADERS), undefined);
+  t.equal(await AgentLink.open(agent.url().replace('/w?', '/other?'), HEADERS), undefined);
+  t.equal(await AgentLink.open(agent.url().replace('job-link', 'job-take'), HEADERS), undefined, 'nor on another route');
+});
+
+t.test('what is no frame ends the link, and no other', async (t) => {
+  const agent = await linked(t);
+  const { hostname, port, pathname } = new URL(agent.url());
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: x\r\nuser-agent: ${HEADERS['user-agent']}\r\nconnection: Upgrade\r\nupgrade: slipway-worker-1\r\n\r\n`);
+  await new Promise((resolve) => { socket.once('data', resolve); });
+  const closed = new Promise((resolve) => { socket.once('close', resolve); });
+  socket.on('error', () => {});
+  socket.write(Buffer.alloc(64, 0xff));
+  await closed;
+  t.ok(agent.link.isOpen);
+});
