@@ -174,16 +174,22 @@ export class Activator extends BaseService {
     const endpoint = this.#endpoint(endpointId);
     if (apiKey !== '') endpoint.apiKey = apiKey;
     endpoint.usedAtMs = this.#clock.monotonicMs();
-    const { accountMax, allMax } = this.#limits.waits;
-    const waiting = this.#waiting.get(accountId) ?? 0;
-    if (waiting >= accountMax) throw tooManyWait('account');
-    if (this.#waitingInAll >= allMax) throw tooManyWait('service');
+    const free = endpoint.queue.take(asked);
+    if (free) return free;
+    if (!asked.again) this.#checkRoom(endpoint, accountId);
     this.#count(accountId, 1);
     try {
       return await endpoint.queue.place(asked);
     } finally {
       this.#count(accountId, -1);
     }
+  }
+
+  #checkRoom({ queue }: Endpoint, accountId: string): void {
+    const { endpointMax, accountMax, allMax } = this.#limits.waits;
+    if (queue.waiting >= endpointMax) throw tooManyWait('endpoint');
+    if ((this.#waiting.get(accountId) ?? 0) >= accountMax) throw tooManyWait('account');
+    if (this.#waitingInAll >= allMax) throw tooManyWait('service');
   }
 
   #count(accountId: string, by: number): void {
@@ -197,7 +203,7 @@ export class Activator extends BaseService {
     const known = this.#endpoints.get(id);
     if (known) return known;
     const endpoint: Endpoint = {
-      queue: new EndpointQueue(this.#clock, this.#limits.waits.endpointMax, () => this.#changed(id)),
+      queue: new EndpointQueue(this.#clock, () => this.#changed(id)),
       apiKey: '', usedAtMs: 0, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
     };
     this.#endpoints.set(id, endpoint);

@@ -5,7 +5,7 @@
 import type { EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { LB_DIRECT_CONCURRENCY_MIN } from '../../proto/wire/limits.ts';
-import { noWorkers, tooManyWait, workerGone, workerTimeout } from './lb-error.ts';
+import { noWorkers, workerGone, workerTimeout } from './lb-error.ts';
 
 /** How long a worker that refused a connection, or said that it is full, gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
 const SUSPECT_MS = 500;
@@ -61,7 +61,6 @@ interface Waiter {
 
 export class EndpointQueue {
   readonly #clock: Clock;
-  readonly #waitingMax: number;
   readonly #onChanged: () => void;
   readonly #workers = new Map<string, Worker>();
   readonly #waiters = new Set<Waiter>();
@@ -71,10 +70,9 @@ export class EndpointQueue {
   /** Core has told of its workers. */
   #known = false;
 
-  /** `waitingMax`: requests that may wait. `onChanged`: somebody came, got a place, or left. */
-  constructor(clock: Clock, waitingMax: number, onChanged: () => void) {
+  /** `onChanged`: somebody came, got a place, or left. */
+  constructor(clock: Clock, onChanged: () => void) {
     this.#clock = clock;
-    this.#waitingMax = waitingMax;
     this.#onChanged = onChanged;
   }
 
@@ -99,10 +97,17 @@ export class EndpointQueue {
     return [...this.#workers.values()].filter(({ inFlight }) => inFlight > 0).map(({ id, inFlight }) => ({ workerId: id, inFlight }));
   }
 
-  /** Resolves with a place. Rejects with an LbError: nothing came in time, too many wait, or the worker is gone. */
+  /** A place that is free now. Whoever waits could not have had it. */
+  take(asked: PlaceRequest): WorkerPlace | undefined {
+    const worker = this.#choose(asked);
+    const place = worker && this.#take(worker);
+    if (place) this.#onChanged();
+    return place;
+  }
+
+  /** Resolves with a place. Rejects with an LbError: nothing came in time, or the worker is gone. */
   place(asked: PlaceRequest): Promise<WorkerPlace> {
     return new Promise((resolve, reject) => {
-      if (!asked.again && this.#waiters.size >= this.#waitingMax) return reject(tooManyWait('endpoint'));
       const over = (): void => waiter.fail(asked.strict ? workerTimeout() : noWorkers());
       const timer = this.#clock.after(asked.waitMs, over);
       const settle = (): void => {

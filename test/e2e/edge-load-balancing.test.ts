@@ -1,19 +1,23 @@
 /** Load-balancing endpoints as clients have them: through the real Envoy with TLS, by path and by host. */
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { connect as connectTls } from 'node:tls';
 import { join } from 'node:path';
 import t from 'tap';
-import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
+import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { memoryMib } from '../bench/process-usage.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
-import { call } from '../helpers/grpc-clients.ts';
+import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
+
+/** Readers that take nothing, at once. */
+const SLOW = 8;
 
 interface Sent { method?: string; headers?: OutgoingHttpHeaders; body?: Buffer; trailers?: Record<string, string> }
 
@@ -25,13 +29,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
   const edge = await startEdge(t, { ...behind, ...KEY, ...certificates.env });
   const [host, port] = edge.addresses['public']!.split(':') as [string, string];
   const tls = { host, port: Number(port), ca: certificates.read('ca.pem'), servername: 'x.lb.localhost' };
-  const template = Template.fromPartial({
-    name: 'lb', serverless: true, startCommand: [process.execPath, join(import.meta.dirname, '../helpers/lb-worker.mjs')],
-  });
-  const { id: templateId } = (await call(system.clients.templates, 'createTemplate', { template }, key)).template!;
-  const fields = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU' });
-  const created = await call(system.clients.endpoints, 'createEndpoint', { endpoint: fields, requestId: '', workersMax: 2, retryLimit: undefined }, key);
-  const { id } = created.endpoint!;
+  const id = await lbEndpoint(system, { workersMax: 2 });
 
   const send = (path: string, { method = 'GET', headers = {}, body, trailers }: Sent = {}): Promise<IncomingMessage & { bytes: Buffer }> =>
     new Promise((resolve, reject) => {
@@ -41,6 +39,11 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
       if (trailers) asking.addTrailers(trailers);
       asking.once('error', reject).end(body);
     });
+  /** An answer of which nothing is read yet. */
+  const open = (path: string): Promise<IncomingMessage> => new Promise((resolve, reject) => {
+    const asking = httpsRequest({ ...tls, path, agent: false, headers: { authorization: `Bearer ${key}` } }, (answer) => resolve(answer.pause()));
+    asking.once('error', reject).end();
+  });
   const shown = async (path: string, sent?: Sent): Promise<Record<string, unknown>> =>
     JSON.parse((await send(path, sent)).bytes.toString()) as Record<string, unknown>;
 
@@ -91,6 +94,34 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
       t.pass(name);
       socket.destroy();
     }
+  });
+
+  await t.test('30 MB each way without a length, straight and by a facade; slow readers fill no memory', async (t) => {
+    const few = await lbEndpoint(system, { workerConcurrency: 99 });
+    const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
+    const body = randomBytes(LB_BODY_BYTES_MAX);
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    for (const [way, endpointId] of [['straight', id], ['by a facade', few]] as const) {
+      const headers = { 'transfer-encoding': 'chunked' };
+      t.match(await shown(`/v2/${endpointId}/up`, { method: 'PUT', headers, body }), { bytes: body.length, sha256 }, way);
+      t.equal((await send(`/v2/${endpointId}/download?bytes=${LB_BODY_BYTES_MAX}`)).bytes.length, LB_BODY_BYTES_MAX, way);
+      const before = { envoy: memoryMib(pid).now, facade: memoryMib(process.pid).now };
+      const slow = await Promise.all(Array.from({ length: SLOW }, () => open(`/v2/${endpointId}/flow?bytes=${LB_BODY_BYTES_MAX}`)));
+      t.notOk('content-length' in slow[0]!.headers);
+      const flowed: unknown[] = [];
+      await waitFor('nothing more to flow', async () => {
+        flowed.push((await shown(`/v2/${endpointId}/count`))['flowedInAll']);
+        return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
+      });
+      const grown = { envoy: memoryMib(pid).now - before.envoy, facade: memoryMib(process.pid).now - before.facade };
+      for (const [part, mib] of Object.entries(grown)) t.ok(mib < SLOW * 30 / 2, `${way}: ${part} ${Math.round(mib)} MiB more`);
+      let bytes = 0;
+      for await (const piece of slow[0]! as AsyncIterable<Buffer>) bytes += piece.length;
+      t.equal(bytes, LB_BODY_BYTES_MAX, `${way}: whole, at the reader's pace`);
+      for (const each of slow) each.destroy();
+    }
+    const longer = await open(`/v2/${few}/flow?bytes=${LB_BODY_BYTES_MAX + 65_536}`);
+    await t.rejects(Array.fromAsync(longer as AsyncIterable<Buffer>), 'what is longer than it may be and does not say so beforehand breaks off');
   });
 
   await t.test('a worker that dies takes only its own request along', async (t) => {

@@ -44,10 +44,12 @@ const server = createServer((request, reply) => {
     }
     // As fast as it is read.
     case '/flow': {
+      let flowed = 0;
       const write = () => {
         let room = true;
-        while (room && server.flowed < Number(url.searchParams.get('bytes'))) {
-          server.flowed += 65_536;
+        while (room && flowed < Number(url.searchParams.get('bytes'))) {
+          server.flowed = flowed += 65_536;
+          server.flowedInAll = (server.flowedInAll ?? 0) + 65_536;
           room = reply.write(Buffer.alloc(65_536, 'x'));
         }
         if (room) reply.end();
@@ -78,7 +80,7 @@ const server = createServer((request, reply) => {
       reply.on('close', () => { server.left = (server.left ?? 0) + 1; });
       return;
     }
-    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0, flowed: server.flowed ?? 0 });
+    case '/count': return show({ hangs: server.hangs ?? 0, left: server.left ?? 0, flowed: server.flowed ?? 0, flowedInAll: server.flowedInAll ?? 0 });
     case '/trailers': {
       reply.writeHead(200, { trailer: 'x-sum', 'transfer-encoding': 'chunked' });
       request.resume().on('end', () => {

@@ -76,6 +76,38 @@ t.test('how many may wait: for an endpoint, of an account, at all', async (t) =>
   for (const each of [room, ofAccount, ofAll]) each.leave();
 });
 
+t.test('more at once than may wait: as many as may wait do, the others are told, and who waits is served', async (t) => {
+  const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1, workerConcurrency: 1 });
+  await shown(at(one, '/x'));
+  const holder = new AbortController();
+  at(one, '/hang', { signal: holder.signal }).catch(() => undefined);
+  await waitFor('it to hold the place', async () => {
+    const { jobs } = await (await at(one, '/health')).json() as { jobs: Record<string, number> };
+    return jobs['inProgress'] === 1;
+  });
+  const refused: unknown[] = [];
+  const ask = async (endpointId: string): Promise<number> => {
+    const response = await at(endpointId, '/x', { method: 'POST', body: 'x' });
+    if (response.status === 429) refused.push({ ...await response.json() as object, retry: response.headers.get('retry-after') });
+    return response.status;
+  };
+  const all = Array.from({ length: 60 }, () => ask(one));
+  await waitFor('the refusals', () => refused.length >= 55);
+  holder.abort();
+  const statuses = await Promise.all(all);
+  t.equal(statuses.filter((status) => status === 200).length, 5);
+  t.equal(statuses.filter((status) => status === 429).length, 55);
+  const error = 'Too many requests of this endpoint wait for a worker; try again shortly.';
+  t.same(refused, refused.map(() => ({ error, code: 'queue_full', retry: '1' })));
+
+  const both = [await lbEndpoint(system, { workersMax: 0 }), await lbEndpoint(system, { workersMax: 0 })];
+  const held = both.map((endpointId) => waiting({ at, shown }, endpointId, 30));
+  let told = 0;
+  for (const { all: answers } of held) for (const answer of answers) answer.then(({ status }) => { if (status === 429) told += 1; }, () => undefined);
+  await waitFor('all beyond what an account may have', () => told === 60 - 8);
+  for (const { leave } of held) leave();
+});
+
 t.test('the wait ends: no worker in time, and the one that is insisted on', async (t) => {
   const empty = await lbEndpoint(system, { workersMax: 0 });
   const startedAt = performance.now();
