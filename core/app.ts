@@ -56,6 +56,7 @@ import { systemClock, systemRandom } from './runtime/clock.ts';
 import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import { Metrics } from './runtime/metrics.ts';
+import { tracingOf } from './runtime/tracing.ts';
 import { MetricsServer } from './runtime/metrics-server.ts';
 import { Sealer } from './runtime/seal.ts';
 import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
@@ -97,9 +98,10 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
   const meter = coreMetrics({
     metrics, store: stores.metrics, endpointsMax: config.metricsEndpointsMax, sessions: () => dispatch.table.all().length, clock,
   });
+  const tracing = tracingOf('core', config);
   const duties = new DutyBoard();
   const cannotRun = new CannotRun(stores, clock);
-  const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, ...seams, config });
+  const engine = buildJobEngine({ stores, openChannel, events, duties, slots: slots.pool, sealer, cannotRun, meter: meter.engine, tracing, ...seams, config });
   const dispatch = buildDispatch(slots, engine.attempts, {
     ...stores, events, duty: duties.of('scaling'), replicaAddress, onTurn: meter.onTurn, batches: meter.engine.batches, ...seams,
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
@@ -119,7 +121,7 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     list: new RotationList({ edge: stores.edge, events, ...seams }),
     book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
   };
-  return { stores, sealer, engine, dispatch, duties, context, access, edge, meter, metrics };
+  return { stores, sealer, engine, dispatch, duties, context, access, edge, meter, metrics, tracing };
 }
 
 /** The gRPC edge. */
@@ -130,7 +132,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
   const logs = { machines: context.machines, logs: dispatch.logs, clock };
-  const jobs = createJobHandlers({ calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, clock, logger });
+  const jobs = createJobHandlers({ calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, tracing: parts.tracing, clock, logger });
   const startedWorkers = new StartedWorkers(stores.workers, clock);
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new PageBudget(), logger };
@@ -184,6 +186,7 @@ export function buildCore(config: CoreConfig, { logger, clock = systemClock, ran
   // Stopped from the end: first nobody is sent here any more and other replicas take the duties, then nothing is claimed, waits end, agents leave, calls end.
   const early = [endEarly(table), endEarly(loop), resigns] as const;
   const services = [
+    ...(parts.tracing ? [parts.tracing] : []),
     ...parts.engine.services, reports, pods, containers, desired, audit, scaling, parts.edge.board, parts.edge.list, parts.edge.book,
     table, loop, measures, server, early[0], jobCalls, edgeStreams, envoyStreams, early[1], resigns, health,
   ];

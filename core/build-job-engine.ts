@@ -42,6 +42,7 @@ import type { Clock, Random } from './runtime/clock.ts';
 import type { Logger } from './runtime/logger.ts';
 import type { Sealer } from './runtime/seal.ts';
 import { SlicedWork } from './runtime/sliced-work.ts';
+import type { Tracing } from './runtime/tracing.ts';
 import { TaskGroup } from './runtime/task-group.ts';
 import type { Storage, Stores } from './store/storage.ts';
 
@@ -58,6 +59,8 @@ export interface JobEngineOptions {
   cannotRun: CannotRunReader;
   /** Counts what it does. Default: nobody does. */
   meter?: EngineMeter;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -1,6 +1,7 @@
 /** The configuration of core: the only place that reads its environment. */
 import type { PrivateWebhooks } from './domain/webhook-url.ts';
 import { EnvReader } from './runtime/env.ts';
+import { otlpEndpointFault } from './runtime/tracing.ts';
 
 /** Every variable is listed in docs/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
 export interface CoreConfig {
@@ -22,6 +23,8 @@ export interface CoreConfig {
   metricsListen: string;
   /** Endpoints with series of their own in metrics; all others are "other". */
   metricsEndpointsMax: number;
+  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty = nothing is traced. */
+  otlpEndpoint: string;
   logLevel: string;
 }
 
@@ -41,6 +44,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
+    otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
   };
   if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) {
@@ -53,6 +57,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   for (const [name, key] of [['SLIPWAY_ROOT_KEY', config.rootKey], ['SLIPWAY_EDGE_KEY', config.edgeKey]] as const) {
     if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN) reader.fault(`${name} must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
   }
+  const traceFault = otlpEndpointFault(config.otlpEndpoint);
+  if (traceFault !== undefined) reader.fault(traceFault);
   if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
   reader.finish();
   return Object.freeze(config);

@@ -6,6 +6,7 @@ import { systemClock, systemRandom } from '../core/runtime/clock.ts';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Metrics } from '../core/runtime/metrics.ts';
+import { tracingOf } from '../core/runtime/tracing.ts';
 import { MetricsServer } from '../core/runtime/metrics-server.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
@@ -45,6 +46,7 @@ import { addHttpRules } from './plugins/http-rules.ts';
 import { lazySchemas } from './plugins/lazy-schemas.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
+import { traceRequests } from './plugins/request-trace.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
 import { handleUnknownRoutes, refuseUnknown, shapeOf } from './plugins/unknown-route.ts';
@@ -125,6 +127,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   handleUnknownRoutes(app);
 
   addLoadBalancing(app, balancing);
+  const tracing = tracingOf('facade', config);
+  traceRequests(app, tracing);
   const queue: JobParts = { jobs: core.pipelined, endpoints: core.endpoints, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
@@ -136,7 +140,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
-  const services = [core, executor, link, tunnels, activator, measures];
+  const services = [...(tracing ? [tracing] : []), core, executor, link, tunnels, activator, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
     services,

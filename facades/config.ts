@@ -1,6 +1,7 @@
 /** The one place where the facade reads its environment. All faults are reported together. */
 import { EnvReader } from '../core/runtime/env.ts';
 import { metricsListenFault } from '../core/runtime/metrics-server.ts';
+import { otlpEndpointFault } from '../core/runtime/tracing.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '../proto/wire/limits.ts';
 import { parseNetwork } from '../proto/wire/network.ts';
@@ -66,6 +67,10 @@ export interface FacadeConfig {
   logLevel: string;
   /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
   metricsListen: string;
+  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty = nothing is traced. */
+  otlpEndpoint: string;
+  /** Of 100 requests without a traceparent of their own so many are traced. */
+  tracePercent: number;
 }
 
 /** Reads the settings; throws ConfigError that lists all faults. */
@@ -99,14 +104,15 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
+    otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
+    tracePercent: reader.integer('SLIPWAY_TRACE_PERCENT', 10, 0, 100),
   };
   checkAddresses(config.coreAddresses, reader);
   for (const text of config.trustedProxies) {
     if (!parseNetwork(text)) reader.fault(`SLIPWAY_TRUSTED_PROXIES holds ${JSON.stringify(text)}, but must be addresses or networks, as 10.0.0.0/8`);
   }
   for (const fault of tlsFaults(config.coreTls)) reader.fault(fault);
-  const fault = metricsListenFault(config.metricsListen);
-  if (fault !== undefined) reader.fault(fault);
+  for (const fault of [metricsListenFault(config.metricsListen), otlpEndpointFault(config.otlpEndpoint)]) if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;
 }

@@ -5,6 +5,7 @@ import type { Disk } from '../core/runtime/disk.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { Loop } from '../core/runtime/loop.ts';
 import { Metrics } from '../core/runtime/metrics.ts';
+import { tracingOf } from '../core/runtime/tracing.ts';
 import { MetricsServer } from '../core/runtime/metrics-server.ts';
 import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
 import type { Service } from '../core/runtime/service.ts';
@@ -138,7 +139,8 @@ class AgentProcess extends SingleRunService {
       settleImage: (request) => this.#settler.settle(request),
       onStart: meter.onStart,
     });
-    this.#parts = buildAttempts({ config, logger, clock, random, disk, units: this.#units, onAttemptEnd: meter.onAttemptEnd });
+    const tracing = tracingOf('agent', config);
+    this.#parts = buildAttempts({ config, logger, clock, random, disk, tracing, units: this.#units, onAttemptEnd: meter.onAttemptEnd });
     this.#pods = this.#buildPods();
     // What waits for its work is bounded by the room for bodies, and a result must not be refused.
     const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock });
@@ -156,7 +158,7 @@ class AgentProcess extends SingleRunService {
     this.#inbound = new Inbound({ ...this.#parts, pods: this.#pods, images: this.#containers, archive: this.#units.archive, clock, logger });
     const connect = this.#buildConnectLoop();
     this.#gpuWatch = new GpuWatch({ gpus: () => this.#machine.gpus, onChange: () => connect.renew('a GPU came or went'), clock, random, logger });
-    this.services = [this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch, this.#measures];
+    this.services = [...(tracing ? [tracing] : []), this.#bridge, this.#buildWatch(), connect, this.#buildTunnels(), this.#gpuWatch, this.#measures];
   }
 
   /** Where workers find it, and as which machine core knows it. Once it has started. */

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { Clock, Random } from '../core/runtime/clock.ts';
 import type { Disk } from '../core/runtime/disk.ts';
+import type { Tracing } from '../core/runtime/tracing.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { OutcomeKind } from '../proto/gen/slipway/v1/agent_service.ts';
 import { AttemptStopper } from './attempts/attempt-stopper.ts';
@@ -70,10 +71,12 @@ export interface AttemptOptions {
   /** Counts ends of attempts. Default: nobody does. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
   disk?: Disk | undefined;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
 }
 
 /** Builds them. */
-export function buildAttempts({ config, logger, clock, random, units, disk, onAttemptEnd }: AttemptOptions): AttemptParts {
+export function buildAttempts({ config, logger, clock, random, units, disk, tracing, onAttemptEnd }: AttemptOptions): AttemptParts {
   const outbox = new Outbox();
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
@@ -95,11 +98,12 @@ export function buildAttempts({ config, logger, clock, random, units, disk, onAt
   const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs });
   const onEnd: AttemptEnd = (kind, attempt) => {
     spans.ended(attempt);
+    attempt.trace?.end(kind);
     onAttemptEnd?.(kind);
   };
   const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger, onEnd });
   const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
-  const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, clock });
+  const intake = new Intake({ table, handOver, holdings, outcomes, pool, large, tracing, clock });
   const evidence = new Evidence({ table, holdings, clock });
   const stopper = new AttemptStopper({
     table, holdings, polls, pool, outcomes, toCore: outbox, reporter, clock, logger, policy: config.stopPolicy, graceMs: config.stopGraceMs,

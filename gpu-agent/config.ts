@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '../core/runtime/env.ts';
 import { metricsListenFault } from '../core/runtime/metrics-server.ts';
+import { otlpEndpointFault } from '../core/runtime/tracing.ts';
 import { runsAsRoot } from '../core/runtime/host-user.ts';
 import { ADDRESS_FORMS, parseAddress } from '../proto/wire/address.ts';
 import { tlsFaults } from '../proto/wire/tls.ts';
@@ -78,6 +79,8 @@ export interface AgentConfig {
   logLevel: string;
   /** host:port at which Prometheus reads metrics; port 0 = any free one. SLIPWAY_METRICS_LISTEN, default empty: nowhere. */
   metricsListen: string;
+  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty = nothing is traced. */
+  otlpEndpoint: string;
   /** Variables of this host that workers may see: what programs need to run at all, and nothing that is the agent's own. */
   hostEnv: Record<string, string>;
 }
@@ -128,9 +131,10 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     httpSilenceMs: reader.integer('SLIPWAY_HTTP_SILENCE_MS', 480_000, 1_000, 3_600_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
+    otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     hostEnv: hostVariables(env),
   };
-  const fault = metricsListenFault(config.metricsListen);
+  const fault = metricsListenFault(config.metricsListen) ?? otlpEndpointFault(config.otlpEndpoint);
   if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;

@@ -145,7 +145,8 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
 
 /** A claimed job for its agent. `s3Config` are the opened message bytes. */
 export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Assignment {
-  return { ref: refOf(job), input: job.input, inputSize: job.inputSize, s3Config: s3Config && S3Config.decode(s3Config), ahead: job.ahead ?? false };
+  const { input, inputSize, ahead = false, traceparent } = job;
+  return { ref: refOf(job), input, inputSize, s3Config: s3Config && S3Config.decode(s3Config), ahead, traceparent };
 }
 
 /** What core wants of a worker. */

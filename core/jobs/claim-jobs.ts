@@ -1,6 +1,7 @@
 /** Claims queued jobs for free slots. */
 import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Claim } from '../store/claim-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -18,6 +19,8 @@ export interface ClaimJobsOptions {
   tasks: TaskGroup;
   /** Default: nobody counts. */
   meter?: EngineMeter;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
 }
@@ -55,7 +58,7 @@ export class ClaimJobs {
   }
 
   async #claimByPlan(endpointId: string, slots: readonly Slot[], plan: ClaimPlan, behind?: readonly string[]): Promise<Claim[]> {
-    const { cursors, gate, clock, meter } = this.#options;
+    const { cursors, gate, clock, meter, tracing } = this.#options;
     const startedAtMs = clock.monotonicMs();
     let claims: Claim[] = [];
     let asked = 0;
@@ -67,6 +70,7 @@ export class ClaimJobs {
     } finally {
       const tookMs = clock.monotonicMs() - startedAtMs;
       meter?.claimed(claims.length, tookMs);
+      tracing?.batch('claim jobs', claims.map(({ job }) => job), clock.nowMs() - tookMs)?.end();
       cursors.learn(endpointId, plan, { asked, claims, tookMs });
       gate.changed(endpointId, -claims.length);
     }

@@ -26,6 +26,8 @@ export interface Submission {
   waitMs: number;
   /** Empty: none. */
   idempotencyKey: string;
+  /** Of a trace that is recorded. */
+  traceparent?: string | undefined;
 }
 
 /** The end of an attempt, as its agent reports it. */

@@ -65,6 +65,7 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
     webhookSealed: submission.webhook === '' ? undefined
       : options.sealer.seal(Buffer.from(checkWebhookUrl(submission.webhook, allowPrivate)), webhookIdentity(endpointId, id)),
     s3ConfigSealed: s3Config && options.sealer.seal(s3Config, s3ConfigIdentity(endpointId, id)),
+    traceparent: submission.traceparent,
   };
   return { job, hashes: submission.idempotencyKey === '' ? undefined : yield* hashSubmission(submission) };
 }

@@ -16,6 +16,8 @@ export interface ClaimedJob extends MachineAttempt {
   inputSize: number;
   /** Sealed S3Config, opened only when it is sent. */
   s3ConfigSealed: Buffer | undefined;
+  /** Of a trace that is recorded. */
+  traceparent?: string | undefined;
   /** Beyond what its worker asked for. */
   ahead?: boolean;
 }

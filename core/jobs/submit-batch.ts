@@ -4,6 +4,7 @@ import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { Job } from '../domain/job.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
 import type { NewJob, StoredJob } from '../store/submission-store.ts';
@@ -26,6 +27,8 @@ export interface SubmitBatchOptions {
   tasks: TaskGroup;
   /** Default: nobody counts. */
   meter?: EngineMeter;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -48,7 +51,8 @@ export class SubmitBatch {
 
   /** Stores jobs; answers each as stored. One whose id exists already is answered with the job of that id. */
   async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
-    const { random, clock, tasks } = this.#options;
+    const { random, clock, tasks, tracing } = this.#options;
+    const trace = tracing?.batch('store jobs', jobs);
     const placed = this.#place(jobs);
     const claimId = random.uuid();
     let stored: Map<string, StoredJob>;
@@ -56,8 +60,10 @@ export class SubmitBatch {
       stored = await persist(() => this.#insert(placed, claimId), { clock, random, forMs: PERSIST_MS_MAX, signal: tasks.signal });
     } catch (error) {
       this.#abandon(placed, claimId, error);
+      trace?.end('not stored');
       throw error;
     }
+    trace?.end();
     this.#count(placed.map(({ job }) => job));
     this.#announce(placed, stored, claimId);
     return jobs.map((job) => stored.get(nameOf(job))?.job ?? new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'));
@@ -155,5 +161,6 @@ function claimedJob(job: NewJob, slot: Slot): ClaimedJob {
   return {
     endpointId: job.endpointId, jobId: job.id, attempt: 1, workerId: slot.workerId, machineId: slot.machineId,
     input: job.input.length <= INLINE_INPUT_BYTES_MAX ? job.input : undefined, inputSize: job.input.length, s3ConfigSealed: job.s3ConfigSealed,
+    traceparent: job.traceparent,
   };
 }

@@ -5,6 +5,7 @@ import type { Access } from '../access/access.ts';
 import type { JobCalls } from '../jobs/job-engine.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
 import { JobRpc } from './job-rpc.ts';
@@ -24,6 +25,8 @@ export interface JobHandlersOptions {
   calls: JobCalls;
   explains: ExplainContext & { rate: CallRate };
   logs: LogParts;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
   access: Access;
   clock: Clock;
   logger: Logger;
@@ -58,8 +61,8 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({ calls, explains, logs, access, clock, logger }: JobHandlersOptions): JobHandlers {
-  const rpc = new JobRpc(calls, access);
+export function createJobHandlers({ calls, explains, logs, access, tracing, clock, logger }: JobHandlersOptions): JobHandlers {
+  const rpc = new JobRpc(calls, access, tracing);
   const open = new OpenCalls();
   return {
     service: open,

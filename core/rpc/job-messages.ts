@@ -3,6 +3,7 @@ import { JobState as WireState, S3Config, SubmitKind as WireKind } from '../../p
 import type { Job as WireJob } from '../../proto/gen/slipway/v1/job.ts';
 import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
+import { recordedTrace } from '../runtime/tracing.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Job } from '../domain/job.ts';
@@ -78,6 +79,7 @@ export function submissionFromMessage(request: SubmitJobRequest): Submission {
     s3Config: request.s3Config && Buffer.from(S3Config.encode(request.s3Config).finish()),
     waitMs,
     idempotencyKey: request.idempotencyKey,
+    traceparent: recordedTrace(request.traceparent),
   };
 }
 

@@ -5,7 +5,9 @@ import type {
 } from '../../proto/gen/slipway/v1/job_service.ts';
 import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { JobCalls, Room } from '../jobs/job-engine.ts';
+import type { Job } from '../domain/job.ts';
+import type { JobCalls, Room, Submission } from '../jobs/job-engine.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
 
 /** All fail with DomainError and the like; the caller turns failures into statuses. */
@@ -13,7 +15,10 @@ export class JobRpc {
   readonly #calls: JobCalls;
   readonly #access: Access;
 
-  constructor(calls: JobCalls, access: Access) {
+  readonly #tracing: Tracing | undefined;
+
+  constructor(calls: JobCalls, access: Access, tracing?: Tracing) {
+    this.#tracing = tracing;
     this.#calls = calls;
     this.#access = access;
   }
@@ -21,13 +26,28 @@ export class JobRpc {
   async submit(request: SubmitJobRequest, apiKey: string): Promise<SubmitJobResponse> {
     const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
     if (grant instanceof Promise) await grant;
-    return { job: jobToMessage(await this.#calls.submit(submissionFromMessage(request))) };
+    return { job: jobToMessage(await this.#traced(request, (submission) => this.#calls.submit(submission))) };
   }
 
   async submitAndWait(request: SubmitJobRequest, apiKey: string, signal: AbortSignal): Promise<WaitJobResponse> {
     const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
     if (grant instanceof Promise) await grant;
-    return { job: jobToMessage(await this.#calls.submitAndWait(submissionFromMessage(request), signal)) };
+    return { job: jobToMessage(await this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal))) };
+  }
+
+  async #traced(request: SubmitJobRequest, submit: (submission: Submission) => Promise<Job>): Promise<Job> {
+    const submission = submissionFromMessage(request);
+    const trace = this.#tracing?.child('submit', 'server', submission.traceparent, { 'slipway.endpoint.id': request.endpointId });
+    if (!trace) return submit(submission);
+    try {
+      const job = await submit({ ...submission, traceparent: trace.traceparent });
+      trace.set({ 'slipway.job.id': job.id, 'slipway.job.state': job.state });
+      trace.end();
+      return job;
+    } catch (error) {
+      trace.end(error instanceof DomainError ? error.reason : 'INTERNAL');
+      throw error;
+    }
   }
 
   async get({ endpointId, jobId, omitOutput, ttlMs }: GetJobRequest, apiKey: string, room?: Room): Promise<GetJobResponse> {

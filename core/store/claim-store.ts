@@ -19,6 +19,8 @@ export interface ClaimedRow {
   input: Buffer | undefined;
   inputSize: number;
   s3ConfigSealed: Buffer | undefined;
+  /** Of a trace that is recorded. */
+  traceparent?: string | undefined;
 }
 
 /** A claimed job and its place in the queue. */
@@ -52,6 +54,7 @@ interface ClaimRow {
   input_size: number;
   input: Buffer | null;
   s3_config_sealed: Buffer | null;
+  traceparent: string | null;
 }
 
 /** Inputs that come with one claim end after this many bytes; the others are fetched by their agents. */
@@ -147,11 +150,11 @@ export class ClaimStore {
 function withInputs(sql: Sql, inputBytesMax: number) {
   // octet_length reads only the head of a large value; the CASE keeps the rest on disk.
   return sql`, sized AS (
-      SELECT m.*, i.input, i.s3_config_sealed, octet_length(i.input) AS input_size,
+      SELECT m.*, i.input, i.s3_config_sealed, i.traceparent, octet_length(i.input) AS input_size,
         sum(least(octet_length(i.input), ${inputBytesMax}::int)) OVER (ORDER BY m.low_priority, m.position) AS running
       FROM moved m LEFT JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
     )
-    SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size, s3_config_sealed,
+    SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size, s3_config_sealed, traceparent,
       CASE WHEN input_size <= ${inputBytesMax}::int AND running <= ${CLAIM_BYTES_MAX}::int THEN input END AS input
     FROM sized ORDER BY low_priority, position`;
 }
@@ -169,6 +172,7 @@ function claimFromRow(endpointId: string, row: ClaimRow): Claim {
       input: row.input ?? undefined,
       inputSize: row.input_size,
       s3ConfigSealed: row.s3_config_sealed ?? undefined,
+      traceparent: row.traceparent ?? undefined,
     },
   };
 }

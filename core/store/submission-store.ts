@@ -18,6 +18,8 @@ export interface NewJob {
   input: Buffer;
   webhookSealed: Buffer | undefined;
   s3ConfigSealed: Buffer | undefined;
+  /** Of a trace that is recorded. */
+  traceparent?: string | undefined;
 }
 
 /** A job to insert, with the worker that takes it at once when there is one. */
@@ -117,13 +119,14 @@ async function insertJobs(sql: Sql, placements: readonly PlacedJob[], claimId: s
         ${input.starts}::int[], ${input.lengths}::int[], ${webhook.starts}::int[], ${webhook.lengths}::int[],
         ${sealed.starts}::int[], ${sealed.lengths}::int[],
         ${textArray(placements.map((placement) => placement.slot?.workerId))}::text[],
-        ${textArray(placements.map((placement) => placement.slot?.machineId))}::text[]
+        ${textArray(placements.map((placement) => placement.slot?.machineId))}::text[], ${textArray(jobs.map((job) => job.traceparent))}::text[]
       ) AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length, webhook_start,
-        webhook_length, sealed_start, sealed_length, worker_id, machine_id)
+        webhook_length, sealed_start, sealed_length, worker_id, machine_id, traceparent)
     ), payload AS (
-      INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed)
+      INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed, traceparent)
       SELECT g.endpoint_id, g.id, substring(${input.blob}::bytea FROM g.input_start FOR g.input_length),
-        substring(${webhook.blob}::bytea FROM g.webhook_start FOR g.webhook_length), substring(${sealed.blob}::bytea FROM g.sealed_start FOR g.sealed_length)
+        substring(${webhook.blob}::bytea FROM g.webhook_start FOR g.webhook_length), substring(${sealed.blob}::bytea FROM g.sealed_start FOR g.sealed_length),
+        g.traceparent
       FROM given g ON CONFLICT (endpoint_id, job_id) DO NOTHING
     ), stored AS (
     INSERT INTO job AS j (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, claim_id, has_webhook, execution_timeout_ms,

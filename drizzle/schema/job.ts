@@ -64,6 +64,8 @@ export const jobInput = pgTable('job_input', {
   webhookSealed: bytes('webhook_sealed'),
   /** S3Config message, sealed. */
   s3ConfigSealed: bytes('s3_config_sealed'),
+  /** W3C trace context of a submission whose trace is recorded. Null: the others. */
+  traceparent: text('traceparent'),
 }, (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })]);
 
 /** What the handler returned, or the latest progress while it runs. */

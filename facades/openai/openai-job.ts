@@ -19,6 +19,8 @@ export interface OpenaiJobOptions {
   accountId: string;
   endpointId: string;
   input: Buffer;
+  /** Of the request, if its trace is recorded. */
+  traceparent: string | undefined;
   live: LiveResponse;
   /** Finds room for an answer that will wait for the client (plugins/answer-budget.ts). */
   hold<Answer>(reading: Reading<Answer>): Promise<Held<Answer>>;
@@ -140,6 +142,6 @@ export class OpenaiJob {
     this.#input = Buffer.alloc(0);
     const requestId = orderedUuid(this.#parts);
     const rest = { webhook: '', policy: undefined, s3Config: undefined, idempotencyKey: '' };
-    return { endpointId, requestId, kind: SubmitKind.SYNC, input, waitMs: WAIT_MS_MAX, ...rest };
+    return { endpointId, requestId, kind: SubmitKind.SYNC, input, waitMs: WAIT_MS_MAX, traceparent: this.#options.traceparent, ...rest };
   }
 }

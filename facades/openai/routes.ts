@@ -41,6 +41,9 @@ async function prepare(
   const { apiKey, accountId } = request.caller;
   const { input, streaming } = await parts.bodies.run(accountId, body?.length ?? 0, readOpenaiRequest(path, body));
   const hold: OpenaiJobOptions['hold'] = (reading) => parts.answers.hold(request, reply, reading);
-  const job = new OpenaiJob(parts, { apiKey, accountId, endpointId: endpointIdOf(request), input, live, hold, onStored: () => dropBody(request) });
+  const { trace } = request;
+  const job = new OpenaiJob(parts, {
+    apiKey, accountId, endpointId: endpointIdOf(request), input, traceparent: trace?.traceparent, live, hold, onStored: () => dropBody(request),
+  });
   return { job, streaming };
 }

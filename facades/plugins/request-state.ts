@@ -1,5 +1,6 @@
 /** What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same shape. */
 import type { FastifyInstance } from 'fastify';
+import type { Trace } from '../../core/runtime/tracing.ts';
 import type { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 
 /** Who asks. Known once the access hook has passed. */
@@ -23,6 +24,8 @@ declare module 'fastify' {
     sentContentType: string;
     /** Largest body of this route in bytes. */
     bodyBytesMax: number;
+    /** The request's span. Undefined: its trace is not recorded. */
+    trace: Trace | undefined;
   }
 }
 
@@ -31,4 +34,5 @@ export function addRequestState(app: FastifyInstance): void {
   app.decorateRequest('caller');
   app.decorateRequest('sentContentType', '');
   app.decorateRequest('bodyBytesMax', 0);
+  app.decorateRequest('trace');
 }

@@ -16,6 +16,7 @@ export function run({ jobs, bodies, clock, random }: JobParts): JobHandler {
       ...submission,
       endpointId: endpointIdOf(request),
       requestId: orderedUuid({ clock, random }),
+      traceparent: request.trace?.traceparent,
       kind: SubmitKind.ASYNC,
       waitMs: 0,
     });

@@ -30,6 +30,7 @@ async function submit({ jobs, bodies, clock, random }: JobParts, request: Fastif
     ...submission,
     endpointId: endpointIdOf(request),
     requestId: orderedUuid({ clock, random }),
+    traceparent: request.trace?.traceparent,
     kind: SubmitKind.SYNC,
     waitMs,
   }, () => dropBody(request));

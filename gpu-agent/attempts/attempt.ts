@@ -1,6 +1,7 @@
 /** One attempt of a job as the agent holds it. */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { S3Config } from '../../proto/gen/slipway/v1/job.ts';
+import type { AttemptTrace } from './attempt-trace.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 import type { KeptAttempt } from '../spool/run-log.ts';
 
@@ -49,6 +50,8 @@ export class Attempt {
   /** When the worker last named the job. */
   namedAtMs = 0;
   stop: StopRequest | undefined;
+  /** Its part of a trace that is recorded. */
+  trace: AttemptTrace | undefined;
   /** Number of its latest chunk. */
   chunkNumber = 0;
   /** Values that its handler yielded. */

@@ -60,7 +60,7 @@ export class HandOver {
       take.reserve();
       await kept;
     }
-    const jobs = attempts.flatMap(({ ref, input, s3Config }) => (input ? [{ id: ref.jobId, input, s3Config }] : []));
+    const jobs = attempts.flatMap(({ ref, input, s3Config, trace }) => (input ? [{ id: ref.jobId, input, s3Config, traceparent: trace?.handed() }] : []));
     // All of them ended while that was written.
     if (jobs.length === 0) return take.empty();
     const delivered = await take.answer(jobs);

@@ -6,6 +6,8 @@ import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
+import type { Tracing } from '../../core/runtime/tracing.ts';
+import { AttemptTrace } from './attempt-trace.ts';
 import { Attempt } from './attempt.ts';
 import type { HandOver } from './hand-over.ts';
 import type { Holdings } from './holding.ts';
@@ -20,6 +22,8 @@ export interface IntakeParts {
   outcomes: OutcomeReporter;
   pool: WorkerPool;
   large: Pick<LargeToCore, 'fetchInput'>;
+  /** Undefined: nothing is traced here. */
+  tracing?: Tracing | undefined;
   clock: Clock;
 }
 
@@ -35,9 +39,10 @@ export class Intake {
     const { table, handOver, holdings, pool, clock } = this.#parts;
     const touched = new Set<Worker>();
     const nowMs = clock.monotonicMs();
-    for (const { ref, input, s3Config, ahead } of assignments) {
+    for (const { ref, input, s3Config, ahead, traceparent } of assignments) {
       if (!ref || this.#isKnown(ref)) continue;
       const attempt = new Attempt({ ref, input, s3Config, nowMs, ahead });
+      if (traceparent !== undefined) attempt.trace = new AttemptTrace(this.#parts.tracing, traceparent, ref);
       table.add(attempt);
       const worker = pool.get(ref.workerId);
       if (!worker || worker.isLeaving || holdings.of(worker.id).isBlocked) {

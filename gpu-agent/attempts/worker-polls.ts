@@ -9,6 +9,8 @@ export interface JobParts {
   input: Uint8Array;
   /** Storage settings, when the caller gave any. */
   s3Config: S3Config | undefined;
+  /** Of a trace that is recorded. */
+  traceparent?: string | undefined;
 }
 
 /** A take that waits for jobs. */

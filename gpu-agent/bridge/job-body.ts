@@ -30,3 +30,11 @@ function publicS3Config(config: S3Config): Record<string, string> {
   };
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ''));
 }
+
+/** Trace contexts travel beside the jobs, because handlers see all that is in them. Undefined: none is recorded. */
+export function traceHeaders(jobs: readonly JobParts[]): Record<string, string> | undefined {
+  const traced = jobs.filter(({ traceparent }) => traceparent !== undefined);
+  if (traced.length === 0) return undefined;
+  const single: Record<string, string> = jobs.length === 1 ? { traceparent: traced[0]!.traceparent! } : {};
+  return { ...single, 'slipway-traceparents': traced.map(({ id, traceparent }) => `${id}=${traceparent}`).join(',') };
+}

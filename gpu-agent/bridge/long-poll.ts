@@ -37,14 +37,14 @@ export class LongPoll {
   }
 
   /** Answers with a JSON body. Resolves to true once the operating system has all of it, to false when the client left before. */
-  answer(body: Buffer): Promise<boolean> {
+  answer(body: Buffer, headers?: Record<string, string>): Promise<boolean> {
     if (!this.#open) return Promise.resolve(false);
     this.#close();
     return new Promise((resolve) => {
       this.#response.once('finish', () => resolve(true));
       this.#response.once('close', () => resolve(this.#response.writableFinished));
       // The Python SDK wants exactly this content type (docs/worker-protocol.md#taking-jobs).
-      this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
+      this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length, ...headers }).end(body);
     });
   }
 

@@ -1,6 +1,6 @@
 /** The requests that workers hold open: takes, which wait for jobs, and stop polls, which wait to hear what to stop; and what the last take said. */
 import type { JobParts, OpenStopPoll, OpenTake, WorkerPolls } from '../attempts/worker-polls.ts';
-import { composeJob, composeJobs } from './job-body.ts';
+import { composeJob, composeJobs, traceHeaders } from './job-body.ts';
 import type { LongPoll } from './long-poll.ts';
 
 /** What is used of a held request. */
@@ -98,7 +98,7 @@ class HeldTake implements OpenTake {
   }
 
   answer(jobs: readonly JobParts[]): Promise<boolean> {
-    return this.#poll.answer(this.#batch || jobs.length > 1 ? composeJobs(jobs) : composeJob(jobs[0]!));
+    return this.#poll.answer(this.#batch || jobs.length > 1 ? composeJobs(jobs) : composeJob(jobs[0]!), traceHeaders(jobs));
   }
 
   reserve(): void {

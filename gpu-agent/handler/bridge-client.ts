@@ -39,8 +39,13 @@ export class BridgeClient {
       return empty ? [] : JSON.parse(body.toString()) as Record<string, unknown>[];
     }
     const url = this.#config.takeUrl.replace('/job-take/', '/job-take-batch/');
-    const found = await this.#get(`${url}&batch_size=${count}&concurrency=${concurrency}&job_in_progress=${holdsJobs ? 1 : 0}`);
-    return Array.isArray(found) ? (found as Record<string, unknown>[]) : [];
+    const traces = new Map<string, string>();
+    const query = `&batch_size=${count}&concurrency=${concurrency}&job_in_progress=${holdsJobs ? 1 : 0}`;
+    const found = await this.#get(`${url}${query}`, (header) => {
+      for (const [id, traceparent] of header.split(',').map((pair) => pair.split('='))) if (traceparent !== undefined) traces.set(id!, traceparent);
+    });
+    const jobs = Array.isArray(found) ? (found as Record<string, unknown>[]) : [];
+    return traces.size === 0 ? jobs : jobs.map((job) => ({ ...job, traceparent: traces.get(job['id'] as string) }));
   }
 
   /** Waits for jobs to stop. */
@@ -98,8 +103,10 @@ export class BridgeClient {
     await this.#post(`${this.#config.doneUrl.replaceAll('$ID', jobId)}&isStream=${isStream}`, body);
   }
 
-  async #get(url: string): Promise<unknown> {
+  async #get(url: string, onTraces?: (header: string) => void): Promise<unknown> {
     const response = await request(url, { dispatcher: this.#polls, headers: this.#headers });
+    const traces = response.headers['slipway-traceparents'];
+    if (typeof traces === 'string') onTraces?.(traces);
     if (response.statusCode === 200 && response.headers['content-type'] !== undefined) return response.body.json();
     await response.body.dump();
     if (response.statusCode >= 400) throw new Error(`the agent answered ${response.statusCode}`);

@@ -7,6 +7,8 @@ export interface Job<Input = unknown> {
   input: Input;
   /** Storage settings, when the caller gave any. */
   s3Config?: { accessId?: string; accessSecret?: string; bucketName?: string; endpointUrl?: string; objectPath?: string };
+  /** W3C trace context, when the job's trace is recorded: begin your own spans under it. */
+  traceparent?: string;
   /** Aborts when the job is cancelled or has timed out: the handler should end, and what it returns is dropped. */
   signal: AbortSignal;
 }

@@ -542,6 +542,8 @@ export interface Assignment {
     | undefined;
   /** Beyond what the worker asked for: to be handed over together with the others of this message for the worker, behind them. */
   ahead: boolean;
+  /** W3C trace context of a job whose trace is recorded. Absent: none. */
+  traceparent?: string | undefined;
 }
 
 /** An attempt to end. */
@@ -3250,7 +3252,7 @@ export const RegistryCredentials: MessageFns<RegistryCredentials> = {
 };
 
 function createBaseAssignment(): Assignment {
-  return { ref: undefined, input: undefined, inputSize: 0, s3Config: undefined, ahead: false };
+  return { ref: undefined, input: undefined, inputSize: 0, s3Config: undefined, ahead: false, traceparent: undefined };
 }
 
 export const Assignment: MessageFns<Assignment> = {
@@ -3269,6 +3271,9 @@ export const Assignment: MessageFns<Assignment> = {
     }
     if (message.ahead !== false) {
       writer.uint32(40).bool(message.ahead);
+    }
+    if (message.traceparent !== undefined) {
+      writer.uint32(50).string(message.traceparent);
     }
     return writer;
   },
@@ -3326,6 +3331,14 @@ export const Assignment: MessageFns<Assignment> = {
             message.ahead = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.traceparent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3350,6 +3363,7 @@ export const Assignment: MessageFns<Assignment> = {
       ? S3Config.fromPartial(object.s3Config)
       : undefined;
     message.ahead = object.ahead ?? false;
+    message.traceparent = object.traceparent ?? undefined;
     return message;
   },
 };

@@ -183,6 +183,8 @@ export interface SubmitJobRequest {
    * another body: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. Empty: none.
    */
   idempotencyKey: string;
+  /** W3C trace context of a request whose trace is recorded; handed on to the worker. Absent: none. Anything else than a traceparent is ignored. */
+  traceparent?: string | undefined;
 }
 
 /** A stored job. */
@@ -1231,6 +1233,7 @@ function createBaseSubmitJobRequest(): SubmitJobRequest {
     s3Config: undefined,
     waitMs: 0,
     idempotencyKey: "",
+    traceparent: undefined,
   };
 }
 
@@ -1262,6 +1265,9 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
     }
     if (message.idempotencyKey !== "") {
       writer.uint32(74).string(message.idempotencyKey);
+    }
+    if (message.traceparent !== undefined) {
+      writer.uint32(82).string(message.traceparent);
     }
     return writer;
   },
@@ -1351,6 +1357,14 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
             message.idempotencyKey = reader.string();
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.traceparent = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1381,6 +1395,7 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
       : undefined;
     message.waitMs = object.waitMs ?? 0;
     message.idempotencyKey = object.idempotencyKey ?? "";
+    message.traceparent = object.traceparent ?? undefined;
     return message;
   },
 };

@@ -1,0 +1,148 @@
+/**
+ * Traces by OpenTelemetry, sent by OTLP over HTTP with protobuf. Off unless it is configured: its packages are then not even loaded. Only what is
+ * sampled makes spans: everything else carries no context and costs a comparison. OpenTelemetry is what collectors of all makers take.
+ */
+import type { Attributes, Context, Span, SpanContext, Tracer } from '@opentelemetry/api';
+import type { TracerProvider } from '@opentelemetry/sdk-trace';
+import { BaseService } from './service.ts';
+
+/** W3C trace context: version, trace id, span id, flags. */
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const NO_TRACE = '0'.repeat(32);
+const NO_SPAN = '0'.repeat(16);
+const SAMPLED = 1;
+/** Spans wait no longer than this before they are sent, and for so many milliseconds at the end. */
+const SEND_MS = 1_000;
+const FAREWELL_MS = 2_000;
+/** Links of one batch. */
+const LINKS_MAX = 128;
+
+/** What a span is of the two sides of a call. */
+export type TraceKind = 'internal' | 'server' | 'consumer';
+
+/** How to trace. */
+export interface TracingOptions {
+  /** Of the process: core, facade or agent. */
+  service: string;
+  /** Base URL of a collector, for instance http://127.0.0.1:4318. */
+  endpoint: string;
+  /** Part of the traces that begin here which is recorded, 0 to 1. */
+  ratio: number;
+}
+
+/** A valid traceparent of a trace that is recorded; undefined: anything else. */
+export function recordedTrace(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined;
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(text) ?? [];
+  return traceId !== undefined && traceId !== NO_TRACE && spanId !== NO_SPAN && (parseInt(flags!, 16) & SAMPLED) !== 0 ? text : undefined;
+}
+
+/** One span that is being recorded. */
+export class Trace {
+  readonly #span: Span;
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  /** For whoever goes on with it. */
+  get traceparent(): string {
+    const { traceId, spanId } = this.#span.spanContext();
+    return `00-${traceId}-${spanId}-01`;
+  }
+
+  set(attributes: Attributes): void {
+    this.#span.setAttributes(attributes);
+  }
+
+  /** Ends it; `error` says why it failed. Nothing of a user's data belongs into it. */
+  end(error?: string): void {
+    // 2: SpanStatusCode.ERROR.
+    if (error !== undefined) this.#span.setStatus({ code: 2, message: error });
+    this.#span.end();
+  }
+}
+
+type Api = typeof import('@opentelemetry/api');
+
+export class Tracing extends BaseService {
+  readonly name = 'traces';
+  readonly #options: TracingOptions;
+  #provider: TracerProvider | undefined;
+  #tracer: Tracer | undefined;
+  #api: Api | undefined;
+
+  constructor(options: TracingOptions) {
+    super();
+    this.#options = options;
+  }
+
+  /** A trace that begins here or goes on from a client's traceparent, whose word on recording counts. Undefined: it is not recorded. */
+  root(name: string, header: string | undefined, attributes: Attributes): Trace | undefined {
+    if (!this.#tracer || !this.#api) return undefined;
+    const parent = this.#contextOf(header) ?? this.#api.ROOT_CONTEXT;
+    const span = this.#tracer.startSpan(name, { kind: this.#api.SpanKind.SERVER, attributes }, parent);
+    return span.isRecording() ? new Trace(span) : undefined;
+  }
+
+  /** A part of a trace. Undefined: there is none, or it is not recorded. */
+  child(name: string, kind: TraceKind, traceparent: string | undefined, attributes: Attributes): Trace | undefined {
+    if (traceparent === undefined || !this.#tracer || !this.#api || recordedTrace(traceparent) === undefined) return undefined;
+    const { SpanKind } = this.#api;
+    const kinds = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };
+    return new Trace(this.#tracer.startSpan(name, { kind: kinds[kind], attributes }, this.#contextOf(traceparent)!));
+  }
+
+  /** What is done for several at once: a part of the first trace, with a link to each of the others. `startMs`: since 1970; default: now. */
+  batch(name: string, items: readonly { traceparent?: string | undefined }[], startMs?: number): Trace | undefined {
+    if (!this.#tracer || !items.some(({ traceparent }) => traceparent !== undefined)) return undefined;
+    const [first, ...others] = items.flatMap(({ traceparent }) => this.#spanContext(traceparent) ?? []);
+    if (!first) return undefined;
+    const links = others.slice(0, LINKS_MAX).map((context) => ({ context }));
+    const attributes = { 'slipway.jobs': items.length, 'slipway.jobs.traced': others.length + 1 };
+    const parent = this.#api!.trace.setSpanContext(this.#api!.ROOT_CONTEXT, first);
+    return new Trace(this.#tracer.startSpan(name, { links, attributes, ...(startMs === undefined ? {} : { startTime: startMs }) }, parent));
+  }
+
+  protected override async onStart(): Promise<void> {
+    const [api, sdk, { resourceFromAttributes }, { OTLPTraceExporter }] = await Promise.all([
+      import('@opentelemetry/api'), import('@opentelemetry/sdk-trace'), import('@opentelemetry/resources'), import('@opentelemetry/exporter-trace-otlp-proto'),
+    ]);
+    const exporter = new OTLPTraceExporter({ url: `${this.#options.endpoint.replace(/\/+$/, '')}/v1/traces` });
+    this.#provider = new sdk.TracerProvider({
+      resource: resourceFromAttributes({ 'service.name': this.#options.service, 'service.namespace': 'slipway' }),
+      sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(this.#options.ratio) }),
+      spanProcessors: [new sdk.BatchSpanProcessor({ exporter, scheduledDelayMillis: SEND_MS, exportTimeoutMillis: FAREWELL_MS })],
+    });
+    this.#api = api;
+    this.#tracer = this.#provider.getTracer('slipway');
+  }
+
+  /** What waits is sent, if the collector takes it; whether it does is nobody's fault here. */
+  protected override async onStop(): Promise<void> {
+    this.#tracer = undefined;
+    await this.#provider?.shutdown().catch(() => undefined);
+  }
+
+  #contextOf(traceparent: string | undefined): Context | undefined {
+    const context = this.#spanContext(traceparent);
+    return context && this.#api!.trace.setSpanContext(this.#api!.ROOT_CONTEXT, context);
+  }
+
+  #spanContext(traceparent: string | undefined): SpanContext | undefined {
+    const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+    if (traceId === undefined || traceId === NO_TRACE || spanId === NO_SPAN) return undefined;
+    return { traceId, spanId: spanId!, traceFlags: parseInt(flags!, 16) & SAMPLED, isRemote: true };
+  }
+}
+
+/** Undefined: it is off. */
+export function tracingOf(service: string, { otlpEndpoint, tracePercent }: { otlpEndpoint: string; tracePercent?: number }): Tracing | undefined {
+  return otlpEndpoint === '' ? undefined : new Tracing({ service: `slipway-${service}`, endpoint: otlpEndpoint, ratio: (tracePercent ?? 100) / 100 });
+}
+
+/** Why a setting is no URL to send to; undefined: it is one, or empty. */
+export function otlpEndpointFault(url: string): string | undefined {
+  if (url === '' || (URL.canParse(url) && /^https?:/.test(url))) return undefined;
+  return `OTEL_EXPORTER_OTLP_ENDPOINT is ${JSON.stringify(url)}, but must be a URL, for instance http://127.0.0.1:4318`;
+}

@@ -1,0 +1,1 @@
+ALTER TABLE "job_input" ADD COLUMN "traceparent" text;

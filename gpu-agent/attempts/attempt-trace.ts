@@ -1,0 +1,37 @@
+/** The part of a job's trace that an agent records: the attempt from its arrival, and the handler from when its worker was given the job. */
+import type { Trace, Tracing } from '../../core/runtime/tracing.ts';
+import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { enumName } from '../../proto/wire/enum-name.ts';
+
+export class AttemptTrace {
+  readonly #tracing: Tracing | undefined;
+  readonly #traceparent: string;
+  readonly #attributes: Record<string, string | number>;
+  readonly #attempt: Trace | undefined;
+  #handler: Trace | undefined;
+
+  /** Without tracing here the context is handed on as it came. */
+  constructor(tracing: Tracing | undefined, traceparent: string, { endpointId, jobId, attempt, workerId }: AttemptRef) {
+    this.#tracing = tracing;
+    this.#traceparent = traceparent;
+    this.#attributes = { 'slipway.endpoint.id': endpointId, 'slipway.job.id': jobId, 'slipway.attempt': attempt, 'slipway.worker.id': workerId };
+    this.#attempt = tracing?.child('attempt', 'consumer', traceparent, this.#attributes);
+  }
+
+  /** Its worker is given the job: the context for the handler. */
+  handed(): string {
+    this.#handler ??= this.#tracing?.child('handler', 'internal', this.#attempt?.traceparent, this.#attributes);
+    return this.#handler?.traceparent ?? this.#attempt?.traceparent ?? this.#traceparent;
+  }
+
+  /** It has ended. The handler's own words stay out. */
+  end(kind: OutcomeKind): void {
+    const name = enumName(OutcomeKind, kind);
+    const error = kind === OutcomeKind.COMPLETED ? undefined : name;
+    for (const trace of [this.#handler, this.#attempt]) {
+      trace?.set({ 'slipway.outcome': name });
+      trace?.end(error);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+/** Traces (docs/metrics.md#traces): from a request through core and agent to the handler, received by OTLP. */
+import t from 'tap';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { call } from '../helpers/grpc-clients.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
+import { receiveTraces } from '../helpers/otlp.ts';
+import type { SentSpan } from '../helpers/otlp.ts';
+import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
+
+t.setTimeout(120_000);
+
+const receiver = await receiveTraces(t);
+const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+const system = await startSystem(t, { coreEnv: env, facadeEnv: { ...env, SLIPWAY_TRACE_PERCENT: '0' }, agentEnv: env });
+const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('traced.js'), workersMax: 1 }));
+const CLIENT = '00f067aa0ba902b7';
+let traces = 0;
+const newTrace = (): string => (traces += 1).toString(16).padStart(32, 'a');
+
+interface Output { traceparent: string | null; members: string[] }
+const submit = async (path: string, input: object, traceparent?: string): Promise<{ id: string; output?: Output }> => {
+  const answer = await fetch(`${system.url}/v2/${jobs.id}${path}`, {
+    method: 'POST', body: JSON.stringify({ input }),
+    headers: { authorization: `Bearer ${system.key}`, ...(traceparent === undefined ? {} : { traceparent }) },
+  });
+  return await answer.json() as { id: string; output?: Output };
+};
+const ofTrace = (traceId: string): SentSpan[] => receiver.spans.filter((span) => span.traceId === traceId);
+const named = (spans: readonly SentSpan[], name: string): SentSpan => spans.find((span) => span.name === name)!;
+
+t.test('one trace from the client to the handler', async (t) => {
+  const traceId = newTrace();
+  const { id, output } = await submit('/runsync', { a: 1 }, `00-${traceId}-${CLIENT}-01`);
+  const spans = await waitFor('all spans', async () => {
+    const found = ofTrace(traceId);
+    return ['POST /v2/:endpointId/runsync', 'submit', 'store jobs', 'attempt', 'handler'].every((name) => named(found, name)) && found;
+  });
+  const [request, submitted, attempt, handler] = ['POST /v2/:endpointId/runsync', 'submit', 'attempt', 'handler'].map((name) => named(spans, name)) as
+    [SentSpan, SentSpan, SentSpan, SentSpan];
+  t.equal(request.parentId, CLIENT, 'it goes on from the client');
+  t.equal(submitted.parentId, request.spanId);
+  t.equal(named(spans, 'store jobs').parentId, submitted.spanId);
+  t.equal(attempt.parentId, submitted.spanId);
+  t.equal(handler.parentId, attempt.spanId);
+  t.equal(output!.traceparent, `00-${traceId}-${handler.spanId}-01`, 'the handler can go on');
+  t.same([request, submitted, attempt].map(({ service }) => service), ['slipway-facade', 'slipway-core', 'slipway-agent']);
+  t.match(attempt.attributes, { 'slipway.job.id': id, 'slipway.endpoint.id': jobs.id, 'slipway.attempt': 1, 'slipway.outcome': 'COMPLETED' });
+  t.match(request.attributes, { 'http.response.status_code': 200, 'http.request.method': 'POST' });
+  t.ok(spans.every(({ startNs, endNs }) => endNs >= startNs && startNs >= request.startNs - 2_000_000n), 'in order of time');
+  t.notOk(spans.some(({ isError }) => isError));
+});
+
+t.test('a job that waits is claimed with others: one span with links', async (t) => {
+  const waiting = endpointJobs(system, await system.createEndpoint({ command: jsHandler('traced.js'), fields: { workersMin: 0 }, workersMax: 0 }));
+  const ids = [newTrace(), newTrace(), newTrace()];
+  for (const traceId of ids) {
+    await fetch(`${system.url}/v2/${waiting.id}/run`, {
+      method: 'POST', body: '{"input":{}}', headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
+    });
+  }
+  const endpoint = Endpoint.fromPartial({ id: waiting.id, workersMax: 1 });
+  await call(system.clients.endpoints, 'updateEndpoint', { endpoint, updateMask: ['workers_max'] }, system.key);
+  const claim = await waitFor('the claim', async () => receiver.spans.find(({ name, links }) => name === 'claim jobs' && links.length > 0));
+  t.ok(ids.includes(claim.traceId));
+  t.same(claim.links.map(({ traceId }) => traceId).sort(), ids.filter((id) => id !== claim.traceId).slice(0, claim.links.length).sort());
+  t.equal(claim.attributes['slipway.jobs.traced'], claim.links.length + 1);
+  for (const traceId of ids) await waitFor('its handler', async () => named(ofTrace(traceId), 'handler'));
+});
+
+t.test('what is not recorded makes no span and gives the handler nothing', async (t) => {
+  const before = receiver.spans.length;
+  const traceId = newTrace();
+  for (const traceparent of [undefined, `00-${traceId}-${CLIENT}-00`, 'rubbish', `00-${'0'.repeat(32)}-${CLIENT}-01`]) {
+    const { output } = await submit('/runsync', {}, traceparent);
+    t.same(output, { traceparent: null, members: ['id', 'input', 'signal'] });
+  }
+  const last = newTrace();
+  await submit('/runsync', {}, `00-${last}-${CLIENT}-01`);
+  await waitFor('what came after', async () => named(ofTrace(last), 'handler') && named(ofTrace(last), 'submit'));
+  t.same(receiver.spans.slice(before).filter((span) => span.traceId !== last), []);
+});
+
+t.test('failures are told, in no words of the handler; keys are in no span', async (t) => {
+  const traceId = newTrace();
+  await submit('/runsync?wait=60000&api_key=x', { fail: true }, `00-${traceId}-${CLIENT}-01`);
+  const attempt = await waitFor('the attempt', async () => named(ofTrace(traceId), 'attempt'));
+  t.match(attempt, { isError: true, attributes: { 'slipway.outcome': 'FAILED' } });
+  for (const secret of [system.key, system.rootKey, '4711', 'api_key']) {
+    t.notOk(receiver.bodies.some((body) => body.includes(secret)), 'a secret is in no span');
+  }
+});
+
+t.test('unmodified Python workers run jobs of recorded traces as they do others', { skip: skipWithoutPython('new') }, async (t) => {
+  const python = endpointJobs(system, await system.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1 }));
+  const traceId = newTrace();
+  const answer = await fetch(`${system.url}/v2/${python.id}/runsync`, {
+    method: 'POST', body: '{"input":{"s3":true}}', headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
+  });
+  t.match(await answer.json(), { status: 'COMPLETED' });
+  t.match(await waitFor('its handler', async () => named(ofTrace(traceId), 'handler')), { attributes: { 'slipway.outcome': 'COMPLETED' } });
+});
