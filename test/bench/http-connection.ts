@@ -1,5 +1,5 @@
 /**
- * One keep-alive HTTP/1.1 connection that sends the same request again and again. Written by hand, so that generating the load costs a
+ * One keep-alive HTTP/1.1 connection that sends the same requests again and again. Written by hand, so that generating the load costs a
  * small part of serving it: no headers objects, no streams, no promises.
  */
 import { connect } from 'node:net';
@@ -12,9 +12,14 @@ export type OnAnswer = (status: number, ms: number, body: Buffer) => void;
 
 export class HttpConnection {
   readonly #socket: Socket;
-  readonly #request: Buffer;
+  readonly #requests: readonly Buffer[];
+  #turn = 0;
   readonly #onAnswer: OnAnswer;
   #received: Buffer = Buffer.alloc(0);
+  /** Pieces of an answer behind `received`, and how many bytes there must be before it is worth a look. */
+  #more: Buffer[] = [];
+  #bytes = 0;
+  #needed = 0;
   #sentAt = 0;
   #waiting = false;
   readonly #again: boolean;
@@ -22,9 +27,9 @@ export class HttpConnection {
   readonly closed: Promise<void>;
 
   /** `again`: each answer is followed by the next request; else `start` sends each one. */
-  constructor(host: string, port: number, request: Buffer, onAnswer: OnAnswer, again = true) {
+  constructor(host: string, port: number, requests: readonly Buffer[], onAnswer: OnAnswer, again = true) {
     this.#again = again;
-    this.#request = request;
+    this.#requests = requests;
     this.#onAnswer = onAnswer;
     this.#socket = connect({ host, port, noDelay: true });
     this.#socket.on('data', (data) => this.#receive(data));
@@ -53,11 +58,15 @@ export class HttpConnection {
   #send(): void {
     this.#waiting = true;
     this.#sentAt = performance.now();
-    this.#socket.write(this.#request);
+    this.#socket.write(this.#requests[this.#turn++ % this.#requests.length]!);
   }
 
   #receive(data: Buffer): void {
-    this.#received = this.#received.length === 0 ? data : Buffer.concat([this.#received, data]);
+    this.#more.push(data);
+    this.#bytes += data.length;
+    if (this.#bytes < this.#needed) return;
+    this.#received = this.#more.length === 1 ? data : Buffer.concat(this.#more);
+    this.#more = [this.#received];
     const headEnd = this.#received.indexOf(HEAD_END);
     if (headEnd === -1) return;
     const head = this.#received.toString('latin1', 0, headEnd);
@@ -65,10 +74,13 @@ export class HttpConnection {
     if (!length) throw new Error(`an answer without content-length: ${head}`);
     const bodyStart = headEnd + HEAD_END.length;
     const end = bodyStart + Number(length[1]);
+    this.#needed = end;
     if (this.#received.length < end) return;
     this.#waiting = false;
     this.#onAnswer(Number(head.slice(9, 12)), performance.now() - this.#sentAt, this.#received.subarray(bodyStart, end));
-    this.#received = this.#received.subarray(end);
+    this.#more = this.#received.length === end ? [] : [this.#received.subarray(end)];
+    this.#bytes = this.#received.length - end;
+    this.#needed = 0;
     if (this.#stopped) this.#socket.end();
     else if (this.#again) this.#send();
   }

@@ -6,6 +6,10 @@ import { serveParent } from './child.ts';
 export interface Load {
   /** `http://host:port/path`. */
   url: string;
+  /** Other paths instead, in turn; connections begin at different ones. */
+  paths?: string[];
+  /** Default POST. */
+  method?: string;
   headers: Record<string, string>;
   /** `{connection}` in it stands for the connection's number. */
   body: string;
@@ -27,12 +31,23 @@ export interface LoadResult {
   answers: number;
 }
 
-function requestText(load: Load, connection: number): Buffer {
+/** The requests that each connection sends in turn. With several paths all connections have the same ones, from another on. */
+function requestsOf(load: Load): Buffer[][] {
+  const connections = Array.from({ length: load.connections }, (_, connection) => connection);
+  if (!load.paths) return connections.map((connection) => [requestText(load, connection, new URL(load.url).pathname)]);
+  const all = load.paths.map((path) => requestText(load, 0, path));
+  return connections.map((connection) => {
+    const from = Math.floor(all.length * connection / load.connections);
+    return [...all.slice(from), ...all.slice(0, from)];
+  });
+}
+
+function requestText(load: Load, connection: number, pathname: string): Buffer {
   const body = load.body.replaceAll('{connection}', String(connection));
-  const { pathname, host } = new URL(load.url);
+  const { host } = new URL(load.url);
   const headers = { host, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...load.headers };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return Buffer.from(`POST ${pathname} HTTP/1.1\r\n${lines}\r\n${body}`);
+  return Buffer.from(`${load.method ?? 'POST'} ${pathname} HTTP/1.1\r\n${lines}\r\n${body}`);
 }
 
 /** Sends what is due each millisecond. */
@@ -60,8 +75,7 @@ async function run(load: Load): Promise<LoadResult> {
     times.push(ms);
     if (status !== 200 || !body.includes(expect)) wrong ??= `${status} ${body.toString().slice(0, 300)}`;
   };
-  const connections = Array.from({ length: load.connections }, (_, n) =>
-    new HttpConnection(hostname, Number(port), requestText(load, n), onAnswer, load.perSecond === undefined));
+  const connections = requestsOf(load).map((requests) => new HttpConnection(hostname, Number(port), requests, onAnswer, load.perSecond === undefined));
   const startedAt = performance.now();
   const pace = load.perSecond === undefined ? undefined : paced(connections, load.perSecond);
   if (!pace) for (const connection of connections) connection.start();

@@ -23,11 +23,19 @@ export interface Machine {
   stop(): Promise<void>;
 }
 
-const NODE = join(import.meta.dirname, '../../node_modules/.bin/node');
+/** Runs a file with a handler; the file follows. */
+export const NODE_WITH_HANDLERS: readonly string[] = [
+  join(import.meta.dirname, '../../node_modules/.bin/node'), '--import', join(import.meta.dirname, '../../gpu-agent/handler/register.ts'),
+];
 
-/** Command of a worker. */
+/** Path of a file of the bench. */
+export function benchFile(name: string): string {
+  return join(import.meta.dirname, name);
+}
+
+/** Command of a worker that does nothing. */
 export function workerCommand(): string[] {
-  return [NODE, '--import', join(import.meta.dirname, '../../gpu-agent/handler/register.ts'), join(import.meta.dirname, 'noop-handler.js')];
+  return [...NODE_WITH_HANDLERS, benchFile('noop-handler.js')];
 }
 
 /** Joins a machine and waits until the endpoint's workers are ready. */

@@ -9,10 +9,14 @@ import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
 import { busyText, machineText, reached, table } from './figure.ts';
 import { measureLb } from './load-balancing.ts';
+import { measureLongQueue } from './long-queue.ts';
+import { measureNeighbours } from './neighbours.ts';
 import { race } from './peers/race.ts';
 import { HELP, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
 import { measurePython } from './python.ts';
+import { measureReading } from './reading.ts';
+import { measureSizes } from './sizes.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
 import { measureTables } from './tables.ts';
 
@@ -34,6 +38,10 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('lb')) figures.push(...await measureLb(bench));
   if (wants('tables')) figures.push(...await measureTables(bench));
   if (wants('python')) figures.push(...await measurePython(bench));
+  if (wants('long-queue')) figures.push(...await measureLongQueue(bench));
+  if (wants('reading')) figures.push(...await measureReading(bench));
+  if (wants('neighbours')) figures.push(...await measureNeighbours(bench));
+  if (wants('sizes')) figures.push(...await measureSizes(bench));
   return { figures, ceilings };
 }
 

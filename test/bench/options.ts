@@ -2,8 +2,13 @@
 import { parseArgs } from 'node:util';
 
 /** Parts of the bench, in the order in which they run. */
-export const PARTS = ['ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables', 'python'] as const;
+export const PARTS = [
+  'ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables', 'python', 'long-queue',
+  'reading', 'neighbours', 'sizes',
+] as const;
 export type Part = (typeof PARTS)[number];
+/** The scenarios of the race that have no peers, by their numbers. */
+const NUMBERED: Readonly<Record<string, Part>> = { P4: 'long-queue', P5: 'reading', P6: 'python', P7: 'neighbours', P8: 'sizes' };
 
 /** See HELP. */
 export interface Options {
@@ -17,6 +22,12 @@ export interface Options {
   drainJobs: number;
   /** Finished jobs of the part `tables`; a tenth as many are queued. */
   tableJobs: number;
+  /** Jobs behind the drain of the part `long-queue`. */
+  queuedJobs: number;
+  /** Endpoints of the part `neighbours`. */
+  endpoints: number;
+  /** Readers of streams in the part `reading`. */
+  readers: number;
   /** Folder for CPU profiles of core, facade and agent. Undefined: none are taken. */
   profile: string | undefined;
 }
@@ -25,13 +36,17 @@ export const HELP = `npm run bench -- [options]
 
 Measures Slipway on this machine, with every part in a process of its own on loopback and PostgreSQL flushing every commit to disk.
 
-  --only <parts>     comma-separated: ${PARTS.join(', ')} (default: all)
+  --only <parts>     comma-separated: ${PARTS.join(', ')} (default: all);
+                     P4 to P8 are long-queue, reading, python, neighbours and sizes
   --seconds <n>      length of one measured round, 1 to 60 (default 4); queue sizes do not depend on it
   --rounds <n>       measured rounds; figures are medians (default 3)
   --json             print one JSON object instead of tables
   --peers            race BullMQ, pg-boss and graphile-worker instead, in turn (rounds: 5); they are installed below .slipway-test
-  --drain-jobs <n>   jobs of a drain in that race, 1,000 to 1,000,000 (default 100,000)
+  --drain-jobs <n>   jobs of a drain in that race and in the part long-queue, 1,000 to 1,000,000 (default 100,000; long-queue: 20,000)
   --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
+  --queued-jobs <n>  jobs behind the drain of the part long-queue, 1,000 to 2,000,000 (default 200,000)
+  --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 1,000)
+  --readers <n>      readers of streams in the part reading, 10 to 2,000 (default 200)
   --profile <folder> write V8 CPU profiles of core, facade and agent there (slows them down a little)
   --help             this text
 `;
@@ -42,20 +57,23 @@ export function readOptions(argv: string[]): Options | 'help' {
     args: argv,
     options: {
       only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
-      'table-jobs': { type: 'string' },
+      'table-jobs': { type: 'string' }, 'queued-jobs': { type: 'string' }, endpoints: { type: 'string' }, readers: { type: 'string' },
       json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' },
     },
   });
   if (values.help) return 'help';
   const only = values.only === undefined ? PARTS : values.only.split(',').map((name) => {
-    const part = PARTS.find((known) => known === name.trim());
+    const part = NUMBERED[name.trim()] ?? PARTS.find((known) => known === name.trim());
     if (!part) throw new Error(`--only: there is no part ${name}; there are ${PARTS.join(', ')}`);
     return part;
   });
   return {
     only, json: values.json ?? false, profile: values.profile, peers: values.peers ?? false,
     seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, values.peers ? 5 : 3, 20),
-    drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], 100_000, 1_000_000)),
+    drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 1_000_000)),
+    queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),
+    endpoints: Math.max(10, count('--endpoints', values.endpoints, 1_000, 20_000)),
+    readers: Math.max(10, count('--readers', values.readers, 200, 2_000)),
     tableJobs: Math.max(10_000, count('--table-jobs', values['table-jobs'], 200_000, 20_000_000)),
   };
 }

@@ -9,6 +9,7 @@ import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
 import { startMachine } from './machine.ts';
+import { measureLocalServer } from './python-local-server.ts';
 import { startStack } from './stack.ts';
 import type { Stack } from './stack.ts';
 
@@ -36,6 +37,7 @@ export async function measurePython(bench: Bench): Promise<Figure[]> {
       }
     }
     figures.push({ name: `python worker, jobs of 5 ms ×${shape.concurrency}`, path: 'agent', value: median(rates), unit: '/s', target: shape.target, cpu });
+    figures.push(await measureLocalServer(bench, shape.concurrency));
   }
   return figures;
 }

@@ -26,6 +26,7 @@ export interface Stack {
   /** Process ids, for CPU and memory. */
   processes: { core: number; facade: number; postgres: number };
   clients: GrpcClients;
+  databaseUrl: string;
   /** A look into the database. */
   sql: postgres.Sql;
   /** Flags of Node for a program under test. */
@@ -79,7 +80,7 @@ export async function startStack(bench: Bench): Promise<Stack> {
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
     const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);
-    return { url: facade.ready.url!, coreAddress, edgeKey, key, newAgentKey, processes, clients, sql, flags, createEndpoint, stop };
+    return { url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, clients, sql, flags, createEndpoint, stop };
   } catch (error) {
     await stop();
     throw error;

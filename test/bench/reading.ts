@@ -1,0 +1,77 @@
+/** Part `reading`: states of random jobs, and live streams that many readers follow. */
+import { waitFor } from '../helpers/wait-for.ts';
+import type { Bench } from './bench.ts';
+import { loadFigures, measureLoad } from './bench.ts';
+import { Child } from './child.ts';
+import type { Figure } from './figure.ts';
+import { fillQueue } from './fill-queue.ts';
+import { NODE_WITH_HANDLERS, SHAPES, benchFile, startMachine, workerCommand } from './machine.ts';
+import { startStack } from './stack.ts';
+import type { StreamsRead } from './stream-readers.ts';
+
+const STATUS_JOBS = 20_000;
+const STATUS_RATE_MIN = 10_000;
+/** As stream-handler.js has them. */
+const CHUNKS_PER_SECOND = 20;
+const STREAMS_PER_WORKER = 100;
+const DONE_MS_MAX = 120_000;
+
+export async function measureReading(bench: Bench): Promise<Figure[]> {
+  return [...await measureStatus(bench), ...await measureStreams(bench)];
+}
+
+async function measureStatus(bench: Bench): Promise<Figure[]> {
+  const stack = await startStack(bench);
+  try {
+    bench.say(`GET /status of ${STATUS_JOBS} jobs at random, 64 connections`);
+    const endpointId = await stack.createEndpoint(SHAPES.session.workers, workerCommand());
+    await fillQueue(stack, endpointId, STATUS_JOBS);
+    const machine = await startMachine(stack, 'session', endpointId);
+    await waitFor('their ends', async () => {
+      const [row] = await stack.sql`SELECT coalesce(sum(completed), 0)::int AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
+      return row!.completed >= STATUS_JOBS;
+    }, DONE_MS_MAX);
+    await machine.stop();
+    const rows = await stack.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId} ORDER BY md5(id)`;
+    const load = {
+      url: stack.url, method: 'GET', paths: rows.map(({ id }) => `/v2/${endpointId}/status/${id}`), headers: { authorization: `Bearer ${stack.key}` },
+      body: '', expect: '"COMPLETED"', connections: 64,
+    };
+    const { facade, core, postgres } = stack.processes;
+    const [rate, ...times] = loadFigures('GET /status ×64', '', await measureLoad(bench, load, { facade, core, postgres, load: bench.load.pid }), true);
+    return [{ ...rate!, target: STATUS_RATE_MIN }, ...times];
+  } finally {
+    await stack.stop();
+  }
+}
+
+/** Each reader must get all values of its job, in order. */
+async function measureStreams(bench: Bench): Promise<Figure[]> {
+  const { readers, seconds } = bench.options;
+  bench.say(`${readers} readers of streams of ${CHUNKS_PER_SECOND} values a second, ${seconds} s`);
+  const stack = await startStack(bench);
+  const child = await Child.start('test/bench/stream-readers.ts');
+  try {
+    const workers = Math.ceil(readers / STREAMS_PER_WORKER);
+    const command = ['env', `BENCH_VALUES=${seconds * CHUNKS_PER_SECOND}`, ...NODE_WITH_HANDLERS, benchFile('stream-handler.js')];
+    const endpointId = await stack.createEndpoint(workers, command);
+    const machine = await startMachine(stack, 'agent', endpointId, workers);
+    try {
+      await fillQueue(stack, endpointId, readers);
+      const rows = await stack.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId}`;
+      const urls = rows.map(({ id }) => `${stack.url}/v2/${endpointId}/stream/${id}`);
+      const read = await child.ask<StreamsRead>('read', { urls, key: stack.key, values: seconds * CHUNKS_PER_SECOND });
+      const name = `${readers.toLocaleString('en')} streams`;
+      return [
+        { name: `${name}, values read`, path: 'agent', value: read.values / read.seconds, unit: '/s', target: 0.9 * readers * CHUNKS_PER_SECOND },
+        { name: `${name}, from yield to reader, p50`, path: 'agent', value: read.p50Ms, unit: 'ms' },
+        { name: `${name}, from yield to reader, p99`, path: 'agent', value: read.p99Ms, unit: 'ms' },
+      ];
+    } finally {
+      await machine.stop();
+    }
+  } finally {
+    await child.stop();
+    await stack.stop();
+  }
+}
