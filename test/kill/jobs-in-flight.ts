@@ -13,8 +13,9 @@ import { waitFor } from '../helpers/wait-for.ts';
 import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 
 const IN_FLIGHT = 200;
-/** Some end before the kill; on a busy machine it takes a while to see the first. */
-const SUBMITTED = IN_FLIGHT + 60;
+/** These go first: some of them have ended when the others may go, however long it takes to see that. */
+const EARLY = 60;
+const SUBMITTED = EARLY + IN_FLIGHT;
 const CONNECTIONS = 20;
 const WORK_MS_MIN = 50;
 const WORK_MS_MAX = 200;
@@ -35,9 +36,9 @@ export interface InFlightOptions {
   retryLimit?: number;
 }
 
-/** Submits the jobs, lets them go all at once and resolves when the first have ended and at least 200 have not. */
+/** Submits the jobs, lets them go and resolves when the first have ended and at least 200 have not. */
 export async function startJobs(t: Test, slipway: Processes, { workers = 1, retryLimit }: InFlightOptions = {}) {
-  const [gate, notes] = [join(slipway.folder, 'gate'), join(slipway.folder, 'notes')];
+  const [early, late, notes] = ['early', 'late', 'notes'].map((name) => join(slipway.folder, name)) as [string, string, string];
   const receiver = await webhookReceiver(t);
   const id = await slipway.createEndpoint({
     command: jsHandler('in-flight.js'), fields: { workersMin: workers }, workersMax: workers,
@@ -50,7 +51,7 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
   /** Submits as a careful client does: again with the same Idempotency-Key until it is acknowledged. Only then the job counts. */
   const submitOne = async (number: number): Promise<void> => {
     const ms = WORK_MS_MIN + random.below(WORK_MS_MAX - WORK_MS_MIN);
-    const body = { input: { number, ms, gate, notes }, webhook: receiver.url(`job-${number}`) };
+    const body = { input: { number, ms, gate: number < EARLY ? early : late, notes }, webhook: receiver.url(`job-${number}`) };
     acknowledged.set(number, await waitFor(`job ${number} to be accepted`, async () => {
       const answer = await slipway.request('POST', `/v2/${id}/run`, body, { 'idempotency-key': `job-${number}` });
       if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
@@ -76,9 +77,10 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
   const hurryWebhooks = async (): Promise<void> => { await slipway.sql`UPDATE webhook_delivery SET due_at = now()`; };
 
   await submit(SUBMITTED);
-  await writeFile(gate, '');
+  await writeFile(early, '');
   const ended = await waitFor('the first jobs to end', countEnded);
   t.ok(SUBMITTED - ended >= IN_FLIGHT, `${SUBMITTED - ended} jobs are in flight`);
+  await writeFile(late, '');
   const readNotes = async (): Promise<Note[]> => parseNotes(await readFile(notes, 'utf8'));
   return { jobs, submit, acknowledged, countEnded, hurryWebhooks, readNotes, storedMarks, receiver };
 }
