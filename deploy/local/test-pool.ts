@@ -12,7 +12,9 @@ import { SharedProcess, runAlone } from './test-process.ts';
 import type { FileResult } from './test-process.ts';
 
 /** Folders whose files take longest: they start processes and wait for them. One of these at the end would be waited for alone. */
-const SLOW_FOLDERS = ['test/examples/', 'test/e2e/', 'test/kill/', 'test/docs/', 'test/deploy/', 'test/facades/cli/', 'test/bad-input/', 'test/spec/'];
+const SLOW_FOLDERS = [
+  'test/examples/', 'test/e2e/', 'test/kill/', 'test/docs/', 'test/deploy/', 'test/fleet/', 'test/facades/cli/', 'test/bad-input/', 'test/spec/',
+];
 
 const root = join(import.meta.dirname, '..', '..');
 

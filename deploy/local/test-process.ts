@@ -58,12 +58,15 @@ export async function runAlone(file: string, slot: number, clock: Clock): Promis
 export class SharedProcess {
   readonly #slot: number;
   readonly #clock: Clock;
+  readonly #endMs: number;
   #child: { process: ChildProcess; ended: Promise<Ending> } | undefined;
   #open: readonly string[] = [];
 
-  constructor(slot: number, clock: Clock) {
+  /** `endMs`: it has that long to end when it is told to. */
+  constructor(slot: number, clock: Clock, endMs = END_MS) {
     this.#slot = slot;
     this.#clock = clock;
+    this.#endMs = endMs;
   }
 
   /** Runs a file. After one that failed the process is replaced: whatever it still does must not meet the next file. */
@@ -89,7 +92,8 @@ export class SharedProcess {
   async end(): Promise<string | undefined> {
     if (!this.#child) return undefined;
     const { process: child, ended } = this.#child;
-    const late = this.#clock.after(END_MS, () => child.kill('SIGKILL'));
+    this.#child = undefined;
+    const late = this.#clock.after(this.#endMs, () => child.kill('SIGKILL'));
     child.disconnect();
     const how = await ended;
     late.cancel();

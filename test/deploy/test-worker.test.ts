@@ -1,0 +1,55 @@
+/** Test files that share a process: each has a test, a limit and an end of its own, and a failure of one is not the next one's. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { runsAlone } from '../../deploy/local/test-alone.ts';
+import { SharedProcess } from '../../deploy/local/test-process.ts';
+import { TestResultReader } from '../../deploy/local/test-results.ts';
+import { scratch } from '../helpers/scratch.ts';
+
+const root = join(import.meta.dirname, '../..');
+/** `import t from 'tap'` is answered by the process that runs the file, wherever the file lies. */
+const FILES = {
+  'good.ts': `import t from 'tap'; import { seen } from './seen.ts';
+    t.teardown(() => { seen.push('ended'); });
+    t.test('a', async (t) => { t.same(seen, []); }); t.test('b', async (t) => { t.ok(process.pid); });`,
+  'next.ts': `import t from 'tap'; import { seen } from './seen.ts'; t.test('c', async (t) => { t.same(seen, ['ended'], 'the process of the first'); });`,
+  'bad.ts': `import t from 'tap'; import { seen } from './seen.ts'; seen.push('bad'); t.test('d', async (t) => { t.ok(1); t.equal(1, 2); });`,
+  'fresh.ts': `import t from 'tap'; import { seen } from './seen.ts'; t.test('e', async (t) => { t.same(seen, [], 'a new process'); });`,
+  'crash.ts': `import t from 'tap'; t.test('f', async () => { process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });`,
+  'broken.ts': `import './nowhere.ts';`,
+  'open.ts': `import t from 'tap'; import { createServer } from 'node:net'; t.test('g', async (t) => { createServer().listen(0); t.ok(1); });`,
+  'seen.ts': 'export const seen: string[] = [];',
+};
+
+t.test('files that share a process', async (t) => {
+  const { path } = await scratch(t);
+  mkdirSync(path('node_modules'));
+  writeFileSync(path('package.json'), '{"type":"module"}');
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(path(name), text);
+  const shared = new SharedProcess(0, systemClock, 3_000);
+  const run = async (name: string) => {
+    const { lines, how } = await shared.run(path(name));
+    const reader = new TestResultReader();
+    reader.write(`${lines.join('\n')}\n`);
+    const { passed, failed } = reader.end();
+    return { how, passed, failed };
+  };
+  t.same(await run('good.ts'), { how: 0, passed: 2, failed: 0 });
+  t.same(await run('next.ts'), { how: 0, passed: 1, failed: 0 }, 'the next file comes after the teardown of the first');
+  t.same(await run('bad.ts'), { how: 1, passed: 1, failed: 1 });
+  t.same(await run('fresh.ts'), { how: 0, passed: 1, failed: 0 }, 'a file that failed takes its process with it');
+  t.match(await run('crash.ts'), { how: 'SIGKILL', passed: 0 });
+  t.match(await run('broken.ts'), { how: 1, passed: 0, failed: 1 }, 'a file that cannot be loaded');
+  t.same(await run('open.ts'), { how: 0, passed: 1, failed: 0 });
+  t.match(await shared.end(), /SIGKILL; open after the last file: .*TCPServerWrap/, 'what is left open fails the run');
+  t.equal(await shared.end(), undefined);
+});
+
+t.test('files that get a process for themselves', async (t) => {
+  t.ok(runsAlone(root, 'test/core/runtime/host-user.test.ts'), 'changes the environment');
+  t.ok(runsAlone(root, 'test/core/rpc/pipeline.test.ts'), 'measures memory');
+  t.ok(runsAlone(root, 'test/gpu-agent/executors/container/networks.test.ts'), 'has a helper that starts something for the whole file');
+  t.notOk(runsAlone(root, 'test/spec/states.test.ts'));
+});
