@@ -154,7 +154,8 @@ t.test('every type is written', async (t) => {
 const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [
     /process\.env/,
-    /(^|\/)config\.ts$|^test\/|^deploy\/local\/|^gpu-agent\/handler\/|^examples\/|^facades\/cli\/slipway\.mjs$/,
+    // Of the console one file holds samples for users.
+    /(^|\/)config\.ts$|^test\/|^deploy\/local\/|^gpu-agent\/handler\/|^examples\/|^facades\/(cli\/slipway\.mjs|console\/web\/src\/endpoint\/code\.tsx)$/,
     'read it in the config.ts of the process and hand it in',
   ],
   [
@@ -182,7 +183,10 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   ],
   // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from the machine's.
   [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (core/runtime/disk.ts)'],
-  [/\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\//, 'use the logger that is handed in'],
+  [
+    /\bconsole\./, /^deploy\/local\/|^examples\/|^test\/|^gpu-agent\/handler\/|^facades\/console\/web\/src\/endpoint\/code\.tsx$/,
+    'use the logger that is handed in',
+  ],
   [
     /\bsql`|\bSql\b|\.(sql|hot|urgent)\b|'postgres'|drizzle-orm|\bstore\/database\.ts/,
     /^core\/store\/|^drizzle\/|^test\/|^deploy\/local\//,

@@ -8,6 +8,8 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { startChromium, whyNoChromium } from '../../helpers/chromium.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
+import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { call } from '../../helpers/grpc-clients.ts';
 import { startSystem } from '../../helpers/system.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -15,6 +17,7 @@ const FIRST_LOAD_BYTES_MAX = 300 * 1024;
 const WAIT_MS = 30_000;
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 
+t.setTimeout(240_000);
 t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
   const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x4' } });
   const id = await system.createEndpoint({ command: jsHandler('all.js') });
@@ -72,6 +75,83 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await inspect(t, page, 'overview');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
+  });
+
+  t.test('an endpoint: what it does and why, its jobs, trying it, its settings', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: /^test-/ }).first().click();
+    await page.getByText('in queue').first().waitFor();
+    await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
+    await inspect(t, page, 'activity');
+    await page.getByRole('link', { name: 'Scaling' }).click();
+    await page.getByText(/0 → 1 workers/).first().waitFor();
+    await inspect(t, page, 'scaling');
+    await page.getByRole('link', { name: 'Try it' }).click();
+    await page.getByLabel(/as JSON/).fill('{"mode": ');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel(/as JSON/).fill('{"mode": "stream", "values": ["once ", "upon ", "a time"]}');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('once upon a time').waitFor();
+    await page.getByText('completed').first().waitFor();
+    await inspect(t, page, 'try it');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByLabel('workersMax').fill('2');
+    await page.getByRole('button', { name: 'What would happen?' }).click();
+    await page.getByText('What would have happened').waitFor();
+    await inspect(t, page, 'settings');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('as they are').waitFor();
+    const { endpoint } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
+    t.equal(endpoint!.workersMax, 2, 'saved');
+    await page.getByRole('link', { name: 'Code' }).click();
+    await page.getByText(`runpod.Endpoint("${id}")`).waitFor();
+    await inspect(t, page, 'code');
+  });
+
+  t.test('jobs: the list, one that failed, a large output, one that waits', async (t) => {
+    const failed = await jobs.run({ mode: 'throw', message: 'out of memory on card 3' });
+    const large = await jobs.run({ mode: 'big', length: 5_000_000 });
+    await jobs.reached(failed, 'FAILED');
+    await jobs.reached(large, 'COMPLETED', WAIT_MS);
+    const page = await open(t, PHONE);
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs`);
+    await page.getByLabel('State').selectOption('FAILED');
+    await page.getByRole('row').filter({ hasText: 'out of memory on card 3' }).waitFor();
+    await page.getByText(large).waitFor({ state: 'detached' });
+    await inspect(t, page, 'jobs');
+    await page.getByRole('link', { name: failed }).click();
+    await page.getByLabel('Error', { exact: true }).waitFor();
+    await inspect(t, page, 'a failed job');
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByText('failed', { exact: true }).first().waitFor();
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${large}`);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    t.equal(readFileSync(await (await download).path()).length, 5_000_002, 'all of it, with its quotes');
+    await inspect(t, page, 'a large output');
+    await page.goto(`${system.url}/console/endpoints/${id}/errors`);
+    await page.getByText('out of memory on card 3').first().waitFor();
+    const waiting = await jobs.run({ mode: 'block' });
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${waiting}`);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('cancelled', { exact: true }).waitFor();
+  });
+
+  t.test('a key that may only read is offered nothing else', async (t) => {
+    const page = await open(t);
+    await signIn(page, await system.newKey(KeyScope.READ_ONLY));
+    await page.getByText('read only').waitFor();
+    await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    await page.getByText('This key may not send jobs.').waitFor();
+    await page.goto(`${system.url}/console/endpoints/${id}/settings`);
+    t.ok(await page.getByLabel('workersMax').isDisabled());
+    await page.goto(`${system.url}/console/endpoints/nosuchendpoint`);
+    await page.getByRole('alert').waitFor();
+    await inspect(t, page, 'an endpoint that is not there');
   });
 
   t.test('the overview of the operator, dark, and on a phone', async (t) => {

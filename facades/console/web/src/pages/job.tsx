@@ -1,2 +1,72 @@
-/** Follows. */
-export default function Page(_: Record<string, string>) { return null; }
+/** A job: where it is and why, its attempts, what it gave, and what can be done about it. */
+import { useState } from 'react';
+import { ask } from '../api.ts';
+import { errorText } from '../error-text.ts';
+import { TimeLine } from '../job/time-line.tsx';
+import type { JobView } from '../job/time-line.tsx';
+import { OutputView } from '../job/output-view.tsx';
+import { StreamView } from '../job/stream-view.tsx';
+import { useLive } from '../live.ts';
+import { Away, Badge, Failed, Figure, Loading, Panel, Trail } from '../parts.tsx';
+import { useSession } from '../session.tsx';
+import { count, span } from '../words.ts';
+
+const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
+const RETRIED = ['FAILED', 'TIMED_OUT'];
+
+/** The page. */
+export default function JobPage({ endpointId, jobId }: { endpointId: string; jobId: string }) {
+  const { view, away, ended } = useLive<JobView>(`?${new URLSearchParams({ endpoint: endpointId, job: jobId })}`);
+  if (ended !== '') return <><h1>Job</h1><Failed error={`${ended} Results are kept for half an hour after a job ends.`} /></>;
+  if (!view) return <><h1>Job</h1><Loading /></>;
+  const { why } = view;
+  const isFinal = FINAL.includes(why.state);
+  return (
+    <>
+      <Trail steps={[
+        { text: 'Overview', to: '/' }, { text: 'Endpoint', to: `/endpoints/${endpointId}` }, { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
+        { text: 'Job' },
+      ]} />
+      <div className="title">
+        <h1><code>{jobId}</code></h1><Badge word={why.state} />
+        <Actions endpointId={endpointId} jobId={jobId} state={why.state} />
+      </div>
+      <Away text={away} />
+      {view.error === undefined && <p className="summary">{why.summary}</p>}
+      <dl className="figures">
+        {why.queuePosition > 0 && <Figure label="Place in the queue" value={count(why.queuePosition)} />}
+        <Figure label="Waited" value={span(view.delayMs ?? why.waitedMs)} />
+        <Figure label="Ran" value={span(view.executionMs)} />
+        <Figure label="Attempt" value={why.attempt || '–'} />
+        <Figure label="Lost attempts" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
+      </dl>
+      {view.error && <Panel title="Error"><pre className="viewer" tabIndex={0} aria-label="Error">{errorText(view.error).whole}</pre></Panel>}
+      <TimeLine view={view} />
+      {isFinal ? <OutputView endpointId={endpointId} jobId={jobId} state={why.state} /> : null}
+      <Stream endpointId={endpointId} jobId={jobId} isLive={why.state === 'IN_PROGRESS'} />
+    </>
+  );
+}
+
+/** Most jobs stream nothing, so that nobody reads it unasked; that of a running one is shown at once. */
+function Stream({ endpointId, jobId, isLive }: { endpointId: string; jobId: string; isLive: boolean }) {
+  const [isWanted, setIsWanted] = useState(isLive);
+  if (isWanted || isLive) return <StreamView endpointId={endpointId} jobId={jobId} />;
+  return <p><button type="button" onClick={() => setIsWanted(true)}>Show what it streams</button></p>;
+}
+
+function Actions({ endpointId, jobId, state }: { endpointId: string; jobId: string; state: string }) {
+  const { jobs } = useSession();
+  const [failure, setFailure] = useState('');
+  if (jobs !== 'write') return null;
+  const act = (verb: 'cancel' | 'retry'): void => {
+    ask('POST', `/api/v2/${endpointId}/${verb}/${jobId}`, {}).then(() => setFailure(''), (error: Error) => setFailure(error.message));
+  };
+  return (
+    <div className="actions">
+      {failure && <span role="alert" className="failure">{failure}</span>}
+      {!FINAL.includes(state) && <button type="button" className="danger" onClick={() => act('cancel')}>Cancel</button>}
+      {RETRIED.includes(state) && <button type="button" onClick={() => act('retry')}>Run it again</button>}
+    </div>
+  );
+}

@@ -121,7 +121,7 @@ function Machines({ view }: { view: OverviewView }) {
     return (
       <Panel title="Machines">
         <Empty title="No machine has joined yet.">
-          <p>Make a join key with <code>npx slipway keys create --agent</code> and start an agent with it; see docs/operations.md.</p>
+          <p>Make a join key with <code>npx slipway keys create NAME --scope agent --save agent.key</code> and start an agent with it.</p>
         </Empty>
       </Panel>
     );

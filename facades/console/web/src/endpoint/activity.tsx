@@ -1,0 +1,56 @@
+/** What an endpoint does right now: queue and rates, its workers since they began, and core's explanation of both. */
+import type { EndpointView, PastView, Sample } from '../../../views.ts';
+import { Chart } from '../chart.tsx';
+import { Figure, Panel } from '../parts.tsx';
+import { useHistory } from '../use-history.ts';
+import { count, span } from '../words.ts';
+import { Workers } from './workers.tsx';
+
+/** How far back decisions fill what nobody looked on at, in milliseconds. */
+const BACK_MS = 30 * 60_000;
+
+/** The part. */
+export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
+  const { row, summary, oldestWaitMs, machines, nowMs } = view;
+  const samples = withDecisions(useHistory([row], past, nowMs).get(row.id) ?? [], view);
+  const refusing = machines.filter(({ fits, reason }) => !fits && reason !== '');
+  return (
+    <>
+      {summary !== '' && <p className="summary">{summary}</p>}
+      <dl className="figures">
+        <Figure label="In queue" value={row.type === 'LB' ? '–' : count(row.queued)} />
+        <Figure label="Oldest waits" value={span(oldestWaitMs)} />
+        <Figure label="Running" value={count(row.inProgress)} />
+        <Figure label="Workers" value={`${row.workers.idle + row.workers.running} / ${row.workersMax}`} hint="ready, of at most" />
+        <Figure label="Completed" value={count(row.completed)} />
+        <Figure label="Failed" value={count(row.failed)} tone={row.failed > 0 ? 'bad' : ''} />
+      </dl>
+      <Panel title="Queue and workers">
+        <Chart label="Jobs that wait and run, and workers" times={samples.map(([atMs]) => atMs)} series={[
+          { label: 'in queue', colour: '--queue', values: samples.map(([, queued]) => queued) },
+          { label: 'running', colour: '--run', values: samples.map(([, , running]) => running) },
+          { label: 'workers', colour: '--good', values: samples.map(([, , , workers]) => workers), isStep: true },
+        ]} />
+      </Panel>
+      <Workers view={view} />
+      {refusing.length > 0 && (
+        <Panel title="Machines that take no further worker">
+          <ul className="problems">
+            {refusing.map(({ count: number, name, reason, change }) => (
+              <li key={`${name} ${reason}`}>
+                <strong>{name || (number === 1 ? 'One machine' : `${number} machines`)}</strong> {reason}{change === '' ? '' : ` – ${change}`}
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+/** Before the first moment that was looked at, decisions tell what they saw. */
+function withDecisions(samples: readonly Sample[], { decisions, nowMs }: EndpointView): readonly Sample[] {
+  const from = samples[0]?.[0] ?? nowMs;
+  const earlier = decisions.filter(({ atMs }) => atMs < from && atMs > nowMs - BACK_MS).toReversed();
+  return [...earlier.map(({ atMs, queued, running, present }): Sample => [atMs, queued, running, present]), ...samples];
+}

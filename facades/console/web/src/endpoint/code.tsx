@@ -1,0 +1,59 @@
+/** Code that calls an endpoint, to be copied. */
+import { useState } from 'react';
+import type { EndpointRow } from '../../../views.ts';
+import { Panel } from '../parts.tsx';
+
+/** The part. The key is never in it: whoever copies code puts it where it belongs. */
+export function Code({ row: { id, type } }: { row: EndpointRow }) {
+  const { origin } = window.location;
+  const samples = type === 'LB' ? balanced(origin, id) : queued(origin, id);
+  return <>{samples.map(([title, text]) => <Sample key={title} title={title} text={text} />)}</>;
+}
+
+function Sample({ title, text }: { title: string; text: string }) {
+  const [told, setTold] = useState('');
+  const copy = (): void => { navigator.clipboard.writeText(text).then(() => setTold('Copied.'), () => setTold('The browser does not allow it here.')); };
+  return (
+    <Panel title={title} aside={<><span role="status">{told}</span><button type="button" onClick={copy}>Copy</button></>}>
+      <pre className="viewer" tabIndex={0} aria-label={title}>{text}</pre>
+    </Panel>
+  );
+}
+
+function queued(origin: string, id: string): [string, string][] {
+  return [
+    ['Python', `import os
+import runpod
+
+runpod.api_key = os.environ["SLIPWAY_API_KEY"]
+runpod.endpoint_url_base = "${origin}/v2"
+
+endpoint = runpod.Endpoint("${id}")
+print(endpoint.run_sync({"prompt": "a lighthouse at dusk"}, timeout=60))`],
+    ['JavaScript', `import runpodSdk from 'runpod-sdk';
+
+const runpod = runpodSdk(process.env.SLIPWAY_API_KEY, { baseUrl: '${origin}/v2' });
+const endpoint = runpod.endpoint('${id}');
+console.log(await endpoint.runSync({ input: { prompt: 'a lighthouse at dusk' } }));`],
+    ['curl', `curl -sS ${origin}/v2/${id}/runsync \\
+  -H "Authorization: Bearer $SLIPWAY_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"input": {"prompt": "a lighthouse at dusk"}}'`],
+  ];
+}
+
+function balanced(origin: string, id: string): [string, string][] {
+  return [
+    ['Python', `import os
+import requests
+
+key = os.environ["SLIPWAY_API_KEY"]
+answer = requests.post("${origin}/v2/${id}/predict", json={"prompt": "…"}, headers={"Authorization": f"Bearer {key}"})
+print(answer.json())`],
+    ['JavaScript', `const answer = await fetch('${origin}/v2/${id}/predict', {
+  method: 'POST',
+  headers: { authorization: \`Bearer \${process.env.SLIPWAY_API_KEY}\`, 'content-type': 'application/json' },
+  body: JSON.stringify({ prompt: '…' }),
+});`],
+    ['curl', `curl -sS ${origin}/v2/${id}/predict -H "Authorization: Bearer $SLIPWAY_API_KEY" -d '{"prompt": "…"}'`],
+  ];
+}

@@ -1,0 +1,44 @@
+/** What the scaler decided and why: what changed something, or gave another reason than before. */
+import type { DecisionView, EndpointView } from '../../../views.ts';
+import { Chart } from '../chart.tsx';
+import { Badge, Empty, Panel } from '../parts.tsx';
+import { moment, span } from '../words.ts';
+
+/** The part. */
+export function Decisions({ view: { decisions, nowMs, row } }: { view: EndpointView }) {
+  const oldFirst = decisions.toReversed();
+  const there = row.workers.idle + row.workers.running + row.workers.initializing;
+  if (decisions.length === 0) return <Panel title="Decisions"><Empty title="Nothing was decided in the last seven days." /></Panel>;
+  return (
+    <>
+      <Panel title="Wished, decided and present">
+        <Chart label="Workers that the scaler wished for, decided on and had" times={[...oldFirst.map(({ atMs }) => atMs), nowMs]} series={[
+          { label: 'wished', colour: '--queue', isStep: true, values: [...oldFirst.map(({ wished }) => wished), oldFirst.at(-1)!.wished] },
+          { label: 'decided', colour: '--run', isStep: true, values: [...oldFirst.map(({ target }) => target), oldFirst.at(-1)!.target] },
+          { label: 'present', colour: '--good', isStep: true, values: [...oldFirst.map(({ present }) => present), there] },
+        ]} />
+      </Panel>
+      <Panel title="Decisions" aside="latest first">
+        <ol className="decisions" tabIndex={0} aria-label="Decisions, latest first">
+          {decisions.map((decision) => <Decision key={decision.id} decision={decision} />)}
+        </ol>
+      </Panel>
+    </>
+  );
+}
+
+function Decision({ decision }: { decision: DecisionView }) {
+  const { atMs, target, wished, present, throttled, queued, running, oldestWaitMs, reason, limits, actions } = decision;
+  return (
+    <li>
+      <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time>{' '}
+      <strong>{present} → {target} workers</strong>{' '}
+      {wished > target && <Badge word={`wished ${wished}`} tone="warn" />} {throttled > 0 && <Badge word={`${throttled} without a place`} tone="bad" />}
+      <p>{reason}</p>
+      {limits.map((text) => <p key={text} className="hint">{text}</p>)}
+      <p className="hint">
+        {queued} waited{queued > 0 ? `, the first for ${span(oldestWaitMs)}` : ''} · {running} ran{actions.length > 0 ? ` · ${actions.join(', ')}` : ''}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,30 @@
+/** Jobs of an endpoint as the queue surface lists them. */
+import { ask } from '../api.ts';
+
+/** One of them. */
+export interface ListedJob {
+  id: string;
+  status: string;
+  delayTime?: number;
+  executionTime?: number;
+  workerId?: string;
+  retries?: number;
+  error?: string;
+}
+
+/** A page of them. */
+export interface JobPage {
+  requests: ListedJob[];
+  total: number;
+  totalCapped?: boolean;
+  hasMore: boolean;
+  nextCursor?: string;
+}
+
+/** All states a job can be in. */
+export const STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'CANCELLED'];
+
+/** Reads a page, newest first. */
+export function listJobs(id: string, { status = '', cursor = '', limit = 50 }: { status?: string; cursor?: string; limit?: number }): Promise<JobPage> {
+  return ask('GET', `/api/v2/${id}/requests?${new URLSearchParams({ status, cursor, limit: String(limit) })}`);
+}

@@ -1,0 +1,100 @@
+/** The jobs of an endpoint, filtered and paged by core. */
+import { useState } from 'react';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { ask } from '../api.ts';
+import { errorText } from '../error-text.ts';
+import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { useSession } from '../session.tsx';
+import { count, span } from '../words.ts';
+import { listJobs, STATES } from './job-list.ts';
+import type { JobPage, ListedJob } from './job-list.ts';
+
+/** The part. */
+export function Jobs({ id }: { id: string }) {
+  const [status, setStatus] = useState('');
+  // Where each page begins; the last is the one that is shown.
+  const [cursors, setCursors] = useState(['']);
+  const cursor = cursors.at(-1)!;
+  const { data, error, refetch, isFetching } = useQuery({
+    queryKey: ['jobs', id, status, cursor], queryFn: () => listJobs(id, { status, cursor }), placeholderData: keepPreviousData,
+    // Jobs come and go at the front; a page further down stands still.
+    refetchInterval: cursor === '' ? 5_000 : false,
+  });
+  const choose = (next: string): void => { setStatus(next); setCursors(['']); };
+  return (
+    <Panel title="Jobs" aside={data && <span>{count(data.total)}{data.totalCapped ? ' and more' : ''}</span>}>
+      <div className="tools">
+        <label htmlFor="status">State</label>
+        <select id="status" value={status} onChange={({ target }) => choose(target.value)}>
+          <option value="">all</option>
+          {STATES.map((state) => <option key={state} value={state}>{state.toLowerCase().replaceAll('_', ' ')}</option>)}
+        </select>
+        <button type="button" onClick={() => void refetch()} disabled={isFetching}>Look again</button>
+        <Purge id={id} />
+      </div>
+      {error ? <Failed error={error} again={() => void refetch()} /> : data ? <Rows id={id} page={data} /> : <Loading />}
+      {data && (cursors.length > 1 || data.hasMore) && (
+        <div className="more">
+          <button type="button" disabled={cursors.length === 1} onClick={() => setCursors(cursors.slice(0, -1))}>Newer</button>
+          <button type="button" disabled={!data.hasMore} onClick={() => setCursors([...cursors, data.nextCursor ?? ''])}>Older</button>
+          <span className="hint">page {cursors.length}</span>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Rows({ id, page: { requests } }: { id: string; page: JobPage }) {
+  if (requests.length === 0) return <Empty title="No job is kept that fits.">Results are kept for half an hour after a job ends.</Empty>;
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="Jobs, scrolls sideways">
+      <table className="rows">
+        <thead><tr>
+          <th>Job</th><th>State</th><th className="right">Waited</th><th className="right">Ran</th><th className="right">Put back</th><th>Worker</th>
+          <th>Error</th>
+        </tr></thead>
+        <tbody>{requests.map((job) => <Row key={job.id} id={id} job={job} />)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ id, job }: { id: string; job: ListedJob }) {
+  return (
+    <tr>
+      <th scope="row"><Link href={`/endpoints/${id}/jobs/${job.id}`}><code>{job.id}</code></Link></th>
+      <td><Badge word={job.status} /></td>
+      <td className="right number">{span(job.delayTime)}</td>
+      <td className="right number">{span(job.executionTime)}</td>
+      <td className="right number">{job.retries ?? 0}</td>
+      <td><code>{job.workerId ?? '–'}</code></td>
+      <td className="error">{job.error === undefined ? '' : errorText(job.error).message.slice(0, 120)}</td>
+    </tr>
+  );
+}
+
+/** Empties the queue; asks first, because nothing brings those jobs back. */
+function Purge({ id }: { id: string }) {
+  const { jobs } = useSession();
+  const queries = useQueryClient();
+  const [isAsked, setIsAsked] = useState(false);
+  const [told, setTold] = useState('');
+  if (jobs !== 'write') return null;
+  const purge = async (): Promise<void> => {
+    setIsAsked(false);
+    const text = await ask<{ removed: number }>('POST', `/api/v2/${id}/purge-queue`, {})
+      .then(({ removed }) => `${removed} removed.`, (error: Error) => error.message);
+    setTold(text);
+    await queries.invalidateQueries({ queryKey: ['jobs', id] });
+  };
+  return (
+    <>
+      {isAsked
+        ? <><span>Remove all jobs that wait?</span><button type="button" className="danger" onClick={() => void purge()}>Remove them</button>
+          <button type="button" onClick={() => setIsAsked(false)}>Keep them</button></>
+        : <button type="button" onClick={() => setIsAsked(true)}>Empty the queue …</button>}
+      <span role="status" className="hint">{told}</span>
+    </>
+  );
+}
