@@ -4,6 +4,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
 import { jobRoutes } from './api/job-why.ts';
+import { listRoutes } from './api/lists.ts';
 import { liveRoute } from './api/live.ts';
 import { machineRoutes } from './api/machines.ts';
 import { whatIfRoutes } from './api/what-if.ts';
@@ -29,5 +30,5 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   app.addHook('onSend', async (request, reply) => {
     if (request.url.startsWith('/console/api')) reply.header('cache-control', 'no-store');
   });
-  for (const add of [liveRoute, jobRoutes, machineRoutes, whatIfRoutes]) add(app, parts, gate);
+  for (const add of [liveRoute, jobRoutes, machineRoutes, whatIfRoutes, listRoutes]) add(app, parts, gate);
 }

@@ -174,3 +174,10 @@ export interface WhatIfView {
   changed: number;
   notes: readonly string[];
 }
+
+/** A page of a list. */
+export interface ListView {
+  rows: readonly Readonly<Record<string, string | number>>[];
+  /** Names the next page; empty: there is none. */
+  next: string;
+}

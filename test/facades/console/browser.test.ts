@@ -141,6 +141,28 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await page.getByText('cancelled', { exact: true }).waitFor();
   });
 
+  t.test('lists: sorted, searched, empty', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('cell', { name: 'ALL', exact: true }).first().waitFor();
+    await page.getByRole('button', { name: /^Name/ }).click();
+    await page.locator('th[aria-sort=ascending]').waitFor();
+    await inspect(t, page, 'keys');
+    await page.getByLabel('Search').fill('no such key');
+    await page.getByRole('cell').first().waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('cell', { name: 'CreateEndpoint' }).waitFor();
+    await inspect(t, page, 'audit');
+    await page.getByRole('link', { name: 'Volumes' }).click();
+    await page.getByText('There is none.').waitFor();
+    await inspect(t, page, 'no volumes');
+    for (const name of ['Templates', 'Usage']) {
+      await page.getByRole('link', { name }).click();
+      await page.getByRole('cell').first().waitFor();
+    }
+  });
+
   t.test('a key that may only read is offered nothing else', async (t) => {
     const page = await open(t);
     await signIn(page, await system.newKey(KeyScope.READ_ONLY));
