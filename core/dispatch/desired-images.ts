@@ -3,8 +3,7 @@
  * prefetches pulls them. Looked at once in a while, because a change of an endpoint that runs nowhere yet is in no hurry.
  */
 import type { DesiredImage } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { runsOn } from '../domain/placement.ts';
-import type { PlacementMachine } from '../domain/placement-filters.ts';
+import { runsWhere } from '../domain/placement.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { NamedImage } from '../store/image-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -57,24 +56,27 @@ export class DesiredImages {
     const { images, machines } = this.#options;
     const found = new Map<string, DesiredImage[]>(sessions.map(({ machineId }) => [machineId, []]));
     const here = await machines.view();
+    const byId = new Map(here.map((machine) => [machine.id, machine]));
     const withEngine = sessions.flatMap((session) => {
-      const machine = here.find(({ id }) => id === session.machineId);
+      const machine = byId.get(session.machineId);
       return machine?.engine ? [{ session, machine }] : [];
     });
     if (withEngine.length === 0) return found;
     const named = await images.named();
     const ofPods = Map.groupBy(await images.ofPods(withEngine.map(({ machine }) => machine.id)), ({ machineId }) => machineId);
+    const runsOn = runsWhere(here);
     for (const { session, machine } of withEngine) {
       const list = new ImageList();
       for (const { imageName, digest } of ofPods.get(machine.id) ?? []) list.add({ name: imageName, digest, registryCredentials: undefined });
-      for (const endpoint of named) if (!list.has(endpoint.imageName, endpoint.digest)) this.#add(list, endpoint, session, machine, here);
+      for (const endpoint of named) {
+        if (list.hasRoom && !list.has(endpoint.imageName, endpoint.digest) && runsOn(machine, endpoint)) this.#add(list, endpoint, session);
+      }
       found.set(machine.id, list.images);
     }
     return found;
   }
 
-  #add(list: ImageList, endpoint: NamedImage, { prefetches }: Session, machine: PlacementMachine, all: readonly PlacementMachine[]): void {
-    if (!list.hasRoom || !runsOn(machine, all, endpoint)) return;
+  #add(list: ImageList, endpoint: NamedImage, { prefetches }: Session): void {
     const { imageName: name, digest, registryAuthId, credentialsSealed } = endpoint;
     const isPulled = prefetches && registryAuthId !== null && credentialsSealed !== null;
     list.add({ name, digest, registryCredentials: isPulled ? this.#options.openCredentials(registryAuthId, credentialsSealed) : undefined });

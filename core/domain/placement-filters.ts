@@ -174,6 +174,13 @@ export function lastingRefusal(machine: PlacementMachine, request: PlacementRequ
   return firstRefusal(NEVER, machine, request);
 }
 
+/** All that decides whether a machine could ever take something: two with the same text answer alike (`lastingRefusal`). */
+export function lastingFacts(machine: PlacementMachine): string {
+  const { locations, runsCommands, engine, cudaVersion, cpuSlots, vcpus, memoryGb, gpus } = machine;
+  const types = gpus.map(({ name, migProfile }) => `${name} ${migProfile}`).sort();
+  return JSON.stringify([locations, runsCommands, engine, cudaVersion, cpuSlots > 0, vcpus, memoryGb, types]);
+}
+
 function firstRefusal(filters: readonly Filter[], machine: PlacementMachine, request: PlacementRequest): MachineRefusal | undefined {
   for (const filter of filters) {
     const reason = filter(machine, request);
@@ -233,13 +240,24 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
   return best && { rank: best.rank, gpuUuids: best.gpuUuids.slice(0, gpuCount), spare: best.gpuUuids.length - gpuCount };
 }
 
+/** Places that were looked up, by the list of preferences: a decision asks for those of all GPUs of all machines several times. */
+const ranks = new WeakMap<readonly string[], Map<string, number | undefined>>();
+
 /** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
-function rankOf(gpu: PlacementGpu, request: PlacementRequest): number | undefined {
-  const { order, excluded } = gpuPreference(request.gpuIds);
-  const type = sameCard(gpu.name);
+function rankOf({ name, migProfile }: PlacementGpu, { gpuIds }: PlacementRequest): number | undefined {
+  let known = ranks.get(gpuIds);
+  if (!known) ranks.set(gpuIds, known = new Map());
+  const key = `${name}\n${migProfile}`;
+  if (!known.has(key)) known.set(key, findRank(name, migProfile, gpuIds));
+  return known.get(key);
+}
+
+function findRank(name: string, migProfile: string, gpuIds: readonly string[]): number | undefined {
+  const { order, excluded } = gpuPreference(gpuIds);
+  const type = sameCard(name);
   if (excluded.has(type)) return undefined;
   if (order.length === 0) return 0;
-  const rank = gpu.migProfile === '' ? order.indexOf(type) : order.indexOf(`${type} MIG ${gpu.migProfile}`);
+  const rank = migProfile === '' ? order.indexOf(type) : order.indexOf(`${type} MIG ${migProfile}`);
   return rank === -1 ? undefined : rank;
 }
 

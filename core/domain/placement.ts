@@ -1,7 +1,7 @@
 /** Where a new worker goes. Pure: filters, then a choice among what is left. */
 import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
-import { choice, lastingRefusal, location, machineRefusal, program, sizeFor, volume } from './placement-filters.ts';
+import { choice, lastingFacts, lastingRefusal, location, machineRefusal, program, sizeFor, volume } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
 import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
 import type { MachineAnswer, PlacementRefusal, RefusedMachines } from './placement-refusal.ts';
@@ -83,9 +83,26 @@ export function cannotRun(machines: readonly PlacementMachine[], request: Placem
   return refusalForGood(answers, needed, machines.length > 0);
 }
 
-/** Whether this one of all machines could take a worker some time. */
-export function runsOn(machine: PlacementMachine, all: readonly PlacementMachine[], request: PlacementRequest): boolean {
-  return lastingRefusal(machine, onMachines(all, request)) === undefined;
+/** Whether one of all machines could take a worker some time. Answers of machines that are alike are kept, and so are those of requests that are. */
+export function runsWhere(all: readonly PlacementMachine[]): (machine: PlacementMachine, request: PlacementRequest) => boolean {
+  const facts = new Map(all.map((machine) => [machine, lastingFacts(machine)]));
+  const needs = new WeakMap<PlacementRequest, { needed: PlacementRequest; answers: Map<string, boolean> }>();
+  const alike = new Map<string, { needed: PlacementRequest; answers: Map<string, boolean> }>();
+  const needOf = (request: PlacementRequest) => {
+    const { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds } = request;
+    const key = JSON.stringify([imageName === '', gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds]);
+    const need = alike.get(key) ?? { needed: onMachines(all, request), answers: new Map<string, boolean>() };
+    alike.set(key, need);
+    needs.set(request, need);
+    return need;
+  };
+  return (machine, request) => {
+    const { needed, answers } = needs.get(request) ?? needOf(request);
+    const key = facts.get(machine) ?? lastingFacts(machine);
+    const known = answers.get(key) ?? lastingRefusal(machine, needed) === undefined;
+    answers.set(key, known);
+    return known;
+  };
 }
 
 /**

@@ -64,26 +64,30 @@ export async function readPlacement(
   statement: Statement, { endpointId, imageName, imageDigest, goneIds = [] }: PlacementAsked,
 ): Promise<PlacementMachine[]> {
   const gone = goneIds.join();
+  // One pass over the workers that live, however many have ended and however many machines there are: placements wait for each other.
   const rows = await statement<(MachineRow & Uses)[]>`
+    WITH alive AS MATERIALIZED (
+      SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, desired, desired_at FROM worker
+      WHERE ended_at IS NULL AND id <> ALL(string_to_array(${gone}, ','))
+    ), user_of AS MATERIALIZED (
+      SELECT machine_id, endpoint_id, gpu_uuids, instance_id FROM alive WHERE desired <> 'FREEZE'
+      UNION ALL SELECT machine_id, NULL, gpu_uuids, instance_id FROM pod WHERE desired = 'RUNNING'
+    ), used AS (
+      SELECT machine_id, count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
+        array_agg(instance_id) FILTER (WHERE instance_id <> '') AS sizes FROM user_of GROUP BY machine_id
+    ), given AS (
+      SELECT machine_id, array_agg(uuid) AS uuids FROM user_of, unnest(gpu_uuids) AS uuid GROUP BY machine_id
+    ), frozen AS (
+      SELECT machine_id, jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
+        'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint) ORDER BY desired_at, id) AS standbys
+      FROM alive WHERE desired = 'FREEZE' GROUP BY machine_id
+    )
     SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
-      m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone,
-      coalesce((SELECT array_agg(uuid) FROM (
-        SELECT unnest(gpu_uuids) AS uuid FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
-          AND id <> ALL(string_to_array(${gone}, ','))
-        UNION ALL SELECT unnest(gpu_uuids) FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') given), '{}') AS used_uuids,
-      u.cpu_used, u.siblings, u.sizes, coalesce((
-        SELECT jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
-          'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint) ORDER BY desired_at, id)
-        FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired = 'FREEZE' AND id <> ALL(string_to_array(${gone}, ','))), '[]') AS standbys,
+      m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(g.uuids, '{}') AS used_uuids,
+      coalesce(u.cpu_used, 0) AS cpu_used, coalesce(u.siblings, 0) AS siblings, coalesce(u.sizes, '{}') AS sizes, coalesce(f.standbys, '[]') AS standbys,
       EXISTS (SELECT FROM machine_image i WHERE i.machine_id = m.id
         AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName} ELSE i.digest = ${imageDigest} END) AS has_image
-    FROM machine m LEFT JOIN LATERAL (
-      SELECT count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
-        coalesce(array_agg(instance_id) FILTER (WHERE instance_id <> ''), '{}') AS sizes
-      FROM (SELECT gpu_uuids, endpoint_id, instance_id FROM worker WHERE machine_id = m.id AND ended_at IS NULL AND desired <> 'FREEZE'
-          AND id <> ALL(string_to_array(${gone}, ','))
-        UNION ALL SELECT gpu_uuids, NULL, instance_id FROM pod WHERE machine_id = m.id AND desired = 'RUNNING') user_of
-    ) u ON true
+    FROM machine m LEFT JOIN used u ON u.machine_id = m.id LEFT JOIN given g ON g.machine_id = m.id LEFT JOIN frozen f ON f.machine_id = m.id
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
   return rows.map((row) => ({
     id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,

@@ -47,6 +47,7 @@ export const worker = pgTable('worker', {
   index('worker_endpoint_idx').on(t.endpointId),
   index('worker_alive_idx').on(t.endpointId).where(sql`ended_at IS NULL`),
   index('worker_machine_idx').on(t.machineId),
+  index('worker_machine_alive_idx').on(t.machineId).where(sql`ended_at IS NULL`),
   check('worker_desired_known', sql`${t.desired} IN ('RUN', 'FREEZE', 'DRAIN', 'GONE')`),
   check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'FROZEN', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),
   check('worker_health_known', sql`${t.health} IN ('', 'INITIALIZING', 'READY', 'UNHEALTHY')`),

@@ -1,0 +1,1 @@
+CREATE INDEX "worker_machine_alive_idx" ON "worker" USING btree ("machine_id") WHERE ended_at IS NULL;
