@@ -6,52 +6,26 @@ import { status } from '@grpc/grpc-js';
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { AgentServiceClient, DesiredState, OutcomeKind, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptOutcome, AttemptRef, DesiredWorker, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
-import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
+import { GpuHandover, WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
-import type { SeededRandom } from '../helpers/random-of.ts';
-
-/** How it is and behaves. */
-export interface FleetMachineOptions {
-  id: string;
-  agentKey: string;
-  /** Where core listens now; it takes any. */
-  addresses(): readonly string[];
-  gpus: Omit<Gpu, 'displayName'>[];
-  /** Times that everything takes here; 1 is normal. */
-  slowness: number;
-  random: SeededRandom;
-  /** Milliseconds of a start, and of a job. */
-  startMs(random: SeededRandom): number;
-  runMs(assignment: Assignment, random: SeededRandom): number;
-  /** Shares of starts and of attempts at which the worker crashes. */
-  crashShare: number;
-  onFault(text: string): void;
-}
-
-interface FleetWorker {
-  id: string;
-  endpointId: string;
-  gpuUuids: string[];
-  concurrency: number;
-  state: WorkerState;
-  /** Attempts that run, by name. */
-  held: Map<string, AttemptRef>;
-  /** How it ends once core has acknowledged all that it did. */
-  end: { state: WorkerState; reason: string } | undefined;
-}
+import { FleetImages } from './fleet-images.ts';
+import { nameOf, reportOf } from './fleet-worker.ts';
+import type { FleetMachineOptions, FleetWorker } from './fleet-worker.ts';
+import { draw } from './lengths.ts';
 
 /** An agent gives its work up before core gives up its lease of 10 s. */
 const LEASE_MS = 9_000;
 /** Core has no cause for these. */
 const REFUSALS = [status.INVALID_ARGUMENT, status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.INTERNAL];
 const RECONNECT_MS = { min: 100, max: 1_500 };
+const ENGINE = { name: 'fleet', version: '1', gpuHandover: GpuHandover.CDI, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
 
 export class FleetMachine {
   readonly #options: FleetMachineOptions;
   readonly #workers = new Map<string, FleetWorker>();
+  readonly #images: FleetImages;
   /** Outcomes that core has not acknowledged. */
   readonly #outcomes = new Map<string, AttemptOutcome>();
   readonly #timers = new Set<Timer>();
@@ -62,12 +36,20 @@ export class FleetMachine {
   #sequence = 0;
   #cut = false;
   #over = false;
-  /** Workers that were started here, and sessions. */
-  started = 0;
-  sessions = 0;
+  /** What happened here so far. */
+  readonly counts = { started: 0, sessions: 0, pulled: 0, frozen: 0, woken: 0 };
 
   constructor(options: FleetMachineOptions) {
     this.#options = options;
+    const pull = (done: () => void): void => {
+      this.counts.pulled += 1;
+      this.#after(draw(options.lengths.pullMs, options.random) * options.slowness, done);
+    };
+    this.#images = new FleetImages(pull, () => this.#send({ containers: { engine: ENGINE, noEngineReason: '', images: this.#images.list } }));
+  }
+
+  get id(): string {
+    return this.#options.id;
   }
 
   /** Workers whose process runs. */
@@ -86,7 +68,7 @@ export class FleetMachine {
     this.#client = openClient(AgentServiceClient, random.one(addresses()));
     const stream = this.#client.session(callMetadata(agentKey));
     this.#stream = stream;
-    this.sessions += 1;
+    this.counts.sessions += 1;
     stream.on('data', (message: SessionResponse) => { if (this.#stream === stream) this.#receive(message); });
     stream.on('error', (error: ServiceError) => {
       if (REFUSALS.includes(error.code)) this.#options.onFault(`${this.#options.id} was refused: ${error.details}`);
@@ -101,6 +83,12 @@ export class FleetMachine {
     this.#cut = true;
     this.#drop();
     this.#after(ms, () => { this.#cut = false; this.connect(); });
+  }
+
+  /** Its operator ends the agent: what runs is given back, and after a while it starts again. */
+  leave(ms: number): void {
+    for (const worker of this.#workers.values()) this.#kill(worker, WorkerState.STOPPED, 'the agent ends', OutcomeKind.RETURNED);
+    this.#after(500, () => this.partition(ms));
   }
 
   /** The machine loses its power, and comes back empty after a while. */
@@ -120,11 +108,11 @@ export class FleetMachine {
     const { id, gpus } = this.#options;
     const machine = {
       id, name: id, gpus, locations: [], cpuSlots: 4, standbyMax: 4, cpuCount: 0, memoryMib: 0, cpuModel: '', agentVersion: 'fleet', cudaVersion: '',
-      runsCommands: true, noEngineReason: '', containerEngine: undefined,
+      runsCommands: true, noEngineReason: '', containerEngine: ENGINE,
     };
     const attempts = [...this.#workers.values()].flatMap(({ held }) => [...held.values()]);
     return {
-      machine, workers: [...this.#workers.values()].map(reportOf), instance: id,
+      machine, workers: [...this.#workers.values()].map(reportOf), instance: id, images: this.#images.list,
       attempts: [...attempts, ...[...this.#outcomes.values()].map(({ ref }) => ref!)],
     };
   }
@@ -178,12 +166,30 @@ export class FleetMachine {
       const now = wanted.get(worker.id)?.desired;
       if (now === undefined) this.#kill(worker, WorkerState.STOPPED, '', OutcomeKind.STOPPED);
       else if (now === DesiredState.DRAIN) this.#drain(worker);
+      else if (now === DesiredState.FREEZE) this.#freeze(worker);
+      else if (worker.state === WorkerState.FROZEN) {
+        this.counts.woken += 1;
+        this.#becomeReady(worker);
+      }
     }
     for (const worker of desired) if (worker.desired === DesiredState.RUN && !this.#workers.has(worker.workerId)) this.#start(worker);
   }
 
+  #freeze(worker: FleetWorker): void {
+    if (worker.state !== WorkerState.READY || worker.held.size > 0 || worker.end) return;
+    this.counts.frozen += 1;
+    worker.state = WorkerState.FROZEN;
+    this.#send({ workers: [reportOf(worker)] });
+  }
+
+  #becomeReady(worker: FleetWorker): void {
+    if (this.#workers.get(worker.id) !== worker || worker.end || worker.state === WorkerState.DRAINING) return;
+    worker.state = WorkerState.READY;
+    this.#send({ workers: [reportOf(worker)] });
+  }
+
   #start({ workerId: id, endpointId, spec }: DesiredWorker): void {
-    const { startMs, random, slowness, crashShare, onFault } = this.#options;
+    const { lengths, random, slowness, crashShare, onFault } = this.#options;
     const gpuUuids = spec!.gpuUuids;
     for (const other of this.#workers.values()) {
       const both = gpuUuids.filter((uuid) => other.gpuUuids.includes(uuid));
@@ -193,32 +199,33 @@ export class FleetMachine {
       id, endpointId, gpuUuids, concurrency: spec!.concurrency, state: WorkerState.INITIALIZING, held: new Map(), end: undefined,
     };
     this.#workers.set(id, worker);
-    this.started += 1;
+    this.counts.started += 1;
     this.#send({ workers: [reportOf(worker)] });
     const fails = random.fraction() < crashShare;
-    this.#after(startMs(random) * slowness, () => {
-      if (this.#workers.get(id) !== worker || worker.end) return;
-      if (fails) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 3: out of memory', OutcomeKind.LOST);
-      worker.state = WorkerState.READY;
-      this.#send({ workers: [reportOf(worker)] });
-    });
+    this.#images.with(spec!.imageName, () => this.#after(draw(lengths.startMs, random) * slowness, () => {
+      if (fails && this.#workers.get(id) === worker) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 3: out of memory', OutcomeKind.LOST);
+      this.#becomeReady(worker);
+    }));
   }
 
   #take(assignment: Assignment): void {
-    const { runMs, random, slowness, crashShare } = this.#options;
+    const { lengths, held, random, slowness, crashShare } = this.#options;
     const ref = assignment.ref!;
     const worker = this.#workers.get(ref.workerId);
     if (!worker || worker.state !== WorkerState.READY || worker.end) return this.#report(ref, { kind: OutcomeKind.RETURNED, error: '' });
     worker.held.set(nameOf(ref), ref);
     if (worker.held.size > worker.concurrency) this.#options.onFault(`${worker.id} was given ${worker.held.size} jobs and holds ${worker.concurrency}`);
-    const crashes = random.fraction() < crashShare;
-    this.#after(runMs(assignment, random) * slowness, () => {
+    const { ms, hold } = JSON.parse(assignment.input?.toString() ?? '{}') as { ms?: number; hold?: boolean };
+    const crashes = !hold && random.fraction() < crashShare;
+    const end = (): void => {
       if (this.#workers.get(worker.id) !== worker || !worker.held.has(nameOf(ref))) return;
       if (crashes) return this.#kill(worker, WorkerState.UNHEALTHY, 'exit code 9: killed', OutcomeKind.LOST);
       worker.held.delete(nameOf(ref));
       this.#report(ref, { kind: OutcomeKind.COMPLETED, error: '', output: Buffer.from('{"ok":true}') });
       if (worker.state === WorkerState.DRAINING) this.#drain(worker);
-    });
+    };
+    if (hold) void held().then(end);
+    else this.#after((ms ?? draw(lengths.runMs, random)) * slowness, end);
   }
 
   #drain(worker: FleetWorker): void {
@@ -266,12 +273,4 @@ export class FleetMachine {
     this.#timers.add(timer);
     return timer;
   }
-}
-
-function reportOf({ id, endpointId, state, concurrency }: FleetWorker) {
-  return { workerId: id, endpointId, state, capacity: state === WorkerState.READY ? concurrency : 0, reason: '' };
-}
-
-function nameOf({ jobId, attempt }: AttemptRef): string {
-  return `${jobId}/${attempt}`;
 }

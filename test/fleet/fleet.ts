@@ -1,7 +1,7 @@
 /** A fleet on a real core: machines that join, fail and come back, endpoints of several accounts, load in several shapes, and what must hold of it all. */
 import type postgres from 'postgres';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
-import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
@@ -9,6 +9,8 @@ import type { GrpcClients } from '../helpers/grpc-clients.ts';
 import { randomOf } from '../helpers/random-of.ts';
 import type { SeededRandom } from '../helpers/random-of.ts';
 import { FleetMachine } from './fleet-machine.ts';
+import { HUNDREDTHS } from './lengths.ts';
+import type { FleetLengths } from './lengths.ts';
 
 /** A core that runs. */
 export interface FleetCore {
@@ -27,21 +29,24 @@ export interface FleetOptions {
   /** Workers that there may be in all. */
   workers: number;
   accounts: number;
+  /** Default: hundredths of real ones. */
+  lengths?: FleetLengths;
 }
 
 /** An endpoint with the key that uses it. */
 export interface FleetEndpoint {
   id: string;
+  workersMax: number;
   accountId: string;
   key: string;
 }
 
 /** GPUs of a kind are all a machine has; some machines have none. */
 const KINDS = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA H100 80GB HBM3', 'NVIDIA GeForce RTX 4090'];
-/** With this target a start is always soon enough, so that no worker stays for jobs that may come. */
+/** How endpoints scale, and their shares of all workers. With this target a start is always soon enough, so that no worker stays for jobs that may come. */
 const SCALERS = [
-  { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 }, { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1 },
-  { scalerType: ScalerType.SLO, scalerValue: 120 },
+  { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, share: 0.7 }, { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1, share: 0.2 },
+  { scalerType: ScalerType.SLO, scalerValue: 120, share: 0.1 },
 ];
 const AT_ONCE = 32;
 
@@ -53,6 +58,7 @@ export class Fleet {
   readonly faults: string[] = [];
   readonly #core: FleetCore;
   readonly #options: FleetOptions;
+  #held = Promise.withResolvers<void>();
 
   constructor(core: FleetCore, options: FleetOptions) {
     this.#core = core;
@@ -77,7 +83,7 @@ export class Fleet {
     const machine = new FleetMachine({
       id, agentKey, slowness, addresses: this.#core.addresses, crashShare, random: randomOf(this.random.below(2 ** 31)),
       gpus: kinds.map((name, n) => ({ uuid: `GPU-${id}-${n}`, name, memoryMib: 24_576, migProfile: '', unhealthy: '' })),
-      startMs: (random) => skewed(random, 400), runMs: ({ input }, random) => Number(JSON.parse(input?.toString() ?? '{}').ms ?? skewed(random, 150)),
+      lengths: this.#options.lengths ?? HUNDREDTHS, held: () => this.#held.promise,
       onFault: (text) => { this.faults.push(text); },
     });
     this.machines.push(machine);
@@ -94,11 +100,13 @@ export class Fleet {
   async deploy(): Promise<void> {
     const { accounts, endpoints, workers } = this.#options;
     const owners = await many(range(accounts), (n) => this.newAccount(`account ${n}`));
-    const workersMax = Math.max(Math.round(workers / endpoints), 1);
     this.endpoints.push(...await many(range(endpoints), async (n) => {
       const cpu = n % 10 === 9;
+      const { share, ...scaler } = SCALERS[n % SCALERS.length]!;
+      const workersMax = Math.max(Math.round((workers * share * SCALERS.length) / endpoints), 1);
       return this.createEndpoint(owners[n % accounts]!, {
-        workersMax, ...SCALERS[n % SCALERS.length]!, workerConcurrency: n % 7 === 0 ? 2 : 1,
+        ...scaler, workersMax, workerConcurrency: n % 7 === 0 ? 2 : 1,
+        flashBootType: n % 6 === 0 ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
         ...(cpu ? { computeType: 'CPU' } : { gpuIds: [KINDS[n % KINDS.length]!, ...(n % 5 === 0 ? [KINDS[(n + 1) % KINDS.length]!] : [])] }),
       });
     }));
@@ -109,7 +117,9 @@ export class Fleet {
     const { clients, rootKey } = this.#core;
     const { accountId } = await call(clients.access, 'createAccount', { name }, rootKey);
     const key = await this.#newKey(KeyScope.ALL, accountId);
-    const template = Template.fromPartial({ name: 'fleet', startCommand: ['true'], serverless: true });
+    // Every other account has an image of its own.
+    const imageName = Number(name.replace(/\D/g, '') || 1) % 2 === 0 ? `fleet/${name.replace(/ /g, '-')}:1` : '';
+    const template = Template.fromPartial({ name: 'fleet', imageName, startCommand: ['true'], serverless: true });
     return { accountId, key, templateId: (await call(clients.templates, 'createTemplate', { template }, key)).template!.id };
   }
 
@@ -119,7 +129,8 @@ export class Fleet {
   ): Promise<FleetEndpoint> {
     const endpoint = Endpoint.fromPartial({ name: 'fleet', idleTimeoutSeconds: 1, retryLimit: 10, ...fields, templateId });
     const request = { endpoint, requestId: '', workersMax: fields.workersMax, retryLimit: 10 };
-    return { id: (await call(this.#core.clients.endpoints, 'createEndpoint', request, key)).endpoint!.id, accountId, key };
+    const { id } = (await call(this.#core.clients.endpoints, 'createEndpoint', request, key)).endpoint!;
+    return { id, workersMax: fields.workersMax ?? 0, accountId, key };
   }
 
   /** Submits jobs, in the order in which they are named. */
@@ -139,6 +150,34 @@ export class Fleet {
       let left = this.random.fraction() * whole;
       return this.endpoints[weights.findIndex((weight) => (left -= weight) < 0)] ?? this.endpoints[0]!;
     });
+  }
+
+  /** Ends all jobs whose input says `hold`. */
+  release(): void {
+    this.#held.resolve();
+    this.#held = Promise.withResolvers();
+  }
+
+  /** Sums over all machines. */
+  count(what: keyof FleetMachine['counts']): number {
+    return this.machines.reduce((sum, { counts }) => sum + counts[what], 0);
+  }
+
+  /** What FlashBoot keeps frozen goes. */
+  async thaw(): Promise<void> {
+    const { clients } = this.#core;
+    const flash = this.endpoints.filter((_, n) => n % 6 === 0);
+    await many(flash, ({ id, key }) => call(clients.endpoints, 'updateEndpoint', {
+      endpoint: Endpoint.fromPartial({ id, flashBootType: FlashBootType.OFF }), updateMask: ['flash_boot_type'],
+    }, key));
+  }
+
+  /** An operator takes nothing new on a machine, ends its agent for a while, and takes new work again. */
+  async drain(machine: FleetMachine, ms: number): Promise<void> {
+    const { clients, rootKey } = this.#core;
+    await call(clients.machines, 'cordonMachine', { id: machine.id, cordoned: true }, rootKey);
+    machine.leave(ms);
+    await call(clients.machines, 'cordonMachine', { id: machine.id, cordoned: false }, rootKey);
   }
 
   stop(): void {
@@ -163,9 +202,4 @@ export async function many<Item, Result>(items: readonly Item[], what: (item: It
 
 export function range(count: number): number[] {
   return Array.from({ length: count }, (_, n) => n);
-}
-
-/** A length with a long tail: most are shorter than the mean, some three times as long. */
-function skewed(random: SeededRandom, mean: number): number {
-  return Math.min(-Math.log(1 - random.fraction()), 4) * mean * 0.9 + mean * 0.1;
 }

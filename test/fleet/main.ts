@@ -1,5 +1,6 @@
 /** `npm run fleet`: fleets of several sizes, one after the other, and what grows with what; or scalers side by side. */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import postgres from 'postgres';
 import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
@@ -11,6 +12,8 @@ import { grpcClients } from '../helpers/grpc-clients.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import { Fleet, range } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
+import { HUNDREDTHS, quantilesOf } from './lengths.ts';
+import type { FleetLengths } from './lengths.ts';
 import { matchTable, matches } from './scalers.ts';
 import { LARGE_MODEL } from './traces.ts';
 
@@ -22,6 +25,8 @@ Simulates machines over the real session protocol against a real core and Postgr
   --endpoints <n>      for each machine (default 1.5)
   --workers <n>        that there may be, for each machine (default 10)
   --jobs <n>           of the burst, for each machine (default 20)
+  --starts <file>      recorded cold starts, one length in milliseconds a line, and
+  --pulls <file>       of images; without these hundredths of usual ones
   --seed <n>           default 1
   --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads
   --help               this text
@@ -45,7 +50,8 @@ async function measure(database: Database, machines: number, options: Options): 
   let core = await start();
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
   const clients = grpcClients(core.ready.address!);
-  const size = { seed: options.seed, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: 10 };
+  const { seed, lengths } = options;
+  const size = { seed, lengths, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: 10 };
   const fleet = new Fleet({ addresses: () => [core.ready.address!], clients, rootKey, sql }, size);
   const count = async (what: string): Promise<number> => (await sql.unsafe(`SELECT count(*)::int AS n FROM ${what}`))[0]!.n as number;
   const steps = new Map<string, number>();
@@ -69,21 +75,25 @@ async function measure(database: Database, machines: number, options: Options): 
       ...fleet.zipf(Math.ceil(machines * options.jobs / 2))];
     await step('submit s', () => fleet.submit(jobs));
     await step('all ended s', () => waitFor('all jobs to end', quiet, STEP_MS_MAX));
+    await fleet.thaw();
     await step('zero s', () => waitFor('zero', async () => await count('worker WHERE ended_at IS NULL') === 0, STEP_MS_MAX));
     const used = { core: cpuUs(core.pid) - before.core, postgres: cpuUs(database.pid) - before.postgres };
+    const seconds = (steps.get('submit s') ?? 0) + (steps.get('all ended s') ?? 0) + (steps.get('zero s') ?? 0);
     const memory = memoryMib(core.pid).peak;
-    await step('reconnect s', async () => {
+    await step('restart s', async () => {
       await core.stop();
       core = await start();
-      await waitFor('all machines again', connected, STEP_MS_MAX);
     });
+    const sessionsBefore = fleet.count('sessions');
+    await step('reconnect s', () => waitFor('all machines again', connected, STEP_MS_MAX));
     const { decisions, faults } = await checkReplays(sql);
     const wrong = [...fleet.faults, ...await checkEnd(sql), ...faults];
     for (const fault of wrong) process.stderr.write(`FAULT: ${fault}\n`);
     return {
       machines, endpoints: size.endpoints, jobs: jobs.length, 'workers at once': peak,
-      'workers in all': fleet.machines.reduce((sum, { started }) => sum + started, 0),
+      'workers in all': fleet.count('started'),
       ...Object.fromEntries([...steps].map(([what, seconds]) => [what, seconds.toFixed(1)])), decisions,
+      'sessions tried': fleet.count('sessions') - sessionsBefore, 'core CPU %': ((used.core / 1e4) / seconds).toFixed(0),
       'core CPU s': (used.core / 1e6).toFixed(1), 'PostgreSQL CPU s': (used.postgres / 1e6).toFixed(1), 'core MiB': Math.round(memory), faults: wrong.length,
     };
   } finally {
@@ -102,6 +112,7 @@ interface Options {
   workers: number;
   jobs: number;
   seed: number;
+  lengths: FleetLengths;
 }
 
 /** One column a fleet, one line a figure. */
@@ -114,7 +125,8 @@ function table(rows: readonly Row[]): string {
 async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
-    machines: option, endpoints: option, workers: option, jobs: option, seed: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
+    machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
+    scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
@@ -125,7 +137,7 @@ async function main(): Promise<void> {
   const machines = (values.machines ?? '25,50,100').split(',').map((text) => positive('--machines', text, 1));
   const options = {
     machines, seed, endpoints: positive('--endpoints', values.endpoints, 1.5), workers: positive('--workers', values.workers, 10),
-    jobs: positive('--jobs', values.jobs, 20),
+    jobs: positive('--jobs', values.jobs, 20), lengths: { ...HUNDREDTHS, ...recorded('startMs', values.starts), ...recorded('pullMs', values.pulls) },
   };
   const database = await startDatabase();
   const rows: Row[] = [];
@@ -139,6 +151,10 @@ async function main(): Promise<void> {
     await database.stop();
   }
   if (rows.some(({ faults }) => faults !== 0)) process.exitCode = 1;
+}
+
+function recorded(name: keyof FleetLengths, file: string | undefined): Partial<FleetLengths> {
+  return file === undefined ? {} : { [name]: quantilesOf(readFileSync(file, 'utf8')) };
 }
 
 function positive(name: string, text: string | undefined, fallback: number): number {

@@ -1,9 +1,10 @@
 /** Waits for a condition. The only place of the tests that lets time pass. */
 
 /**
- * Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last answer.
+ * Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last answer. A check that costs a
+ * lot is made after longer pauses.
  */
-export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 30_000): Promise<Exclude<NonNullable<T>, false>> {
+export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 30_000, pauseMs = 20): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {
@@ -15,6 +16,6 @@ export async function waitFor<T>(what: string, check: () => Promise<T> | T, time
       last = error;
     }
     if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms for ${what}; last answer: ${last instanceof Error ? last.stack : JSON.stringify(last)}`);
-    await new Promise((resolve) => { setTimeout(resolve, 20); });
+    await new Promise((resolve) => { setTimeout(resolve, pauseMs); });
   }
 }

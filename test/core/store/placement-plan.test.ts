@@ -23,7 +23,8 @@ t.test('pages that are read', async (t) => {
     SELECT 'ended' || n, ${endpointId}, 'm' || (1 + n % ${MACHINES}::int), 0, 'GONE', 'STOPPED', now() FROM generate_series(1, ${ENDED}::int) n`;
   await sql`
     INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids)
-    SELECT 'alive' || n, ${endpointId}, 'm' || (1 + n % ${MACHINES}::int), 0, ARRAY['GPU-' || n / ${MACHINES}::int] FROM generate_series(0, ${ALIVE - 1}::int) n`;
+    SELECT 'alive' || n, ${endpointId}, 'm' || (1 + n % ${MACHINES}::int), 0, ARRAY['GPU-' || n / ${MACHINES}::int]
+    FROM generate_series(0, ${ALIVE - 1}::int) n`;
   await sql`ANALYZE worker`;
   await sql`ANALYZE machine`;
   const machines = await readPlacement(sql, { endpointId, imageName: '', imageDigest: '' });

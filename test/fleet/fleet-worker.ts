@@ -1,0 +1,47 @@
+/** What a simulated machine is, and a worker on it. */
+import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
+import type { Gpu } from '../../proto/gen/slipway/v1/machine.ts';
+import type { SeededRandom } from '../helpers/random-of.ts';
+import type { FleetLengths } from './lengths.ts';
+
+/** How it is and behaves. */
+export interface FleetMachineOptions {
+  id: string;
+  agentKey: string;
+  /** Where core listens now; it takes any. */
+  addresses(): readonly string[];
+  gpus: Omit<Gpu, 'displayName'>[];
+  /** Times that everything takes here; 1 is normal. */
+  slowness: number;
+  random: SeededRandom;
+  lengths: FleetLengths;
+  /** Jobs whose input says `hold` run until this is settled. */
+  held(): Promise<unknown>;
+  /** Shares of starts and of attempts at which the worker crashes. */
+  crashShare: number;
+  onFault(text: string): void;
+}
+
+/** One of its workers. */
+export interface FleetWorker {
+  id: string;
+  endpointId: string;
+  gpuUuids: string[];
+  concurrency: number;
+  state: WorkerState;
+  /** Attempts that run, by name. */
+  held: Map<string, AttemptRef>;
+  /** How it ends once core has acknowledged all that it did. */
+  end: { state: WorkerState; reason: string } | undefined;
+}
+
+/** What its machine tells of it. */
+export function reportOf({ id, endpointId, state, concurrency }: FleetWorker) {
+  return { workerId: id, endpointId, state, capacity: state === WorkerState.READY ? concurrency : 0, reason: '' };
+}
+
+/** Names an attempt. */
+export function nameOf({ jobId, attempt }: AttemptRef): string {
+  return `${jobId}/${attempt}`;
+}
