@@ -40,7 +40,8 @@ export class WorkerReporter {
   capacityChanged(worker: Worker): void {
     if (worker.hasEnded) return;
     const told = this.#capacities.get(worker.id);
-    if (this.#room.capacity(worker) !== told?.capacity || this.#room.keepsAhead(worker) !== told.keepsAhead) this.#toCore.addWorker(worker.id);
+    const { capacity, keepsAhead } = this.#room.of(worker);
+    if (capacity !== told?.capacity || keepsAhead !== told.keepsAhead) this.#toCore.addWorker(worker.id);
   }
 
   /** It owes no outcome any more: its end may be told. */
@@ -61,8 +62,7 @@ export class WorkerReporter {
 
   /** The report that goes into a message now. */
   take(worker: Worker): WorkerReport {
-    const capacity = this.#room.capacity(worker);
-    const keepsAhead = !worker.hasEnded && this.#room.keepsAhead(worker);
+    const { capacity, keepsAhead } = this.#room.of(worker);
     this.#capacities.set(worker.id, { capacity, keepsAhead });
     const { id: workerId, endpointId, state, reason, exitCode, sdk, refresh } = worker;
     const report = {

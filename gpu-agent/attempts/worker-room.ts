@@ -14,9 +14,11 @@ export class WorkerRoom {
     this.#polls = options.polls;
   }
 
-  /** Attempts it can hold at once right now, for core. */
-  capacity(worker: Worker): number {
-    return worker.hasEnded ? 0 : capacity(this.#facts(worker));
+  /** For core: attempts it can hold at once right now, and whether more than that may be kept here until it has room. */
+  of(worker: Worker): { capacity: number; keepsAhead: boolean } {
+    if (worker.hasEnded) return { capacity: 0, keepsAhead: false };
+    const facts = this.#facts(worker);
+    return { capacity: capacity(facts), keepsAhead: keepsAhead(facts) };
   }
 
   /** How many jobs may be answered to one take that asks for `requested`. */
@@ -30,10 +32,9 @@ export class WorkerRoom {
     return !leaving && !blocked && requested > 0 && declared === undefined && traits.tellsFreeSlots;
   }
 
-  /** More than it has room for may be kept here until it has. */
+  /** What it was given beyond its room waits here until it asks for it. */
   keepsAhead(worker: Worker): boolean {
-    const { asked, declared, leaving, blocked } = this.#facts(worker);
-    return asked && !leaving && !blocked && declared !== undefined;
+    return keepsAhead(this.#facts(worker));
   }
 
   #facts(worker: Worker): CapacityFacts {
@@ -50,4 +51,8 @@ export class WorkerRoom {
       traits: worker.sdk.traits,
     };
   }
+}
+
+function keepsAhead({ asked, leaving, blocked, declared }: CapacityFacts): boolean {
+  return asked && !leaving && !blocked && declared !== undefined;
 }
