@@ -22,6 +22,9 @@ const CONNECT_MS = 3_000;
 /** How long a worker may take to end an upgraded connection that its client has ended, in milliseconds. */
 const END_MS = 5_000;
 
+/** As a page this has an origin of its own. */
+const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads';
+
 /** The client's side. */
 export interface ClientSide {
   request: IncomingMessage;
@@ -135,6 +138,7 @@ class Forward {
     const headers = responseHeaders(response, this.#place.workerId);
     // What waits for a word before it sends its body, and gets an answer, may send it or not.
     if (this.#client.upgrade || taken === 'UNREAD') headers.push('Connection', 'close');
+    if (mayBePage(this.#client.target)) headers.push('Content-Security-Policy', SANDBOX);
     reply.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
     // Server-sent events begin with headers alone.
     reply.flushHeaders();
@@ -230,4 +234,12 @@ class Forward {
     if (!request.complete) request.resume();
     this.#over.resolve('SERVED');
   }
+}
+
+/**
+ * By path a worker's answer shares its origin with the console, whose session a script in it could use. A browser can open it there only with the key in
+ * the query; requests with the key in a header come from programs.
+ */
+function mayBePage({ prefix, queryKey }: LbTarget): boolean {
+  return prefix !== '' && queryKey !== undefined;
 }

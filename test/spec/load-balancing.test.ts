@@ -43,6 +43,9 @@ t.test('method, path, query, body and headers arrive; the key and spoofed header
   for (const name of ['authorization', 'x-slipway-upstream', 'x-runpod-worker-id']) t.notOk(name in headers, name);
   for (const method of ['GET', 'DELETE', 'OPTIONS', 'PATCH']) t.match(await shown(at(endpointId, '/m', { method })), { method, url: '/m' });
   t.match(await shown(fetch(`${url}/v2/${endpointId}?api_key=${key}`)), { url: '/' });
+  const policyOf = async (answer: Promise<Response>): Promise<string | null> => (await answer).headers.get('content-security-policy');
+  t.match(await policyOf(fetch(`${url}/v2/${endpointId}/page?api_key=${key}`)), /^sandbox /, 'what a browser opens by path has no part in our origin');
+  t.equal(await policyOf(at(endpointId, '/page')), null, 'what programs ask for is as the worker sent it');
 });
 
 t.test('one request after the other: workers take turns', async (t) => {
