@@ -1,19 +1,16 @@
 /** `npm run fleet`: fleets of several sizes, one after the other, and what grows with what; or scalers side by side. */
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import postgres from 'postgres';
-import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
-import { Child } from '../bench/child.ts';
 import { startDatabase } from '../bench/database.ts';
 import type { Database } from '../bench/database.ts';
 import { cpuUs, memoryMib } from '../bench/process-usage.ts';
-import { grpcClients } from '../helpers/grpc-clients.ts';
 import { waitFor } from '../helpers/wait-for.ts';
+import { measureDecisions } from './decisions.ts';
 import { Fleet, range } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { HUNDREDTHS, quantilesOf } from './lengths.ts';
 import type { FleetLengths } from './lengths.ts';
+import { startMeasured } from './measured-core.ts';
 import { matchTable, matches } from './scalers.ts';
 import { LARGE_MODEL } from './traces.ts';
 
@@ -29,6 +26,7 @@ Simulates machines over the real session protocol against a real core and Postgr
   --pulls <file>       of images; without these hundredths of usual ones
   --seed <n>           default 1
   --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads
+  --decisions <n>      instead: how soon a decision follows its condition at so many endpoints that sleep, and what that costs
   --help               this text
 `;
 /** Longest that one step may take. */
@@ -38,21 +36,11 @@ const STEP_MS_MAX = 600_000;
 type Row = Record<string, string | number>;
 
 async function measure(database: Database, machines: number, options: Options): Promise<Row> {
-  const name = `fleet_${randomBytes(4).toString('hex')}`;
-  const admin = postgres(database.url, { max: 1, onnotice: () => undefined });
-  await admin`CREATE DATABASE ${admin(name)}`;
-  const url = database.url.replace(/\/[^/]*$/, `/${name}`);
-  const rootKey = randomBytes(24).toString('hex');
-  const secretKey = randomBytes(32).toString('hex');
-  const start = (): Promise<Child> => Child.start('core/main.ts', {
-    SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'error',
-  }, [...NODE_FLAGS]);
-  let core = await start();
-  const sql = postgres(url, { max: 2, onnotice: () => undefined });
-  const clients = grpcClients(core.ready.address!);
+  const measured = await startMeasured(database);
+  const { core, sql, clients, rootKey } = measured;
   const { seed, lengths } = options;
   const size = { seed, lengths, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: 10 };
-  const fleet = new Fleet({ addresses: () => [core.ready.address!], clients, rootKey, sql }, size);
+  const fleet = new Fleet({ addresses: () => [core().ready.address!], clients, rootKey, sql }, size);
   const count = async (what: string): Promise<number> => (await sql.unsafe(`SELECT count(*)::int AS n FROM ${what}`))[0]!.n as number;
   const steps = new Map<string, number>();
   const step = async (what: string, doing: () => Promise<unknown>): Promise<void> => {
@@ -70,20 +58,17 @@ async function measure(database: Database, machines: number, options: Options): 
   try {
     await step('join s', async () => { await fleet.join(); await waitFor('all machines', connected, STEP_MS_MAX); });
     await step('deploy s', () => fleet.deploy());
-    const before = { core: cpuUs(core.pid), postgres: cpuUs(database.pid) };
+    const before = { core: cpuUs(core().pid), postgres: cpuUs(database.pid) };
     const jobs = [...range(Math.floor(machines * options.jobs / 2)).map((n) => fleet.endpoints[n % fleet.endpoints.length]!),
       ...fleet.zipf(Math.ceil(machines * options.jobs / 2))];
     await step('submit s', () => fleet.submit(jobs));
     await step('all ended s', () => waitFor('all jobs to end', quiet, STEP_MS_MAX));
     await fleet.thaw();
     await step('zero s', () => waitFor('zero', async () => await count('worker WHERE ended_at IS NULL') === 0, STEP_MS_MAX));
-    const used = { core: cpuUs(core.pid) - before.core, postgres: cpuUs(database.pid) - before.postgres };
+    const used = { core: cpuUs(core().pid) - before.core, postgres: cpuUs(database.pid) - before.postgres };
     const seconds = (steps.get('submit s') ?? 0) + (steps.get('all ended s') ?? 0) + (steps.get('zero s') ?? 0);
-    const memory = memoryMib(core.pid).peak;
-    await step('restart s', async () => {
-      await core.stop();
-      core = await start();
-    });
+    const memory = memoryMib(core().pid).peak;
+    await step('restart s', measured.restart);
     const sessionsBefore = fleet.count('sessions');
     await step('reconnect s', () => waitFor('all machines again', connected, STEP_MS_MAX));
     const { decisions, faults } = await checkReplays(sql);
@@ -98,11 +83,7 @@ async function measure(database: Database, machines: number, options: Options): 
     };
   } finally {
     fleet.stop();
-    clients.close();
-    await core.stop();
-    await sql.end();
-    await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
-    await admin.end();
+    await measured.stop();
   }
 }
 
@@ -126,7 +107,7 @@ async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    scalers: { type: 'boolean' }, help: { type: 'boolean' },
+    decisions: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
@@ -142,6 +123,7 @@ async function main(): Promise<void> {
   const database = await startDatabase();
   const rows: Row[] = [];
   try {
+    if (values.decisions !== undefined) return await decisions(database, positive('--decisions', values.decisions, 1_000), seed);
     for (const size of machines) {
       process.stderr.write(`· ${size} machines\n`);
       rows.push(await measure(database, size, options));
@@ -151,6 +133,15 @@ async function main(): Promise<void> {
     await database.stop();
   }
   if (rows.some(({ faults }) => faults !== 0)) process.exitCode = 1;
+}
+
+async function decisions(database: Database, endpoints: number, seed: number): Promise<void> {
+  const measured = await startMeasured(database);
+  try {
+    console.log(await measureDecisions(measured, endpoints, seed));
+  } finally {
+    await measured.stop();
+  }
 }
 
 function recorded(name: keyof FleetLengths, file: string | undefined): Partial<FleetLengths> {

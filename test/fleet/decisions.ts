@@ -1,0 +1,49 @@
+/**
+ * `npm run fleet -- --decisions`: how soon a decision follows its condition, and what that costs. A job comes to one endpoint after the other of a thousand
+ * that sleep; from its submission to the decision that wants a worker, by the database's clock.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { cpuUs } from '../bench/process-usage.ts';
+import { Fleet } from './fleet.ts';
+import type { MeasuredCore } from './measured-core.ts';
+
+/** Machines, and the jobs that come in a second. */
+const MACHINES = 20;
+const JOBS_PER_SECOND = 10;
+const SECONDS = 20;
+
+/** One line a figure. */
+export async function measureDecisions({ core, clients, rootKey, sql }: MeasuredCore, endpoints: number, seed: number): Promise<string> {
+  const parts = { addresses: () => [core().ready.address!], clients, rootKey, sql };
+  const fleet = new Fleet(parts, { seed, machines: MACHINES, endpoints, workers: MACHINES * 10, accounts: 10 });
+  try {
+    await fleet.join();
+    await fleet.deploy();
+    const before = cpuUs(core().pid);
+    await pause(SECONDS * 1_000);
+    const idle = cpuUs(core().pid) - before;
+    const began = performance.now();
+    const from = cpuUs(core().pid);
+    const submitted: Promise<unknown>[] = [];
+    for (let n = 0; n < SECONDS * JOBS_PER_SECOND; n += 1) {
+      submitted.push(fleet.submit([fleet.endpoints[(n * 7) % endpoints]!]));
+      await pause(Math.max(began + ((n + 1) * 1_000) / JOBS_PER_SECOND - performance.now(), 0));
+    }
+    await Promise.all(submitted);
+    const seconds = (performance.now() - began) / 1_000;
+    const used = cpuUs(core().pid) - from;
+    const [row] = await sql<{ jobs: number; half: number; most: number; all: number }[]>`
+      SELECT count(*)::int AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY ms)::int AS half, percentile_disc(0.95) WITHIN GROUP (ORDER BY ms)::int AS most,
+        max(ms)::int AS all FROM (
+        SELECT extract(epoch FROM min(l.decided_at) - j.submitted_at) * 1000 AS ms FROM job j JOIN scale_log l ON l.endpoint_id = j.endpoint_id
+          AND l.decided_at >= j.submitted_at AND l.target > 0 GROUP BY j.id, j.submitted_at) decided`;
+    const percent = (us: number, s: number): string => `${(us / 1e4 / s).toFixed(1)} % of a processor`;
+    return [
+      `${endpoints} sleeping endpoints: core takes ${percent(idle, SECONDS)}`,
+      `${JOBS_PER_SECOND} first jobs a second: ${percent(used, seconds)} in all, with their jobs, workers and sessions`,
+      `from a job to its decision: half within ${row!.half} ms, 95 of 100 within ${row!.most} ms, all ${row!.jobs} within ${row!.all} ms`,
+    ].join('\n');
+  } finally {
+    fleet.stop();
+  }
+}
