@@ -6,7 +6,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { ACTIVATION_HEADER, activationText } from '../../proto/wire/activation.ts';
+import type { Activation } from '../../proto/wire/activation.ts';
 import { AUTHORIZE_PATH, CLUSTER_HEADER, clusterName, EDGE_KEY_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import type { Activator } from './activator.ts';
 import { identify } from './admit.ts';
@@ -20,6 +22,8 @@ import type { LbParts } from './routes.ts';
 import { writeRefusal } from './write-refusal.ts';
 
 const GRPC = /^application\/grpc\b/i;
+/** Endpoints whose activation is kept, as each request needs it, and it is always the same. */
+const ACTIVATIONS_MAX = 5_000;
 /** What a path may hold to stand in a header. */
 const PLAIN_PATH = /^\/[\x21-\x7e]*$/;
 
@@ -27,17 +31,27 @@ const PLAIN_PATH = /^\/[\x21-\x7e]*$/;
 export function addAuthorizer(app: FastifyInstance, parts: LbParts): void {
   if (parts.edgeKey === '') return;
   const expected = sha256(parts.edgeKey);
+  const known = new LRUCache<string, string>({ max: ACTIVATIONS_MAX });
+  const activationOf = (activation: Activation): string => {
+    const name = `${activation.endpointId}.${activation.accountId}`;
+    const text = known.get(name) ?? activationText(parts.edgeKey, activation);
+    known.set(name, text);
+    return text;
+  };
+  const own = { ...parts, activationOf };
   app.addHook('onRequest', async ({ raw }, reply) => {
     const url = raw.url ?? '';
     const key = raw.headers[EDGE_KEY_HEADER];
     if (!url.startsWith(`${AUTHORIZE_PATH}/`) || typeof key !== 'string' || !timingSafeEqual(sha256(key), expected)) return;
     reply.hijack();
     raw.url = url.slice(AUTHORIZE_PATH.length);
-    await authorize(raw, reply.raw, parts);
+    await authorize(raw, reply.raw, own);
   });
 }
 
-async function authorize(request: IncomingMessage, reply: ServerResponse, parts: LbParts): Promise<void> {
+type Parts = LbParts & { activationOf(activation: Activation): string };
+
+async function authorize(request: IncomingMessage, reply: ServerResponse, parts: Parts): Promise<void> {
   try {
     reply.writeHead(200, { ...await direct(request, parts), 'content-length': 0 }).end();
   } catch (error) {
@@ -48,8 +62,8 @@ async function authorize(request: IncomingMessage, reply: ServerResponse, parts:
 }
 
 /** What sends the request straight to a worker; undefined: nothing does. */
-async function direct(request: IncomingMessage, parts: LbParts): Promise<OutgoingHttpHeaders | undefined> {
-  const { activator, gate, domains, podDomains, edgeKey, processingMs } = parts;
+async function direct(request: IncomingMessage, parts: Parts): Promise<OutgoingHttpHeaders | undefined> {
+  const { activator, gate, domains, podDomains, activationOf, processingMs } = parts;
   if (podOfHost(request, podDomains)) return undefined;
   const target = lbTarget(request, domains);
   if (!target) return undefined;
@@ -64,7 +78,7 @@ async function direct(request: IncomingMessage, parts: LbParts): Promise<Outgoin
     [CLUSTER_HEADER]: clusterName(endpointId),
     [PATH_HEADER]: target.path.split('?', 1)[0]!,
     // An edge that knows nothing of the endpoint yet brings it back here. Nobody here speaks with workers of gRPC.
-    ...(activator.carries(endpointId) ? { [ACTIVATION_HEADER]: activationText(edgeKey, { endpointId, accountId: who.accountId }) } : {}),
+    ...(activator.carries(endpointId) ? { [ACTIVATION_HEADER]: activationOf({ endpointId, accountId: who.accountId }) } : {}),
     'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host,
     ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
     ...(headers.upgrade === undefined ? { [TIMEOUT_HEADER]: processingMs } : {}),

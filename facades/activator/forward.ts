@@ -89,6 +89,7 @@ class Forward {
   readonly #over: Over;
   #upstream: ClientRequest | undefined;
   #body: RequestBody | undefined;
+  #response: IncomingMessage | undefined;
   #cancelTimer: () => void = () => undefined;
   readonly #left = (): void => this.#fail(undefined);
   /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
@@ -120,8 +121,8 @@ class Forward {
     gone.addEventListener('abort', this.#left);
     upstream.once('response', (response) => this.#answer(response));
     upstream.once('upgrade', (response, worker: Duplex, head) => this.#join(response, worker, head));
-    upstream.on('error', () => this.#fail(workerFailed()));
-    upstream.once('close', () => this.#fail(workerFailed()));
+    upstream.on('error', () => this.#ended());
+    upstream.once('close', () => this.#ended());
     if (!sendsBody) return void upstream.end();
     this.#body = new RequestBody({ request, reply: this.#client.reply, upstream, clock: this.#clock, onTooLarge: () => this.#fail(tooLarge('request')) });
     if (asks) this.#body.ask();
@@ -130,6 +131,7 @@ class Forward {
 
   #answer(response: IncomingMessage): void {
     const { reply } = this.#client;
+    this.#response = response;
     if (this.#isFull(response)) return this.#leave('FULL');
     const taken = this.#body?.answered(response.statusCode ?? 502);
     if (taken === 'NO_QUESTIONS' || taken === 'SAID_NOTHING') this.#place.askNoMore();
@@ -211,6 +213,11 @@ class Forward {
     }
     socket.pipe(worker);
     worker.pipe(socket);
+  }
+
+  /** The worker's connection is over. An answer that is whole may still wait here for a client that reads slowly. */
+  #ended(): void {
+    if (this.#response?.complete !== true) this.#fail(workerFailed());
   }
 
   /** Undefined: the client has gone, nobody is to be told. */

@@ -21,6 +21,7 @@ import { quietPort } from '../helpers/ports.ts';
 import { exchange } from '../helpers/raw-http.ts';
 import { HIDDEN_PATH, smugglingCorpus } from '../helpers/smuggling.ts';
 import { startSystem } from '../helpers/system.ts';
+import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(240_000);
@@ -42,7 +43,7 @@ async function startAll(t: Test) {
   } });
   const settings = {
     ...KEY, SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
-    SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}`, SLIPWAY_LB_SOCKET_IDLE_MS: '1000',
+    SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}`, SLIPWAY_LB_SOCKET_IDLE_MS: '2500',
   };
   const edge: Serving = await startEdge(t, settings);
   const send = (path: string, { method = 'GET', headers = {}, body, key = system.key }: Sent = {}, { addresses }: Pick<Serving, 'addresses'> = edge) =>
@@ -113,6 +114,8 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     t.equal((await send(`/v2/${id}/download?bytes=20000000`)).text.length, 20_000_000);
     t.equal(await direct(id), before + 6, 'and each went straight');
   });
+
+  const talk = talkOn(`ws://${edge.addresses['public']}/v2/${id}/chat`, system.key);
 
   await whole.test('what a facade carries all the same: stickiness, a key in the query, few at a time, queue operations', async (t) => {
     const { worker } = await shown(`/v2/${id}/x`);
@@ -234,6 +237,35 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     const endpoint = Endpoint.fromPartial({ id: going, workersMin: 0, workersMax: 0 });
     await call(system.clients.endpoints, 'updateEndpoint', { endpoint, updateMask: ['workers_min', 'workers_max'] }, system.key);
     t.equal((await long).status, 200);
+  });
+
+  await whole.test('a WebSocket that talks lives longer than it may be silent, and than an answer may take', async (t) => {
+    await waitFor('it to be old', () => talk.ageMs > PROCESSING_MS + 2_000 || !talk.isOpen);
+    const { words } = talk;
+    await waitFor('another word', () => talk.words > words || !talk.isOpen);
+    t.ok(talk.isOpen, `${words} words`);
+    talk.stop();
+  });
+
+  await whole.test('a client that leaves is seen by the worker, also one that only says that it sends no more', async (t) => {
+    const one = await create({ workersMin: 1 });
+    const { hostname, port } = new URL(`http://${edge.addresses['public']}`);
+    const count = async (): Promise<Record<string, unknown>> => (await send(`/v2/${one}/count`)).json;
+    for (const [times, leave] of (['destroy', 'end'] as const).entries()) {
+      const before = await direct(one);
+      const socket = connect(Number(port), hostname);
+      let answer = '';
+      const closed = new Promise((resolve) => { socket.on('error', () => undefined).once('close', resolve); });
+      socket.on('data', (piece: Buffer) => { answer += piece.toString(); });
+      socket.write(`GET /v2/${one}/hang HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\n\r\n`);
+      await waitFor('it to be there', async () => (await count())['hangs'] === times + 1);
+      const { left } = await count();
+      socket[leave]();
+      await waitFor('the worker to see it', async () => Number((await count())['left']) > Number(left));
+      await closed;
+      t.equal(answer, '', leave);
+      t.ok(await direct(one) > before);
+    }
   });
 
   await whole.test('several Envoys; one that is relieved: no request fails', async (t) => {

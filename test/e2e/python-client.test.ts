@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';
+import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { scratch } from '../helpers/scratch.ts';
@@ -24,9 +25,9 @@ t.test('Python clients', { skip: skipWithoutPython('new', 'old') }, async (t) =>
   // The Python client never sends `wait`; a gateway makes it as short as it may be.
   const impatient = await gateway(t, system.url, (path) => path.replace(/\/runsync$/, '/runsync?wait=1000'));
   const given = { base, slow: `${impatient.url}/v2`, key: system.key, all, generator, never: path('never') };
-  const drive = async (version: keyof typeof PYTHONS, script: string): Promise<Record<string, unknown>> => {
-    const { stdout } = await run(PYTHONS[version], [join(import.meta.dirname, script), JSON.stringify(given)], {
-      env: { ...process.env, RUNPOD_ENDPOINT_BASE_URL: base }, timeout: 90_000,
+  const drive = async (version: keyof typeof PYTHONS, script: string, at = given, env: Record<string, string> = {}): Promise<Record<string, unknown>> => {
+    const { stdout } = await run(PYTHONS[version], [join(import.meta.dirname, script), JSON.stringify(at)], {
+      env: { ...process.env, RUNPOD_ENDPOINT_BASE_URL: at.base, ...env }, timeout: 90_000,
     });
     return JSON.parse(stdout.trim().split('\n').at(-1)!);
   };
@@ -38,6 +39,18 @@ t.test('Python clients', { skip: skipWithoutPython('new', 'old') }, async (t) =>
   }
   // The asyncio client of the 1.7 line cannot ask for health nor purge at all: it leaves the host out of these addresses.
   await t.test('asyncio client, new SDK', async (t) => checkAsyncio(t, await drive('new', 'client_asyncio.py')));
+
+  await t.test('both through the edge, with TLS', { skip: skipWithoutEnvoy() }, async (t) => {
+    const certificates = await makeCertificates(t);
+    const edge = await startEdge(t, {
+      SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...certificates.env,
+    });
+    const behind = `https://localhost:${edge.addresses['public']!.split(':')[1]}/v2`;
+    const [at, ca] = [{ ...given, base: behind, slow: behind }, certificates.file('ca.pem')];
+    const trust = { REQUESTS_CA_BUNDLE: ca, SSL_CERT_FILE: ca };
+    checkSync(t, await drive('new', 'client_sync.py', at, trust));
+    checkAsyncio(t, await drive('new', 'client_asyncio.py', at, trust));
+  });
 });
 
 function checkSync(t: Test, seen: Record<string, unknown>): void {

@@ -1,16 +1,18 @@
 /** Load-balancing endpoints without a proxy in front: real core, facade and agent, real HTTP workers. */
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import postgres from 'postgres';
 import t from 'tap';
 import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import type { ShownRequest } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
+import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
-const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '1500' } });
+const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '2500' } });
 const { url, key } = system;
 const { at, shown } = lbClient(system);
 const balanced = (fields: Partial<Endpoint> = {}): Promise<string> => lbEndpoint(system, fields);
@@ -142,6 +144,7 @@ t.test('stickiness: soft, strict, and a worker that is gone', async (t) => {
 });
 
 t.test('WebSocket: echo, the key in the query, the idle limit', async (t) => {
+  const talk = talkOn(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`, key);
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat?api_key=${key}`);
   const heard: string[] = [];
   socket.addEventListener('message', ({ data }) => heard.push(String(data)));
@@ -152,6 +155,9 @@ t.test('WebSocket: echo, the key in the query, the idle limit', async (t) => {
   }
   await new Promise((resolve) => { socket.addEventListener('close', resolve); });
   t.same(heard, ['one', 'two'], 'closed after it was silent for the limit');
+  await waitFor('the other to be older than an answer may be', () => talk.ageMs > 4_500 || !talk.isOpen);
+  t.ok(talk.isOpen, `one that talks lives on (${talk.words} words)`);
+  talk.stop();
   const refused = new WebSocket(`${url.replace('http', 'ws')}/v2/${endpointId}/chat`);
   await new Promise((resolve) => { refused.addEventListener('error', resolve); });
   t.equal(refused.readyState, WebSocket.CLOSED, 'no key, no connection');
@@ -194,6 +200,18 @@ t.test('a client that leaves is seen by the worker, and its place is free', asyn
     return counted.left > 0 && counted;
   });
   t.match({ hangs, left: left > 0 }, { hangs: 1, left: true });
+
+  const { hostname, port } = new URL(url);
+  const half = connect(Number(port), hostname);
+  let answer = '';
+  const closed = new Promise((resolve) => { half.once('close', resolve); });
+  half.on('error', () => undefined).on('data', (piece: Buffer) => { answer += piece.toString(); });
+  half.write(`GET /v2/${alone}/hang HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`);
+  await waitFor('it to be there', () => inFlight(0));
+  half.end();
+  t.match(await shown(at(alone, '/count')), { hangs: 2 }, 'its place is free');
+  await closed;
+  t.equal(answer, '', 'one that says that it sends no more has left too');
 });
 
 t.test('a worker that dies: its requests get 502, the next goes to another', async (t) => {

@@ -1,0 +1,73 @@
+/** An answer that is whole at the facade before its client has taken it: the worker's connection ends meanwhile, and nothing of the answer is lost. */
+import { once } from 'node:events';
+import { createServer, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { dial, forward } from '../../../facades/activator/forward.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+const PIECE = Buffer.alloc(10_000, 'x');
+
+/** A client's connection that takes nothing until it is told to. */
+class SlowClient extends Duplex {
+  bytes = 0;
+  #isOpen = false;
+  #waiting: (() => void) | undefined;
+
+  override _read(): void {}
+
+  override _write(piece: Buffer, _encoding: string, done: () => void): void {
+    this.bytes += piece.length;
+    if (this.#isOpen) done();
+    else this.#waiting = done;
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    this.#waiting?.();
+  }
+}
+
+t.test('a client that reads after the worker has gone gets all of it', async (t) => {
+  let end = (): void => undefined;
+  const worker = createServer((_request, reply) => {
+    reply.writeHead(200, { 'content-length': 2 * PIECE.length });
+    reply.write(PIECE);
+    end = () => reply.end(PIECE);
+  }).listen(0, '127.0.0.1');
+  await once(worker, 'listening');
+  t.teardown(() => worker.close());
+  const seen = once(worker, 'connection') as Promise<[Socket]>;
+
+  const front = createServer().listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  t.teardown(() => front.close());
+  const asked = once(front, 'request') as Promise<[IncomingMessage]>;
+  void fetch(`http://127.0.0.1:${(front.address() as AddressInfo).port}/`).catch(() => undefined);
+  const [request] = await asked;
+  t.teardown(() => request.socket.destroy());
+  const client = new SlowClient({ writableHighWaterMark: 1 });
+  const reply = new ServerResponse(request);
+  reply.assignSocket(client as unknown as Socket);
+  // As a server does for its own connections.
+  client.on('drain', () => reply.emit('drain'));
+
+  const gone = new AbortController().signal;
+  const socket = await dial(`127.0.0.1:${(worker.address() as AddressInfo).port}`, gone);
+  const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
+  const place = { workerId: 'w', isAsked: true, askNoMore: () => undefined };
+  const outcome = forward({ request, reply, target, gone }, socket!, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock);
+  await waitFor('the answer to begin', () => client.bytes > 0);
+  const [connection] = await seen;
+  const closed = once(connection, 'close');
+  end();
+  await closed;
+  await waitFor('the end to be seen here', () => socket!.destroyed);
+  client.open();
+  t.equal(await outcome, 'SERVED');
+  await waitFor('all of it', () => client.bytes > 2 * PIECE.length);
+  t.notOk(reply.destroyed && !reply.writableFinished, 'nothing was cut');
+});
