@@ -7,15 +7,17 @@ export function composeJob(job: JobParts): Buffer {
   return Buffer.concat(jobPieces(job));
 }
 
-/** Several jobs as a JSON array. */
-export function composeJobs(jobs: readonly JobParts[]): Buffer {
-  const pieces = jobs.flatMap((job, index) => [Buffer.from(index === 0 ? '[' : ','), ...jobPieces(job)]);
+/** Several jobs as a JSON array. `withTraces`: each with the trace that it has. */
+export function composeJobs(jobs: readonly JobParts[], withTraces = false): Buffer {
+  const pieces = jobs.flatMap((job, index) => [Buffer.from(index === 0 ? '[' : ','), ...jobPieces(job, withTraces)]);
   return Buffer.concat([...pieces, Buffer.from(']')]);
 }
 
-function jobPieces(job: JobParts): Uint8Array[] {
+function jobPieces(job: JobParts, withTrace = false): Uint8Array[] {
   const head = Buffer.from(`{"id":${JSON.stringify(job.id)},"input":`);
-  const tail = Buffer.from(job.s3Config ? `,"s3Config":${JSON.stringify(publicS3Config(job.s3Config))}}` : '}');
+  const s3Config = job.s3Config ? `,"s3Config":${JSON.stringify(publicS3Config(job.s3Config))}` : '';
+  const trace = withTrace && job.traceparent !== undefined ? `,"traceparent":${JSON.stringify(job.traceparent)}` : '';
+  const tail = Buffer.from(`${s3Config}${trace}}`);
   return [head, job.input, tail];
 }
 

@@ -146,6 +146,7 @@ class WorkerLink {
 
 /** A take that is held. */
 class LinkTake implements Held {
+  readonly tracesInJobs = true;
   readonly #call: number;
   readonly #writer: FrameWriter;
   readonly #onClosed: () => void;

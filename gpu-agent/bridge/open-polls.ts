@@ -4,7 +4,10 @@ import { composeJob, composeJobs, traceHeaders } from './job-body.ts';
 import type { LongPoll } from './long-poll.ts';
 
 /** What is used of a held request. */
-export type Held = Pick<LongPoll, 'answer' | 'empty'>;
+export type Held = Pick<LongPoll, 'answer' | 'empty'> & {
+  /** Its worker is of this repository: it finds a job's trace in the job. Others find it in the headers. */
+  tracesInJobs?: boolean;
+};
 
 /** What a take asks for. */
 export interface Demand {
@@ -98,7 +101,9 @@ class HeldTake implements OpenTake {
   }
 
   answer(jobs: readonly JobParts[]): Promise<boolean> {
-    return this.#poll.answer(this.#batch || jobs.length > 1 ? composeJobs(jobs) : composeJob(jobs[0]!), traceHeaders(jobs));
+    const { tracesInJobs = false } = this.#poll;
+    const body = this.#batch || jobs.length > 1 ? composeJobs(jobs, tracesInJobs) : composeJob(jobs[0]!);
+    return this.#poll.answer(body, tracesInJobs ? undefined : traceHeaders(jobs));
   }
 
   reserve(): void {

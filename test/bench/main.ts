@@ -19,6 +19,7 @@ import { measureReading } from './reading.ts';
 import { measureSizes } from './sizes.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
 import { measureTables } from './tables.ts';
+import { measureTraces } from './tracing.ts';
 
 async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: Ceilings }> {
   const wants = (part: Part): boolean => bench.options.only.includes(part);
@@ -37,6 +38,7 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('containers')) figures.push(...await measureContainers(bench));
   if (wants('lb')) figures.push(...await measureLb(bench));
   if (wants('tables')) figures.push(...await measureTables(bench));
+  if (wants('traces')) figures.push(...await measureTraces(bench));
   if (wants('python')) figures.push(...await measurePython(bench));
   if (wants('long-queue')) figures.push(...await measureLongQueue(bench));
   if (wants('reading')) figures.push(...await measureReading(bench));

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 /** Parts of the bench, in the order in which they run. */
 export const PARTS = [
   'ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables', 'python', 'long-queue',
-  'reading', 'neighbours', 'sizes',
+  'reading', 'neighbours', 'sizes', 'traces',
 ] as const;
 export type Part = (typeof PARTS)[number];
 /** The scenarios of the race that have no peers, by their numbers. */

@@ -36,8 +36,8 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Starts it. */
-export async function startStack(bench: Bench): Promise<Stack> {
+/** Starts it. `env`: more variables of core and facade. */
+export async function startStack(bench: Bench, env: Record<string, string> = {}): Promise<Stack> {
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const admin = postgres(bench.database.url, { max: 1 });
   await admin`CREATE DATABASE ${admin(name)}`;
@@ -51,13 +51,13 @@ export async function startStack(bench: Bench): Promise<Stack> {
   try {
     const core = await Child.start('core/main.ts', {
       SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
-      SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_LOG_LEVEL: 'warn',
+      SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_LOG_LEVEL: 'warn', ...env,
     }, flags('core'));
     stops.push(() => core.stop());
     const coreAddress = core.ready.address!;
     const facade = await Child.start('facades/main.ts', {
       SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
-      SLIPWAY_EDGE_KEY: edgeKey,
+      SLIPWAY_EDGE_KEY: edgeKey, ...env,
     }, flags('facade'));
     stops.push(() => facade.stop());
     const clients = grpcClients(coreAddress);
