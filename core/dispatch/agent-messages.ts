@@ -140,6 +140,7 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     sdkVersion: storable(report.sdkVersion).slice(0, 64),
     address: ADDRESS_FORM.test(report.address) ? report.address : '',
     health: HEALTHS[report.health] ?? '',
+    singleUse: report.singleUse,
   };
 }
 

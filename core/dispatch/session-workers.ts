@@ -140,7 +140,7 @@ export class SessionWorkers {
     // What it is at while it starts comes once a second, and is news for people only.
     const sameReason = before.reason === facts.reason || facts.state === 'INITIALIZING';
     const same = !fresh && before.state === facts.state && sameReason && before.sdkVersion === facts.sdkVersion
-      && before.address === facts.address && before.health === facts.health;
+      && before.address === facts.address && before.health === facts.health && before.singleUse === facts.singleUse;
     worker.facts = facts;
     if (!same) reports.changed({ machineId, sessionId }, facts);
     else if (before.capacity !== facts.capacity || before.reason !== facts.reason) reports.detailChanged({ machineId, sessionId }, facts);

@@ -30,6 +30,8 @@ export interface RotationEndpoint {
   workersMax: number;
   /** Its workers speak HTTP/2 without TLS. */
   h2c: boolean;
+  /** Each connection to one of its workers is for one request: such workers were seen. */
+  singleUse: boolean;
   /** By id. */
   workers: RotationWorker[];
 }
@@ -67,6 +69,7 @@ interface RotationRow {
   workerConcurrency: number;
   workersMax: number;
   h2c: boolean;
+  singleUse: boolean;
   id: string | null;
   address: string | null;
   machineId: string | null;
@@ -87,14 +90,15 @@ export class EdgeStore {
     const rows = await this.#sql<RotationRow[]>`
       SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", e.workers_max AS "workersMax",
         EXISTS (SELECT FROM unnest(coalesce((SELECT g.ports FROM given_template g WHERE g.endpoint_id = e.id), t.ports)) port WHERE port LIKE '%/grpc') AS h2c,
+        EXISTS (SELECT FROM worker c WHERE c.endpoint_id = e.id AND c.single_use AND (c.ended_at IS NULL OR c.version = e.version)) AS "singleUse",
         w.id, w.address, w.machine_id AS "machineId",
         (w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready, (w.desired = 'DRAIN' OR w.state = 'DRAINING') AS draining
       FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL
         AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
       WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...endpointIds ?? []]}::text[])) ORDER BY e.id, w.id`;
     const found = new Map<string, RotationEndpoint>();
-    for (const { endpointId, accountId, workerConcurrency, workersMax, h2c, id, ready, draining, ...row } of rows) {
-      const endpoint = found.get(endpointId) ?? { endpointId, accountId, workerConcurrency, workersMax, h2c, workers: [] };
+    for (const { endpointId, accountId, workerConcurrency, workersMax, h2c, singleUse, id, ready, draining, ...row } of rows) {
+      const endpoint = found.get(endpointId) ?? { endpointId, accountId, workerConcurrency, workersMax, h2c, singleUse, workers: [] };
       found.set(endpointId, endpoint);
       if (id !== null) endpoint.workers.push({ id, ready: ready === true, draining: draining === true, ...wayTo(row) });
     }

@@ -13,6 +13,7 @@ import { DEMAND_VALID_MS } from './edge-store.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 import { rememberEnds } from './lost-attempt-rows.ts';
+import { flagArray } from './pack.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -27,6 +28,8 @@ export interface WorkerFacts {
   /** Of a worker of a load-balancing endpoint, once they are known: where it listens, and what its health path answers. */
   address: string;
   health: WorkerHealth;
+  /** Each connection to its HTTP server is for one request (agent_service.proto). */
+  singleUse: boolean;
 }
 
 /** A worker that its machine should have. */
@@ -113,18 +116,18 @@ export class WorkerStore {
       const crashed = await this.#crash(sql, session, facts.filter((fact) => fact.state === 'UNHEALTHY'));
       const changed = await sql<{ endpoint_id: string }[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
-          address = r.address, health = r.health,
+          address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
           ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
         FROM unnest(${facts.map((f) => f.workerId)}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
           ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],
-          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[])
-          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health)
+          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[], ${flagArray(facts.map((f) => f.singleUse))}::boolean[])
+          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use)
         WHERE w.id = r.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
-          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health)
-            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health)
+          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use)
+            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use)
         RETURNING w.endpoint_id`;
       await rememberEnds(sql, facts.filter(({ state }) => state === 'UNHEALTHY' || state === 'STOPPED'));
       return [...new Set([...crashed, ...changed.map((row) => row.endpoint_id)])];

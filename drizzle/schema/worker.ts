@@ -1,5 +1,5 @@
 /** Workers: what core wants of them (desired) and what their agent observed (state). Each column has one writer. */
-import { check, index, integer, pgTable, sql, text } from '../orm.ts';
+import { boolean, check, index, integer, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 import { machine } from './machine.ts';
@@ -32,6 +32,8 @@ export const worker = pgTable('worker', {
   address: text('address').notNull().default(''),
   /** What its health path answers: INITIALIZING, READY or UNHEALTHY; empty as the address. */
   health: text('health').notNull().default(''),
+  /** Each connection to its HTTP server is for one request (agent_service.proto). */
+  singleUse: boolean('single_use').notNull().default(false),
   /** Crashes of this slot in a row without a job in between; decides the back-off. */
   failures: integer('failures').notNull().default(0),
   /** When an UNHEALTHY worker may be replaced. */
@@ -48,6 +50,7 @@ export const worker = pgTable('worker', {
   index('worker_alive_idx').on(t.endpointId).where(sql`ended_at IS NULL`),
   index('worker_machine_idx').on(t.machineId),
   index('worker_machine_alive_idx').on(t.machineId).where(sql`ended_at IS NULL`),
+  index('worker_single_use_idx').on(t.endpointId).where(sql`single_use`),
   check('worker_desired_known', sql`${t.desired} IN ('RUN', 'FREEZE', 'DRAIN', 'GONE')`),
   check('worker_state_known', sql`${t.state} IN ('INITIALIZING', 'READY', 'FROZEN', 'DRAINING', 'UNHEALTHY', 'STOPPED')`),
   check('worker_health_known', sql`${t.health} IN ('', 'INITIALIZING', 'READY', 'UNHEALTHY')`),

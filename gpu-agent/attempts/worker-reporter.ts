@@ -68,6 +68,7 @@ export class WorkerReporter {
     const report = {
       workerId, endpointId, state, capacity, reason, exitCode, sdkVersion: sdk.version, refresh,
       address: worker.http?.address ?? '', health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
+      singleUse: worker.http?.singleUse ?? false,
       takesAhead: !worker.hasEnded && this.#room.takesAhead(worker), keepsAhead,
     };
     if (!worker.hasEnded) return report;

@@ -36,6 +36,8 @@ export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
 
 const CONNECT_SECONDS = 1;
 const RETRIES_MAX = 100;
+/** How long a silent connection to a worker is kept: half of what the agent has seen that the worker does (gpu-agent/units/http/single-use.ts). */
+const KEPT_SECONDS = 1;
 /** Nobody listens there: whoever is sent to it comes again (deploy/envoy/direct-way.ts). */
 const NOBODY = '127.0.0.1:1';
 /** With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not healthy. */
@@ -73,13 +75,13 @@ function remembered<Key extends object, Value>(map: WeakMap<Key, Value>, key: Ke
 }
 
 /** An endpoint's cluster. */
-export function clusterOf({ endpointId, workersMax, h2c }: RotationEndpoint): PackedResource {
+export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEndpoint): PackedResource {
   const name = clusterName(endpointId);
   // Beyond it Envoy answers 429 (docs/api.md#rate-limits).
   const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
   const options = HttpProtocolOptions.encode(HttpProtocolOptions.fromPartial({
-    // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again.
-    commonHttpProtocolOptions: { maxRequestsPerConnection: 1 },
+    // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again. Most keep theirs far longer.
+    commonHttpProtocolOptions: singleUse ? { maxRequestsPerConnection: 1 } : { idleTimeout: { seconds: KEPT_SECONDS, nanos: 0 } },
     upstreamProtocolOptions: { $case: 'explicitHttpConfig', value: { protocolConfig: h2c
       ? { $case: 'http2ProtocolOptions', value: {} } : { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
   })).finish();

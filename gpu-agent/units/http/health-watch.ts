@@ -13,6 +13,7 @@ import { askHealth } from './ask-health.ts';
 import type { FreePorts } from './free-ports.ts';
 import type { HttpServing } from './http-serving.ts';
 import { Relay } from './relay.ts';
+import { isSingleUse } from './single-use.ts';
 
 /** Pauses between two questions in milliseconds: while it starts, when that takes long, while it is well, and while it is not. */
 const STARTING_MS = 50;
@@ -129,9 +130,20 @@ export class HealthWatch {
   #note(worker: Worker, http: HttpServing, health: HttpHealth): void {
     if (health === http.health) return;
     http.health = health;
+    if (health === HttpHealth.READY && !http.wasReady) void this.#watchConnection(worker, http);
     if (health === HttpHealth.READY) http.wasReady = true;
     if (health === HttpHealth.READY && worker.state === WorkerState.INITIALIZING) worker.ready();
     else worker.news();
+  }
+
+  /** Its first moment in the rotation says how it treats connections. Never rejects. */
+  async #watchConnection(worker: Worker, http: HttpServing): Promise<void> {
+    const { address } = worker;
+    // A server of HTTP/2 says which requests it has not begun to read when it ends a connection: those are sent again.
+    if (address === undefined || http.isH2c) return;
+    if (!await isSingleUse({ host: address, port: http.port, path: http.healthPath }, this.#options.clock) || worker.hasEnded) return;
+    http.singleUse = true;
+    worker.news();
   }
 
   #endSilent({ worker, http, startedAtMs, heardAtMs }: Watched): void {

@@ -11,7 +11,7 @@ const DRAIN_MS_MAX = 360_000;
 export class HttpServing {
   readonly healthPath: string;
   /** It speaks HTTP/2 without TLS. */
-  readonly #h2c: boolean;
+  readonly isH2c: boolean;
   port: number;
   healthPort: number;
   /** host:port for others; empty until it runs. */
@@ -19,6 +19,8 @@ export class HttpServing {
   health: HttpHealth = HttpHealth.UNSPECIFIED;
   /** It has answered 200 once. */
   wasReady = false;
+  /** Each connection to it is for one request. */
+  singleUse = false;
   /** Core says that no client is with it. */
   #idle = false;
   /** When it was told to drain, by the steady clock. */
@@ -26,7 +28,7 @@ export class HttpServing {
   readonly #taken: number[] = [];
 
   constructor({ port, healthPort, healthPath, h2c }: HttpServer) {
-    this.#h2c = h2c;
+    this.isH2c = h2c;
     this.port = port;
     this.healthPort = healthPort;
     this.healthPath = healthPath;
@@ -34,7 +36,7 @@ export class HttpServing {
 
   /** Its health is asked for by gRPC, on the port that it serves. */
   get isAskedByGrpc(): boolean {
-    return this.#h2c && this.healthPort === this.port;
+    return this.isH2c && this.healthPort === this.port;
   }
 
   /** Whether it shall drain, and whether core says that no client is with it. */

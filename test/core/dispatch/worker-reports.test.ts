@@ -23,7 +23,7 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   const state = async () => (await core.sql`SELECT state FROM worker WHERE endpoint_id = ${endpointId}`)[0]!.state as string;
   const [row] = await core.sql`SELECT id FROM worker WHERE endpoint_id = ${endpointId}`;
   const facts = (observed: WorkerFacts['state']): WorkerFacts[] => (
-    [{ workerId: row!.id as string, state: observed, capacity: 0, reason: '', exitCode: null, sdkVersion: '', address: '', health: '' }]
+    [{ workerId: row!.id as string, state: observed, capacity: 0, reason: '', exitCode: null, sdkVersion: '', address: '', health: '', singleUse: false }]
   );
   t.same(await store.report(earlier, facts('INITIALIZING')), []);
   t.same(await store.report(earlier, facts('UNHEALTHY')), []);

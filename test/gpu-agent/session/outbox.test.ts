@@ -11,7 +11,7 @@ const reports: Reports = { worker: report, pod: () => undefined, containers: () 
 function report(workerId: string): WorkerReport {
   return {
     workerId, endpointId: 'e', state: WorkerState.READY, capacity: 1, reason: '', exitCode: undefined, sdkVersion: '', refresh: false, address: '',
-    health: HttpHealth.UNSPECIFIED, takesAhead: false, keepsAhead: false,
+    health: HttpHealth.UNSPECIFIED, takesAhead: false, keepsAhead: false, singleUse: false,
   };
 }
 

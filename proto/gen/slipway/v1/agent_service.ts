@@ -228,6 +228,11 @@ export interface WorkerReport {
    * more than 3 s it gives back, as RETURNED.
    */
   keepsAhead: boolean;
+  /**
+   * Each connection to its HTTP server is for one request: it ends silent ones within 2 s, so that a request sent just then would be lost, or it serves
+   * nobody else as long as one is open. False: neither is known of it.
+   */
+  singleUse: boolean;
 }
 
 /** One pod as the agent sees it. */
@@ -1211,6 +1216,7 @@ function createBaseWorkerReport(): WorkerReport {
     health: 0,
     takesAhead: false,
     keepsAhead: false,
+    singleUse: false,
   };
 }
 
@@ -1251,6 +1257,9 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     }
     if (message.keepsAhead !== false) {
       writer.uint32(96).bool(message.keepsAhead);
+    }
+    if (message.singleUse !== false) {
+      writer.uint32(104).bool(message.singleUse);
     }
     return writer;
   },
@@ -1364,6 +1373,14 @@ export const WorkerReport: MessageFns<WorkerReport> = {
             message.keepsAhead = reader.bool();
             continue;
           }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.singleUse = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1393,6 +1410,7 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     message.health = object.health ?? 0;
     message.takesAhead = object.takesAhead ?? false;
     message.keepsAhead = object.keepsAhead ?? false;
+    message.singleUse = object.singleUse ?? false;
     return message;
   },
 };

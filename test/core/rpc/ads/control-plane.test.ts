@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -76,14 +76,16 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
   const endpointId = await core.createEndpoint({ type: EndpointType.LB, workersMin: 2, workersMax: 2 });
   const activator = await serve(t, (_request, response) => { response.end('activator'); });
   const held: (() => void)[] = [];
+  const connections = new Set<Socket>();
   const worker = (name: string): Promise<string> => serve(t, (request, response) => {
+    connections.add(request.socket);
     if (request.url === '/hold') held.push(() => response.end(name));
     else response.end(name);
   });
   const addresses = [await worker('first'), await worker('second')];
   const ids = await waitFor('two workers', () => (agent.desired.length === 2 ? agent.desired.map(({ workerId }) => workerId) : undefined));
-  const report = (index: number, health: HttpHealth): void => agent.send({ workers: [
-    { workerId: ids[index]!, endpointId, state: WorkerState.READY, address: addresses[index]!, health },
+  const report = (index: number, health: HttpHealth, singleUse = false): void => agent.send({ workers: [
+    { workerId: ids[index]!, endpointId, state: WorkerState.READY, address: addresses[index]!, health, singleUse },
   ] });
 
   const envoy = await startEnvoy(t, core.replicas.map(({ address }) => address), activator);
@@ -97,6 +99,20 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
   const served = async (name: string): Promise<boolean> =>
     (await Promise.all(Array.from({ length: 10 }, () => envoy.ask(endpointId)))).every((answer) => answer === name);
   await waitFor('the second worker alone', () => served('second'));
+
+  await t.test('connections are kept for the next request, unless they are for one', async () => {
+    const opened = async (): Promise<number> => {
+      const before = connections.size;
+      for (let count = 0; count < 5; count += 1) await envoy.ask(endpointId);
+      return connections.size - before;
+    };
+    await waitFor('connections that are kept', async () => await opened() === 0);
+    report(1, HttpHealth.READY, true);
+    await waitFor('a connection for each request', async () => await opened() === 5);
+    // What was seen of one holds for the others of its version, even when it has not been seen of them.
+    report(1, HttpHealth.READY);
+    await waitFor('the same', async () => await opened() === 5);
+  });
 
   await t.test('load reports', async (t) => {
     const requests = [envoy.ask(endpointId, '/hold'), envoy.ask(endpointId, '/hold'), envoy.ask(endpointId, '/hold')];

@@ -20,7 +20,7 @@ const tunnelled = reached.map((one) => ({ ...one, address: '', tunnelMachineId: 
 const worker = fc.oneof({ weight: 5, arbitrary: reached }, tunnelled);
 const endpoint: fc.Arbitrary<RotationEndpoint> = fc.record({
   endpointId: fc.stringMatching(/^[a-z0-9]{6}$/), accountId: fc.constant('a'), workerConcurrency: fc.constantFrom(1, 99, 100, 1_000),
-  workersMax: fc.constantFrom(0, 3, 1_000), h2c: fc.boolean(),
+  workersMax: fc.constantFrom(0, 3, 1_000), h2c: fc.boolean(), singleUse: fc.boolean(),
   workers: fc.uniqueArray(worker, { selector: ({ id }) => id, maxLength: 6 }),
 });
 const endpoints = fc.uniqueArray(endpoint, { selector: ({ endpointId }) => endpointId, maxLength: 8 });
@@ -69,7 +69,8 @@ t.test('ready workers first unless one is behind a tunnel, activators second, wh
 
 t.test('requests at a time are bounded for each endpoint, by 2,000 or as many as all its workers may have', async (t) => {
   const bound = (workersMax: number): number | undefined => {
-    const cluster = Cluster.decode(clusterOf({ endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, h2c: false, workers: [] }).bytes);
+    const one = { endpointId: 'e', accountId: 'a', workerConcurrency: 100, workersMax, h2c: false, singleUse: false, workers: [] };
+    const cluster = Cluster.decode(clusterOf(one).bytes);
     return cluster.circuitBreakers?.thresholds[0]?.maxRequests;
   };
   t.same([0, 3, 100, 101, 500].map(bound), [2_000, 2_000, 2_000, 2_020, 10_000]);
