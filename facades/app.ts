@@ -46,6 +46,7 @@ import { addHttpRules } from './plugins/http-rules.ts';
 import { lazySchemas } from './plugins/lazy-schemas.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { readRawBodies } from './plugins/raw-body.ts';
+import { requestIds } from './plugins/request-id.ts';
 import { traceRequests } from './plugins/request-trace.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
@@ -97,7 +98,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const sessions = new Sessions(config.edgeKey, clock, random);
-  const app = buildApp(config, sessions);
+  const app = buildApp(config, sessions, random);
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
   const meter = facadeMetrics(metrics, { held: () => activator.waiting, budgets }, clock);
@@ -197,8 +198,9 @@ function budgetOf(mib: number): MemoryBudget {
   return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: mib * MIB / ACCOUNT_SHARE });
 }
 
-function buildApp(config: FacadeConfig, sessions: Sessions): FastifyInstance {
+function buildApp(config: FacadeConfig, sessions: Sessions, random: Random): FastifyInstance {
   return fastify({
+    genReqId: requestIds(random),
     rewriteUrl: (request) => surfacePath(request, sessions),
     logger: false,
     exposeHeadRoutes: false,

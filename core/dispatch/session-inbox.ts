@@ -69,7 +69,7 @@ export class SessionInbox {
       const id = attemptId(key);
       const before = this.#chunkTails.get(id);
       const chunk = { ...key, number, output, metrics };
-      const write = this.#write(output.length + (metrics?.length ?? 0), async () => {
+      const write = this.#write(ref!, output.length + (metrics?.length ?? 0), async () => {
         if (await this.#options.attempts.appendChunk(chunk) === 'refused') this.#options.outbox.stop(ref!, 'it streamed a value that is too large or not JSON');
       });
       const tail = Promise.all([before, write]).then(() => {
@@ -107,7 +107,7 @@ export class SessionInbox {
     const waiting = refs.flatMap((ref) => keyFromRef(ref, this.#options.machineId()) ?? []).filter((key) => pool.holds(key));
     for (const endpointId of new Set(waiting.map((key) => key.endpointId))) times.doubt(endpointId);
     if (waiting.length === 0) return;
-    void this.#write(0, () => attempts.postpone(waiting));
+    void this.#write({ machineId: this.#options.machineId() }, 0, () => attempts.postpone(waiting));
     this.#options.onWaiting(waiting);
   }
 
@@ -121,17 +121,18 @@ export class SessionInbox {
     const id = attemptId(outcome);
     this.#options.arriving.add(id);
     await this.#chunkTails.get(id);
-    await this.#write(outcome.output?.length ?? 0, () => this.#options.attempts.recordOutcome(outcome));
+    const { endpointId, jobId, attempt, machineId } = outcome;
+    await this.#write({ endpointId, jobId, attempt, workerId, machineId }, outcome.output?.length ?? 0, () => this.#options.attempts.recordOutcome(outcome));
     this.#options.arriving.delete(id);
     if (!this.#ended.signal.aborted) this.#options.outbox.ackOutcome(refOf({ ...outcome, workerId }));
   }
 
-  /** Writes until it succeeds or the session is over. Never rejects. */
-  async #write(bytes: number, write: () => Promise<unknown>): Promise<void> {
+  /** Writes until it succeeds or the session is over. `ids`: what it is about, for the log. Never rejects. */
+  async #write(ids: object, bytes: number, write: () => Promise<unknown>): Promise<void> {
     const { clock, random, logger } = this.#options;
     this.#count(1, bytes);
     await retryUntil(this.#ended.signal, write, {
-      clock, random, pause: PAUSE, onFailure: (error) => logger.warn({ err: error }, 'a report of an agent was not written, will try again'),
+      clock, random, pause: PAUSE, onFailure: (error) => logger.warn({ err: error, ...ids }, 'a report of an agent was not written, will try again'),
     });
     this.#count(-1, -bytes);
   }

@@ -244,12 +244,13 @@ export class Session implements AssignmentSink, LiveSession {
     try {
       return assignmentOf(job, attempts.openS3Config(job));
     } catch (error) {
-      logger.error({ err: error, endpointId: job.endpointId, jobId: job.jobId }, 's3Config does not open');
+      const { endpointId, jobId, attempt, workerId, machineId } = job;
+      const ids = { endpointId, jobId, attempt, workerId, machineId };
+      logger.error({ err: error, ...ids }, 's3Config does not open');
       pool.release(job);
-      const { endpointId, jobId, attempt, machineId } = job;
       const reason = 'its s3Config cannot be read any more; submit the job again';
       this.#context.table.own(attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'FAILED', output: undefined, error: reason })
-        .then(() => undefined, (cause: unknown) => logger.warn({ err: cause, jobId }, 'an outcome was not written')));
+        .then(() => undefined, (cause: unknown) => logger.warn({ err: cause, ...ids }, 'an outcome was not written')));
       return undefined;
     }
   }

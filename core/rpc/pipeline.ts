@@ -30,6 +30,8 @@ const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 const LARGE_MAX = 4;
 /** Answers in one message. */
 const REPLIES_MAX = 1_000;
+/** Longest part of an id in a line of the log. */
+const ID_LENGTH_MAX = 100;
 
 /** One stream of one caller, from its opening to its end. */
 export class Pipeline {
@@ -82,7 +84,7 @@ export class Pipeline {
     if (!isServed) return this.#reply(callId, error('INVALID_REQUEST', `a message may carry at most ${PIPELINE_CALLS_MAX} calls; send this one in another`));
     this.#answer(callId, apiKey, call).then(
       (reply) => this.#reply(callId, reply),
-      (error: unknown) => this.#reply(callId, this.#failure(error)),
+      (failure: unknown) => this.#reply(callId, this.#failure(failure, call)),
     );
   }
 
@@ -127,10 +129,11 @@ export class Pipeline {
     }
   }
 
-  #failure(failure: unknown): Reply {
+  #failure(failure: unknown, call: PipelineCall['call']): Reply {
     const { reason, message } = refusalOf(failure);
-    if (reason === 'INTERNAL') this.#logger.error({ err: failure }, 'a pipelined call failed');
-    else if (reason === 'UNAVAILABLE') this.#logger.warn({ err: failure }, 'a pipelined call could not be served now');
+    const ids = { call: call?.$case, ...call && call.$case !== 'abandon' && idsOf(call.value) };
+    if (reason === 'INTERNAL') this.#logger.error({ err: failure, ...ids }, 'a pipelined call failed');
+    else if (reason === 'UNAVAILABLE') this.#logger.warn({ err: failure, ...ids }, 'a pipelined call could not be served now');
     return error(reason, message);
   }
 
@@ -192,4 +195,10 @@ function sizeOf(reply: Reply): number {
     case 'chunks': return reply.value.chunks.reduce((bytes, { output, metrics }) => bytes + output.length + (metrics?.length ?? 0) + 64, 256);
     default: return 256;
   }
+}
+
+/** What a call is about, for the log. Its caller chose the ids: they may be long. */
+function idsOf(call: { endpointId?: string; jobId?: string; requestId?: string }): Record<string, string> {
+  const { endpointId, jobId, requestId } = call;
+  return Object.fromEntries(Object.entries({ endpointId, jobId, requestId }).flatMap(([name, id]) => (id ? [[name, id.slice(0, ID_LENGTH_MAX)]] : [])));
 }

@@ -81,7 +81,7 @@ export class AttemptTable {
     attempt.phase = 'ended';
     attempt.input = undefined;
     this.#attempts.delete(attempt.key);
-    const { jobId, workerId } = attempt.ref;
+    const { workerId } = attempt.ref;
     const holding = this.#holdings.get(workerId);
     holding?.leave(attempt);
     const nowMs = this.#clock.monotonicMs();
@@ -89,7 +89,7 @@ export class AttemptTable {
     // Only of an attempt whose result counts do the last chunks matter.
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
-      this.#logger.info({ jobId, workerId, attempt: attempt.ref.attempt, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
+      this.#logger.info({ ...attempt.ref, kind: enumName(Kind, kind), reason: ending.error }, 'attempt ended without a result');
     }
     const reported = (kind === Kind.COMPLETED || kind === Kind.FAILED) && attempt.beganAtMs !== undefined && !ending.unmeasured;
     const executionMs = reported ? Math.round(nowMs - attempt.beganAtMs!) : undefined;

@@ -87,7 +87,7 @@ export class OutcomeReporter {
           if (pending.large) pending.outcome = undefined;
           resolve();
         },
-        (error: unknown) => this.#logger.error({ err: error, jobId: outcome.ref!.jobId }, 'outcome could not be written to disk'),
+        (error: unknown) => this.#logger.error({ err: error, ...outcome.ref }, 'outcome could not be written to disk'),
       );
     });
   }
@@ -121,7 +121,7 @@ export class OutcomeReporter {
     } catch (error) {
       pending.unread += 1;
       if (pending.unread < READS_MAX) throw error;
-      this.#logger.error({ err: error, jobId: pending.ref.jobId }, 'a result could not be read from the disk, its attempt is lost');
+      this.#logger.error({ err: error, ...pending.ref }, 'a result could not be read from the disk, its attempt is lost');
       this.#lose(key, pending);
       return undefined;
     }

@@ -60,7 +60,7 @@ async function accept(
   const result = await parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
   if (result.kind === 'ignored' || result.kind === 'progress') {
     if (attempt.phase === 'ended') return 'progress';
-    if (result.kind === 'ignored') parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: result.why }, 'progress value dropped');
+    if (result.kind === 'ignored') parts.logger.warn({ ...attempt.ref, reason: result.why }, 'progress value dropped');
     else if (!attempt.stop) parts.toCore.addProgress({ ref: attempt.ref, output: result.output });
     return 'progress';
   }

@@ -61,7 +61,7 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
     if (!parts.holdings.get(worker.id)?.of(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
     return safe;
   }
-  if (leftOut !== undefined) parts.logger.warn({ jobId: attempt.ref.jobId, workerId: worker.id, reason: leftOut }, 'streamed value left out');
+  if (leftOut !== undefined) parts.logger.warn({ ...attempt.ref, reason: leftOut }, 'streamed value left out');
   attempt.leftOut ??= leftOut;
   await addAll(parts, attempt, { pieces, metrics, keeps: worker.outlives });
 }

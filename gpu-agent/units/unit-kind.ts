@@ -8,6 +8,8 @@ import type { Desired, EndCause, Policy } from './step.ts';
 /** A worker or a pod. */
 export interface UnitKind {
   readonly policy: Policy;
+  /** What names it in lines of the log. */
+  readonly ids: Readonly<Record<string, string>>;
   /** GPUs that it has from its preparation to its end. */
   readonly gpuUuids: readonly string[];
   /** It holds attempts. */

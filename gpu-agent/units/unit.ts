@@ -124,7 +124,7 @@ export class Unit {
         if (actions.length === 0) return;
         for (const action of actions) this.#do(action);
       }
-      this.#parts.logger.error({ unitId: this.id, phase: this.#is.phase, want: this.#desired.want }, 'a unit runs in a circle');
+      this.#parts.logger.error({ ...this.#kind.ids, phase: this.#is.phase, want: this.#desired.want }, 'a unit runs in a circle');
     } finally {
       this.#looking = false;
     }
@@ -147,7 +147,7 @@ export class Unit {
   async #adopt(): Promise<void> {
     this.#enter('adopting');
     const running = await this.#kind.executor()?.adopt(this.id, (bytes) => this.log.write(bytes)).catch((error: unknown) => {
-      this.#parts.logger.warn({ err: error, unitId: this.id }, 'could not look whether it runs from before');
+      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not look whether it runs from before');
       return undefined;
     });
     if (running) this.#runs(running);
@@ -236,7 +236,7 @@ export class Unit {
       await this.#running?.freeze();
       if (this.#is.phase === 'freezing') this.#enter('frozen');
     } catch (error) {
-      this.#parts.logger.warn({ err: error, unitId: this.id }, 'it could not be frozen');
+      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'it could not be frozen');
       this.#is.retryAtMs = this.#parts.clock.monotonicMs() + RETRY_MS;
       if (this.#is.phase === 'freezing') this.#enter('running');
     }
@@ -246,7 +246,7 @@ export class Unit {
   async #thaw(): Promise<void> {
     this.#enter('running');
     await this.#running?.thaw().catch((error: unknown) => {
-      this.#parts.logger.error({ err: error, unitId: this.id }, 'it could not be thawed and is ended');
+      this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'it could not be thawed and is ended');
       this.condemn('kill');
     });
   }
@@ -268,7 +268,7 @@ export class Unit {
       const { want } = this.#desired;
       this.#enter(this.#kind.policy.restarts && (want === 'run' || want === 'stand') ? 'absent' : 'gone');
     } catch (error) {
-      this.#parts.logger.warn({ err: error, unitId: this.id }, 'what is its own was not removed, will try again');
+      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'what is its own was not removed, will try again');
       this.#is.retryAtMs = this.#parts.clock.monotonicMs() + RETRY_MS;
       this.#enter(this.#kind.policy.restarts ? 'absent' : 'exited');
     }
@@ -280,14 +280,14 @@ export class Unit {
     try {
       this.#is.phase = advance(from, phase);
     } catch (error) {
-      return this.#parts.logger.error({ err: error, unitId: this.id }, 'a step back was refused');
+      return this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'a step back was refused');
     }
     this.#is.sinceMs = this.#parts.clock.monotonicMs();
     if (phase !== 'preparing') this.#progress.clear();
     if (phase === 'absent') Object.assign(this.#is, { made: undefined, abandoned: false, stopAskedAtMs: undefined, killed: false });
     // What condemned a pod was said of one start.
     if (phase === 'absent' && this.#kind.policy.restarts) this.#is.condemned = undefined;
-    this.#parts.logger.debug({ unitId: this.id, from, to: phase }, 'unit changed its phase');
+    this.#parts.logger.debug({ ...this.#kind.ids, from, to: phase }, 'unit changed its phase');
     this.#kind.changed();
     this.#endIfOver();
   }

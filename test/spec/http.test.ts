@@ -103,6 +103,18 @@ t.test('curl: a packed body, and a large one, before which it asks', async (t) =
   t.match(JSON.parse(await curl(gzipSync(body), '-H', 'expect: 100-continue', '-H', 'content-encoding: gzip')), { status: 'IN_QUEUE' });
 });
 
+t.test('each error has the id of its request, the client\'s own when it is one', async (t) => {
+  const ids = async (given?: string): Promise<(string | null)[]> => Promise.all(['/v2/none/run', '/v1/endpoints/none', '/no/such/path'].map(async (path) => {
+    const answer = await fetch(`${system.url}${path}`, { headers: { ...KEY, ...given !== undefined && { 'x-request-id': given } } });
+    t.ok(answer.status >= 400);
+    return answer.headers.get('x-request-id');
+  }));
+  const made = [...await ids(), ...await ids('not an id'), ...await ids('x'.repeat(129))];
+  t.ok(made.every((id) => /^[a-z0-9]{10}-\d+$/.test(id ?? '')), made.join());
+  t.equal(new Set(made).size, 9, 'none twice');
+  t.same(await ids('client:42.a_b-c'), Array(3).fill('client:42.a_b-c'));
+});
+
 t.test('REST v2 is not there, and says so', async (t) => {
   for (const path of ['/v2/serverless', '/v2/pods', '/v2/pods/abc', '/v2/network-volumes/x', '/v2/catalog/gpus']) {
     t.match(await system.request('GET', path), { status: 404, json: { code: 'not_found', error: /REST v2 is not served yet.*\/v1\/docs/ } }, path);

@@ -45,6 +45,7 @@ const NONE: PodReport['httpPorts'] = [];
 export class Pod implements UnitKind {
   readonly id: string;
   readonly policy: Policy;
+  readonly ids: UnitKind['ids'];
   readonly #parts: PodParts;
   readonly #unit: Unit;
   readonly #ports: PodPorts;
@@ -58,6 +59,7 @@ export class Pod implements UnitKind {
   /** Nothing happens before `begin`. `former`: it runs from before, and core's word of how to start it is still to come. */
   constructor(request: DesiredPod, parts: PodParts, former = false) {
     this.id = request.podId;
+    this.ids = { podId: this.id };
     this.#parts = parts;
     this.#ports = new PodPorts(parts.reach, () => this.changed());
     this.#request = request;

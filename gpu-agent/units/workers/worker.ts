@@ -64,14 +64,14 @@ export class Worker implements UnitKind {
     this.#parts = parts;
     this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer);
     // How long one may take that serves HTTP is for its health to say.
-    const initTimeoutMs = this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000;
-    this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs };
+    this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs: this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000 };
     this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts, former && { asked: former.asked, made: undefined });
     this.#notAgain = former && 'The worker ended while its agent was away.';
     this.#refresh = former?.refresh ?? false;
     this.sdk.learn(former?.sdk ?? '');
   }
 
+  get ids(): UnitKind['ids'] { return { workerId: this.id, endpointId: this.endpointId }; }
   get state(): WorkerState {
     return this.#state;
   }

@@ -32,7 +32,7 @@ function makeUnit(policy: Policy, { executor = new ScriptedExecutor(), handover 
     limits: NO_LIMITS, onOutput: () => undefined,
   };
   const kind: UnitKind = {
-    policy, gpuUuids: [GPU],
+    policy, ids: { unitId: id }, gpuUuids: [GPU],
     isBusy: () => seen.busy,
     executor: () => executor,
     launch: async () => {
