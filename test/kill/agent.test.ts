@@ -12,7 +12,7 @@ t.test('agent', async (t) => {
   await agent!.kill();
   await agent!.start();
   await checkOutcomes(t, inFlight);
-  await checkRestart(t, slipway, agent!, { withinMs: 3_000, fresh: true });
+  await checkRestart(t, slipway, agent!, { withinMs: 5_000, fresh: true });
 });
 
 t.test('worker', async (t) => {
@@ -22,5 +22,5 @@ t.test('worker', async (t) => {
   const [note] = await inFlight.readNotes();
   process.kill(note!.pid, 'SIGKILL');
   await checkOutcomes(t, inFlight);
-  await checkKill(t, slipway, killedAtMs, 3_000);
+  await checkKill(t, slipway, killedAtMs, 5_000);
 });
