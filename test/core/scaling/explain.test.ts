@@ -97,6 +97,7 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
     workerId: first!.workerId, endpointId, state: WorkerState.UNHEALTHY, exitCode: 137, reason: 'The worker was ended. Its last lines:\nCUDA out of memory',
   }] });
   const second = await assigned(2);
+  await waitFor('its end', async () => (await core.sql`SELECT FROM worker WHERE id = ${first!.workerId} AND state = 'UNHEALTHY'`).length === 1);
   await core.sql`DELETE FROM worker WHERE id = ${first!.workerId}`;
   agent.finish(second!, { kind: OutcomeKind.LOST, error: 'It went silent.' });
   agent.finish((await assigned(3))!);
