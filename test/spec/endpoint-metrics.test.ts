@@ -9,6 +9,7 @@ import { jsHandler } from '../helpers/handlers.ts';
 import { parseMetrics, valueOf } from '../helpers/metrics.ts';
 import { whyNoPromtool } from '../helpers/promtool.ts';
 import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 const system = await startSystem(t);
 const endpoint = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
@@ -17,6 +18,8 @@ const read = (path: string, key = system.key) => fetch(`${system.url}${path}`, {
 
 await endpoint.settled(await endpoint.run({ mode: 'odd', kind: 'date' }));
 await endpoint.settled(await endpoint.run({ mode: 'odd', kind: 'error' }));
+// Core shows what it counted for a moment again.
+await waitFor('both to be counted', async () => (await endpoint.health()).jobs.completed + (await endpoint.health()).jobs.failed === 2);
 
 t.test('what happened, under the names of the page', async (t) => {
   const answer = await read(`/v2/${endpoint.id}/metrics`);
