@@ -93,6 +93,7 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
     agent.assignments.find(({ ref }) => ref!.jobId === id && ref!.attempt === attempt)?.ref));
   const first = await assigned(1);
   agent.finish(first!, { kind: OutcomeKind.LOST, error: `The worker ${first!.workerId} was ended by SIGKILL while it held the job.\nsecret line` });
+  await waitFor('the loss', async () => (await core.sql`SELECT FROM lost_attempt WHERE job_id = ${id}`).length === 1);
   agent.send({ workers: [{
     workerId: first!.workerId, endpointId, state: WorkerState.UNHEALTHY, exitCode: 137, reason: 'The worker was ended. Its last lines:\nCUDA out of memory',
   }] });
