@@ -13,7 +13,8 @@ import { toolsFor } from './test-needs.ts';
 import { startTestPostgres } from './test-postgres.ts';
 import { makeTestPythons } from './test-pythons.ts';
 import { TestResultReader } from './test-results.ts';
-import type { TestResults } from './test-results.ts';
+import type { FailedFile, TestResults } from './test-results.ts';
+import { filesToRunAgain, resultsOfBoth } from './test-second-run.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
@@ -88,23 +89,43 @@ function filesOf(args: readonly string[]): string[] | undefined {
   return all.filter((file) => named.some((name) => file === name || file.startsWith(`${name}/`)));
 }
 
+interface RunOutcome {
+  code: Ending;
+  results: TestResults;
+  files: number;
+  /** Files that failed among others and passed alone. */
+  flaky: string[];
+}
+
 /** A line for each file and the details of each failure; with options of tap its own reporter shows the run on a terminal. */
-async function runFiles(args: readonly string[]): Promise<{ code: Ending; results: TestResults; files: number }> {
+async function runFiles(args: readonly string[]): Promise<RunOutcome> {
   const files = filesOf(args);
   if (!files && process.stdout.isTTY) {
     rmSync(outputFile, { force: true });
     const code = await run(tapProgram, ['run', '--reporter=base', `--output-file=${outputFile}`, ...args]);
     const reader = new TestResultReader();
     reader.write(existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '');
-    return { code, results: reader.end(), files: reader.files };
+    return { code, results: reader.end(), files: reader.files, flaky: [] };
   }
+  if (!files) return readRun(tapProgram, ['run', '--reporter=tap', ...args]);
+  const first = await readRun(poolProgram, [`--jobs=${JOBS}`, ...files]);
+  const again = typeof first.code === 'string' || stopping.signal.aborted ? [] : filesToRunAgain(first.failedFiles, files);
+  if (again.length === 0) return first;
+  say(`Once more, alone: ${again.join(', ')}`);
+  const second = await readRun(poolProgram, ['--jobs=1', ...again]);
+  const failed = new Set(second.failedFiles.map(({ name }) => name));
+  const flaky = again.filter((name) => !failed.has(name));
+  return { code: second.code, results: resultsOfBoth(first.results, first.failedFiles, second.results), files: first.files, flaky };
+}
+
+/** Runs what writes TAP, and reads it. */
+async function readRun(program: string, options: readonly string[]): Promise<RunOutcome & { failedFiles: readonly FailedFile[] }> {
   const reader = new TestResultReader({
     onFile: (name, ok, timeMs) => say(`${ok ? 'ok    ' : 'FAIL  '} ${name} (${Math.round(timeMs)} ms)`),
     onFailure: (name, details) => say(`FAILED ${name}\n${details.replaceAll(/^/gm, '         ')}`),
   });
-  const [program, ...options] = files ? [poolProgram, `--jobs=${JOBS}`, ...files] : [tapProgram, 'run', '--reporter=tap', ...args];
-  const code = await run(program!, options, (text) => reader.write(text));
-  return { code, results: reader.end(), files: reader.files };
+  const code = await run(program, options, (text) => reader.write(text));
+  return { code, results: reader.end(), files: reader.files, flaky: [], failedFiles: reader.failedFiles };
 }
 
 function skip(what: string, { message }: Error): void {
@@ -131,11 +152,12 @@ async function main(): Promise<number> {
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
   process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
-  const { code, results, files } = await runFiles(args);
+  const { code, results, files, flaky } = await runFiles(args);
   await postgres?.stop();
   const { passed, failed, skipped } = results;
-  writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length }));
+  writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length, flaky }));
   for (const { name, reason } of skipped) say(`skipped: ${name}: ${reason}`);
+  for (const file of flaky) say(`FLAKY  ${file}: it failed among others and passed alone. Its failure is above: mend the test, or what it tests.`);
   say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
   if (stopping.signal.aborted || typeof code === 'string') {
     say(interruption(args, files, typeof code === 'string' && !stopping.signal.aborted ? ` (tap ended by ${code})` : ''));

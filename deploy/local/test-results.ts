@@ -16,6 +16,13 @@ export interface TestResults {
   skipped: SkippedTest[];
 }
 
+/** A test file that failed, with its share of the results. */
+export interface FailedFile {
+  name: string;
+  passed: number;
+  failed: number;
+}
+
 /** What somebody who watches the run wants to know. */
 export interface TestEvents {
   /** A test file ended. */
@@ -31,6 +38,7 @@ export class TestResultReader {
   readonly #events: TestEvents;
   /** Test files that ended. */
   files = 0;
+  readonly failedFiles: FailedFile[] = [];
   #ok = false;
 
   constructor(events: TestEvents = {}) {
@@ -56,9 +64,9 @@ export class TestResultReader {
 
   #count(parser: Parser, path: string): void {
     // A subtest comes first and the line that sums it up right after it.
-    let subtest: { seen: number; failed: number } | undefined;
+    let subtest: { seen: number; passed: number; failed: number } | undefined;
     parser.on('child', (child: Parser) => {
-      subtest = { seen: this.#seen, failed: this.results.failed };
+      subtest = { seen: this.#seen, passed: this.results.passed, failed: this.results.failed };
       this.#count(child, path === '' ? child.name : `${path} > ${child.name}`);
     });
     parser.on('assert', (result: Result) => {
@@ -67,9 +75,14 @@ export class TestResultReader {
       // A failed sum without a failed part is a failure of its own, for instance a process that crashed or timed out.
       const isSum = before !== undefined && this.#seen > before.seen && (result.ok || this.results.failed > before.failed);
       if (!isSum) this.#add(path === '' ? result.name : `${path} > ${result.name}`, result);
-      if (path === '') this.files += 1;
-      if (path === '') this.#events.onFile?.(result.name, result.ok, result.time ?? 0);
+      if (path === '') this.#endFile(result, before);
     });
+  }
+
+  #endFile({ name, ok, time }: Result, before = { passed: this.results.passed, failed: this.results.failed - 1 }): void {
+    this.files += 1;
+    if (!ok) this.failedFiles.push({ name, passed: this.results.passed - before.passed, failed: this.results.failed - before.failed });
+    this.#events.onFile?.(name, ok, time ?? 0);
   }
 
   #add(name: string, result: Result): void {

@@ -41,7 +41,8 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --seconds <n>      length of one measured round, 1 to 60 (default 4); queue sizes do not depend on it
   --rounds <n>       measured rounds; figures are medians (default 3)
   --json             print one JSON object instead of tables
-  --peers            race BullMQ, pg-boss and graphile-worker instead, in turn (rounds: 5); they are installed below .slipway-test
+  --peers            race BullMQ, pg-boss and graphile-worker instead, in turn (rounds: 5); they are installed below .slipway-test; of --only
+                     it knows run, runsync and drain
   --drain-jobs <n>   jobs of a drain in that race and in the part long-queue, 1,000 to 1,000,000 (default 100,000; long-queue: 20,000)
   --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
   --queued-jobs <n>  jobs behind the drain of the part long-queue, 1,000 to 2,000,000 (default 200,000)

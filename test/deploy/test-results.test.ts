@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { TestResultReader } from '../../deploy/local/test-results.ts';
+import { filesToRunAgain, resultsOfBoth } from '../../deploy/local/test-second-run.ts';
 import { scratch } from '../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -49,4 +50,35 @@ t.test('details of a failure', async (t) => {
   reader.end();
   t.equal(failures.length, 1);
   t.match(failures[0], ['outer > the same', /a\.test\.mjs:2[\s\S]*-\s+"a": 2[\s\S]*\+\s+"a": 1/]);
+});
+
+t.test('a few files that fail among many are run again, alone', async (t) => {
+  const { path } = await scratch(t);
+  const files = {
+    'good.ts': `t.ok(1); t.ok(1);`,
+    // What a loaded machine does to a test, made sure: it fails the first time and passes the second.
+    'flaky.ts': `t.ok(1); t.ok(existsSync(${JSON.stringify(path('seen'))})); writeFileSync(${JSON.stringify(path('seen'))}, ''); t.ok(1);`,
+  };
+  const imports = `import t from ${tap}; import { existsSync, writeFileSync } from 'node:fs';`;
+  for (const [name, body] of Object.entries(files)) writeFileSync(path(name), `${imports} t.test('x', async (t) => { ${body} });`);
+  const read = (names: readonly string[]) => {
+    const reader = new TestResultReader();
+    const env = { ...process.env, SLIPWAY_TEST_POSTGRES: '' };
+    reader.write(spawnSync(node, [join(root, 'deploy/local/test-pool.ts'), ...names], { encoding: 'utf8', env }).stdout);
+    return { results: reader.end(), failed: reader.failedFiles };
+  };
+  const all = [path('good.ts'), path('flaky.ts')];
+  const first = read(all);
+  t.same(first.results, { passed: 4, failed: 1, skipped: [] });
+  t.same(first.failed, [{ name: path('flaky.ts'), passed: 2, failed: 1 }]);
+  t.same(filesToRunAgain(first.failed, all), [path('flaky.ts')]);
+  const second = read([path('flaky.ts')]);
+  t.same(resultsOfBoth(first.results, first.failed, second.results), { passed: 5, failed: 0, skipped: [] });
+  t.same(resultsOfBoth(first.results, first.failed, first.results), { passed: 6, failed: 1, skipped: [] }, 'one that fails again is a failure');
+
+  const failed = (...names: string[]) => names.map((name) => ({ name, passed: 0, failed: 1 }));
+  t.same(filesToRunAgain([], ['a', 'b']), []);
+  t.same(filesToRunAgain(failed('a'), ['a']), [], 'a file that was alone');
+  t.same(filesToRunAgain(failed('a', 'what shares process 0'), ['a', 'b']), [], 'what is no file');
+  t.same(filesToRunAgain(failed('a', 'b', 'c', 'd'), ['a', 'b', 'c', 'd', 'e']), [], 'too many to be an accident');
 });

@@ -67,7 +67,14 @@ async function startAll(t: Test) {
     const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
     const { id } = (await call(system.clients.endpoints, 'createEndpoint', request, system.key)).endpoint!;
     await waitDirect(id);
+    // This worker ends idle connections early. When core has heard that, Envoy gets a new cluster, whose numbers begin at 0.
+    if (startCommand === NODE_WORKER) await waitFor('one connection for each request', () => hasSingleUse(id));
     return id;
+  };
+  const hasSingleUse = async (id: string): Promise<boolean> => {
+    type Dump = { configs: { cluster?: { name: string; typed_extension_protocol_options?: unknown } }[] };
+    const { configs } = JSON.parse((await askAdmin(adminSocket(edge.dataDir, edge.epoch ?? 0), '/config_dump?resource=dynamic_active_clusters')).text) as Dump;
+    return JSON.stringify(configs.find(({ cluster }) => cluster?.name === clusterName(id))).includes('"max_requests_per_connection":1');
   };
   const waitDirect = (id: string, by: Serving = edge): Promise<unknown> => waitFor('the direct way', async () => {
     const before = await direct(id, by);

@@ -34,7 +34,8 @@ export interface Contestant {
 const WORKERS = 2;
 const BODY = `{"input":${INPUT}}`;
 const EXPECT: Record<Route, string> = { run: '"IN_QUEUE"', runsync: '"done":true' };
-const DRAIN_MS_MAX = 600_000;
+/** Who has not drained its queue by then is judged by what it did until then. */
+const DRAIN_MS_MAX = 60_000;
 const LOOK_MS = 20;
 
 /** Slipway through its real agent and JavaScript workers. */
@@ -127,17 +128,17 @@ export function peerOf(name: string, peer: string, library: PeerPackage, makeSto
   };
 }
 
-/** From the first handler to the look at which the store says that all are done. */
+/** From the first handler to the look at which the store says that all are done, or that the time is over. */
 async function drained(server: Child, workers: readonly Child[], jobs: number): Promise<number> {
   const countsOf = (): Promise<WorkerCount[]> => Promise.all(workers.map((worker) => worker.ask<WorkerCount>('count')));
   const end = performance.now() + DRAIN_MS_MAX;
   const sum = (counts: readonly WorkerCount[]): number => counts.reduce((total, count) => total + count.jobs, 0);
-  while (sum(await countsOf()) < jobs || await server.ask<number>('done') < jobs) {
-    if (performance.now() > end) throw new Error(`a peer has not worked off ${jobs} jobs in ${DRAIN_MS_MAX} ms`);
+  let done = 0;
+  while ((sum(await countsOf()) < jobs || (done = await server.ask<number>('done')) < jobs) && performance.now() < end) {
     await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
   }
   const doneMs = performance.timeOrigin + performance.now();
   const counts = await countsOf();
-  if (sum(counts) !== jobs) throw new Error(`a peer ran ${sum(counts)} jobs of ${jobs}`);
-  return jobs / ((doneMs - Math.min(...counts.map(({ firstMs }) => firstMs))) / 1_000);
+  if (done === jobs && sum(counts) !== jobs) throw new Error(`a peer ran ${sum(counts)} jobs of ${jobs}`);
+  return (done || await server.ask<number>('done')) / ((doneMs - Math.min(...counts.map(({ firstMs }) => firstMs))) / 1_000);
 }

@@ -20,7 +20,8 @@ const WARM_UP_SECONDS = 2;
 export async function race(bench: Bench): Promise<void> {
   installPeers(bench.say);
   const { contestants, absent } = field(bench);
-  const results = [...await byHttp(bench, contestants), ...await byDrain(bench, contestants)];
+  const { only } = bench.options;
+  const results = [...await byHttp(bench, contestants), ...only.includes('drain') ? await byDrain(bench, contestants) : []];
   const facts = { machine: machineText(), busy: busyText(), rounds: bench.options.rounds, seconds: bench.options.seconds, absent };
   console.log(bench.options.json ? JSON.stringify({ ...facts, results }, null, 2) : raceReport(facts, results));
 }
@@ -52,6 +53,8 @@ async function inTurn<Of>(rounds: number, all: readonly Of[], measure: (one: Of,
 
 async function byHttp(bench: Bench, contestants: readonly Contestant[]): Promise<Result[]> {
   const { rounds, seconds } = bench.options;
+  const scenarios = SCENARIOS.filter(({ route }) => bench.options.only.includes(route));
+  if (scenarios.length === 0) return [];
   const opened: Opened[] = [];
   try {
     for (const contestant of contestants) {
@@ -59,7 +62,7 @@ async function byHttp(bench: Bench, contestants: readonly Contestant[]): Promise
       opened.push(await contestant.open());
     }
     const results: Result[] = [];
-    for (const { name, route, connections } of SCENARIOS) {
+    for (const { name, route, connections } of scenarios) {
       const ask = (one: Opened, forSeconds: number): Promise<LoadResult> =>
         bench.load.ask<LoadResult>('run', { ...one.load(route), connections, seconds: forSeconds } satisfies Load);
       bench.say(`${name}: ${rounds} rounds of ${seconds} s of each`);
