@@ -1,7 +1,7 @@
 /** Lists that GraphQL clients write as one text, and environments that they write as lists. */
 import { dockerArgsOf } from '../resources/command-line.ts';
 import type { Command } from '../resources/command-line.ts';
-import { envFault } from '../resources/text-map.ts';
+import { envFault } from '../resources/env-names.ts';
 import { refused, toGraphqlError } from './core-calls.ts';
 
 /** One variable. */

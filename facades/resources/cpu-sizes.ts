@@ -1,40 +1,21 @@
 /** CPU flavours and processors as this surface names them, and the contract's instance ids (docs/management.md#cpu-sizes). */
-import { Type } from 'typebox';
-import { oneOf } from './one-of.ts';
-import { optional } from './optional.ts';
 
 /** GB of memory for each processor, by flavour. */
 const GB_PER_VCPU = { cpu3c: 2, cpu3g: 4, cpu3m: 8, cpu5c: 2, cpu5g: 4, cpu5m: 8 } as const;
-type Flavor = keyof typeof GB_PER_VCPU;
+export type Flavor = keyof typeof GB_PER_VCPU;
 
 /** Flavours that endpoints and pods can ask for. */
 export const ENDPOINT_FLAVORS = ['cpu3c', 'cpu3g', 'cpu5c', 'cpu5g'] as const satisfies Flavor[];
 export const POD_FLAVORS = ['cpu3c', 'cpu3g', 'cpu3m', 'cpu5c', 'cpu5g', 'cpu5m'] as const satisfies Flavor[];
 
-const DEFAULT_FLAVOR = 'cpu3c';
-const DEFAULT_VCPUS = 2;
+export const DEFAULT_FLAVOR = 'cpu3c';
+export const DEFAULT_VCPUS = 2;
 
 /** The fields of a body that say how large something without a GPU is. */
 export interface SizeInput {
   cpuFlavorIds?: string[];
   vcpuCount?: number;
   instanceIds?: string[];
-}
-
-/** Schemas of those fields. */
-export function sizeFields<const Known extends Flavor>(flavors: readonly Known[]) {
-  const each = 'Memory for each processor: c 2 GB, g 4 GB, m 8 GB; else all flavours are alike on one\'s own machines.';
-  return {
-    cpuFlavorIds: optional(Type.Array(oneOf(flavors), {
-      maxItems: 100, description: `Only with computeType CPU: flavours in order of preference. ${each} Default: no size; with vcpuCount ${DEFAULT_FLAVOR}.`,
-    })),
-    vcpuCount: optional(Type.Integer({
-      minimum: 1, maximum: 1_024, description: `Only with computeType CPU: processors. Default with cpuFlavorIds ${DEFAULT_VCPUS}, else no size.`,
-    })),
-    instanceIds: optional(Type.Array(Type.String({ maxLength: 64 }), {
-      maxItems: 100, description: 'Sizes as they are answered, in place of both: flavour-processors-GB. An extension.',
-    })),
-  };
 }
 
 /** The instance ids that a body asks for, over those there were. Undefined: it says nothing about them. */

@@ -1,8 +1,2 @@
-/** A port that a container exposes, as the public API writes it: 8888/http. */
-import { Type } from 'typebox';
-
-/** Core checks that the number is one of a port. */
+/** A port that a container exposes, as the public API writes it: 8888/http. Core checks that the number is one of a port. */
 export const PORT_PATTERN = '^[0-9]{1,5}/(http|grpc|tcp|udp)$';
-
-/** The schema. */
-export const Port = Type.String({ pattern: PORT_PATTERN });

@@ -1,7 +1,6 @@
 /** Tables for people: columns as wide as what is in them, two blanks between, nothing drawn. */
-// Which characters take two columns, or none, changes with Unicode: a library follows it.
-import stringWidth from 'string-width';
 import { printable } from './printable.ts';
+import { textWidth } from './text-width.ts';
 
 /** A column. */
 export interface Column<Row> {
@@ -20,10 +19,10 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const filled = columns
     .map(({ title, text, right = false }) => ({ title, right, cells: rows.map((row) => printable(text(row))) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ''))
-    .map((column) => ({ ...column, width: Math.max(...[column.title, ...column.cells].map((text) => stringWidth(text))) }));
+    .map((column) => ({ ...column, width: Math.max(...[column.title, ...column.cells].map((text) => textWidth(text))) }));
   const line = (cell: (column: (typeof filled)[number]) => string): string => filled.map((column) => {
     const text = cell(column);
-    const gap = ' '.repeat(column.width - stringWidth(text));
+    const gap = ' '.repeat(column.width - textWidth(text));
     return column.right ? gap + text : text + gap;
   }).join('  ').trimEnd();
   return [line(({ title }) => title), ...rows.map((_, index) => line(({ cells }) => cells[index]!))];
@@ -32,7 +31,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
 /** The fields with their names at equal width. */
 export function renderFields(fields: readonly Field[]): { name: string; value: string }[] {
   const known = fields.filter(([, value]) => value !== undefined && value !== '');
-  const widest = Math.max(0, ...known.map(([name]) => stringWidth(name)));
+  const widest = Math.max(0, ...known.map(([name]) => textWidth(name)));
   const indent = `\n${' '.repeat(widest + 2)}`;
   return known.map(([name, value]) => ({
     name: name.padEnd(widest),

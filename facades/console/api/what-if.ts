@@ -6,7 +6,7 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { Table } from '../../resources/field.ts';
-import { restChanges } from '../../resources/rest-shapes.ts';
+import { restChanges } from '../../resources/rest-values.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FieldView, WhatIfFiguresView, WhatIfView } from '../views.ts';

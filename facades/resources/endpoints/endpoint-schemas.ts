@@ -4,12 +4,13 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { ENDPOINT_FLAVORS, sizeFields } from '../cpu-sizes.ts';
+import { ENDPOINT_FLAVORS } from '../cpu-sizes.ts';
+import { sizeFields } from '../cpu-size-fields.ts';
 import type { SizeInput } from '../cpu-sizes.ts';
 import { optional } from '../optional.ts';
 import type { PodRecord } from '../pods/pod-record.ts';
 import { bodyMembers, member, recordMembers } from '../rest-shapes.ts';
-import type { RestBody, RestRecord } from '../rest-shapes.ts';
+import type { RestBody, RestRecord } from '../rest-values.ts';
 import { ENDPOINT } from './endpoint-table.ts';
 
 /** Other ways to say what a setting says. */

@@ -5,7 +5,7 @@ import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { lowestVersion } from '../cuda-versions.ts';
 import { presentPod } from '../pods/present-pod.ts';
-import { restRecord } from '../rest-shapes.ts';
+import { restRecord } from '../rest-values.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { ENDPOINT } from './endpoint-table.ts';
 import { presentEndedWorkers } from './present-ended-workers.ts';

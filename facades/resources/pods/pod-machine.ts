@@ -1,8 +1,6 @@
-/** The machine and the GPU of a pod (docs/management.md#pods): their shapes, and what the contract knows of them. */
+/** Shapes of the machine and the GPU of a pod (docs/management.md#pods). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { Machine } from '../../../proto/gen/slipway/v1/machine.ts';
-import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 
 const NO_MARKET = 'Null: one\'s own machines have no terms, discounts or spot market.';
 const NOT_MEASURED = 'Null: it is not measured.';
@@ -26,7 +24,7 @@ const gpu = {
 
 /** GPUs of a pod. */
 export const PodGpu = Type.Object(gpu, { description: 'Missing for a pod without a GPU.' });
-type PodGpu = Static<typeof PodGpu>;
+export type PodGpu = Static<typeof PodGpu>;
 
 const CpuType = Type.Object({
   id: Type.String({ description: 'The product name again.' }),
@@ -60,52 +58,4 @@ export const PodMachine = Type.Object({
   secureCloud: Type.Boolean({ description: 'Always true: it is one\'s own.' }),
   supportPublicIp: Type.Boolean({ description: 'Always false.' }),
 });
-type PodMachine = Static<typeof PodMachine>;
-
-/** A pod's GPUs; nothing without one. */
-export function presentGpu({ gpuTypeId, gpuDisplayName, gpuCount, costPerHour }: Pod): { gpu?: PodGpu } {
-  if (gpuTypeId === '') return {};
-  return { gpu: gpuOf({ id: gpuTypeId, displayName: gpuDisplayName, count: gpuCount }, costPerHour / Math.max(1, gpuCount)) };
-}
-
-/** A pod's machine. `prices`: US dollars an hour by GPU type. */
-export function presentMachine(machine: Machine, { costPerHour, gpuTypeId }: Pod, prices: ReadonlyMap<string, number>): PodMachine {
-  // The operator sets both in one list; a country code is two capitals.
-  const isCountry = (place: string): boolean => /^[A-Z]{2}$/.test(place);
-  const card = machine.gpus.find(({ name }) => name === gpuTypeId) ?? machine.gpus[0];
-  const price = prices.get(card?.name ?? '') ?? 0;
-  const count = machine.gpus.filter(({ name }) => name === card?.name).length;
-  return {
-    costPerHr: costPerHour,
-    cpuCount: machine.cpuCount,
-    ...presentCpu(machine),
-    cpuTypeId: machine.cpuModel,
-    currentPricePerGpu: price,
-    dataCenterId: machine.locations.find((place) => !isCountry(place)) ?? '',
-    diskThroughputMBps: null,
-    gpuAvailable: machine.gpus.length,
-    gpuDisplayName: card?.displayName ?? '',
-    ...(card === undefined ? {} : { gpuType: gpuOf({ id: card.name, displayName: card.displayName, count }, price) }),
-    gpuTypeId: card?.name ?? '',
-    location: machine.locations.find(isCountry) ?? '',
-    maintenanceEnd: null, maintenanceNote: null, maintenanceStart: null,
-    maxDownloadSpeedMbps: null, maxUploadSpeedMbps: null,
-    minPodGpuCount: Math.min(1, machine.gpus.length),
-    note: machine.name,
-    secureCloud: true,
-    supportPublicIp: false,
-  };
-}
-
-function presentCpu({ cpuModel, cpuCount, cpuThreadsPerCore }: Machine): Pick<PodMachine, 'cpuType'> {
-  if (cpuModel === '') return {};
-  const cores = cpuThreadsPerCore === 0 ? 0 : Math.ceil(cpuCount / cpuThreadsPerCore);
-  return { cpuType: { id: cpuModel, displayName: cpuModel, cores, threadsPerCore: cpuThreadsPerCore, groupId: null } };
-}
-
-function gpuOf(card: { id: string; displayName: string; count: number }, price: number): PodGpu {
-  return {
-    ...card, securePrice: price, communityPrice: price, oneWeekPrice: null, oneMonthPrice: null, threeMonthPrice: null, sixMonthPrice: null,
-    communitySpotPrice: null, secureSpotPrice: null,
-  };
-}
+export type PodMachine = Static<typeof PodMachine>;

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { oneOf } from '../one-of.ts';
 import { recordMembers } from '../rest-shapes.ts';
-import type { RestRecord } from '../rest-shapes.ts';
+import type { RestRecord } from '../rest-values.ts';
 import type { NetworkVolumeRecord } from '../volumes/volume-schemas.ts';
 import { PodGpu, PodMachine } from './pod-machine.ts';
 import { POD } from './pod-table.ts';

@@ -4,11 +4,11 @@ import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { sizeOf } from '../cpu-sizes.ts';
-import { restRecord } from '../rest-shapes.ts';
+import { restRecord } from '../rest-values.ts';
 import { presentTemplate } from '../templates/present-template.ts';
 import { presentVolume } from '../volumes/present-volume.ts';
 import { desiredStatusOf } from './desired-status.ts';
-import { presentGpu, presentMachine } from './pod-machine.ts';
+import { presentGpu, presentMachine } from './present-machine.ts';
 import type { PodRecord } from './pod-record.ts';
 import { POD } from './pod-table.ts';
 import { statusChange } from './status-change.ts';

@@ -1,7 +1,7 @@
 /** Contract template to public record. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { restRecord } from '../rest-shapes.ts';
+import { restRecord } from '../rest-values.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 import { TEMPLATE } from './template-table.ts';
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { bodyMembers, recordMembers } from '../rest-shapes.ts';
-import type { RestBody, RestRecord } from '../rest-shapes.ts';
+import type { RestBody, RestRecord } from '../rest-values.ts';
 import { TEMPLATE } from './template-table.ts';
 
 const EXAMPLE = { name: 'ocr', imageName: 'ocr:1', dockerStartCmd: ['python', '-u', 'handler.py'], isServerless: true };

@@ -1,7 +1,7 @@
 /** Contract network volume to public record. */
 import type { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { restRecord } from '../rest-shapes.ts';
+import { restRecord } from '../rest-values.ts';
 import { VOLUME } from './volume-table.ts';
 import type { NetworkVolumeRecord } from './volume-schemas.ts';
 

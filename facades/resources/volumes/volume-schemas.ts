@@ -1,7 +1,7 @@
 /** Shapes of network volumes on the REST surface (docs/management.md#network-volumes). They check requests, shape answers and make the OpenAPI document. */
 import { Type } from 'typebox';
 import { bodyMembers, recordMembers } from '../rest-shapes.ts';
-import type { RestBody, RestRecord } from '../rest-shapes.ts';
+import type { RestBody, RestRecord } from '../rest-values.ts';
 import { VOLUME } from './volume-table.ts';
 
 /** Body of POST /networkvolumes. */

@@ -5,7 +5,7 @@ import { versionsFrom } from '../../resources/cuda-versions.ts';
 import type { EndpointUpdateInput } from '../../resources/endpoints/endpoint-schemas.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
-import { restChanges } from '../../resources/rest-shapes.ts';
+import { restChanges } from '../../resources/rest-values.ts';
 
 /** The fields that a body names. `before`: the endpoint as it is, where a part of it decides what the body means. */
 export function endpointFields(

@@ -7,7 +7,7 @@ import { versionsFrom } from '../../resources/cuda-versions.ts';
 import { changeable } from '../../resources/field.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
-import { restChanges } from '../../resources/rest-shapes.ts';
+import { restChanges } from '../../resources/rest-values.ts';
 import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
 
 /** Ports of a pod that has neither its own nor a template's (docs/management.md#pods). */

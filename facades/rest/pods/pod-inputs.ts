@@ -4,13 +4,14 @@
  */
 import { Type } from 'typebox';
 import type { Static, TObject } from 'typebox';
-import { POD_FLAVORS, sizeFields } from '../../resources/cpu-sizes.ts';
+import { POD_FLAVORS } from '../../resources/cpu-sizes.ts';
+import { sizeFields } from '../../resources/cpu-size-fields.ts';
 import { changeable } from '../../resources/field.ts';
 import { oneOf } from '../../resources/one-of.ts';
 import { optional } from '../../resources/optional.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { bodyMembers } from '../../resources/rest-shapes.ts';
-import type { RestBody } from '../../resources/rest-shapes.ts';
+import type { RestBody } from '../../resources/rest-values.ts';
 import { withDefaults } from '../../resources/with-defaults.ts';
 
 const WITHOUT_EFFECT = 'Taken and without effect on one\'s own machines.';

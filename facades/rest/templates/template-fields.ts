@@ -1,7 +1,7 @@
 /** Public template settings to contract fields. */
 import type { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
-import { restChanges } from '../../resources/rest-shapes.ts';
+import { restChanges } from '../../resources/rest-values.ts';
 import type { TemplateCreateInput, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 

@@ -1,6 +1,6 @@
 /** POST /v1/networkvolumes (docs/management.md#network-volumes). */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { restChanges } from '../../resources/rest-shapes.ts';
+import { restChanges } from '../../resources/rest-values.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import { changed, errors, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

@@ -1,6 +1,6 @@
 /** PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/management.md#network-volumes): what is left out stays; the size only grows. */
 import { NetworkVolume } from '../../../proto/gen/slipway/v1/volume_service.ts';
-import { restChanges } from '../../resources/rest-shapes.ts';
+import { restChanges } from '../../resources/rest-values.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import { changed, errors, idOf, ref } from '../rest-parts.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';

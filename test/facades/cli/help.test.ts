@@ -1,4 +1,6 @@
 /** Every command explains itself: what it does, each option, and examples that the parser takes. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { parse } from 'shell-quote';
@@ -83,4 +85,22 @@ t.test('help, version and no command at all', async (t) => {
   t.match(await cli.run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/, stderr: '' });
   t.match(await cli.run(), { code: 2, stdout: '', stderr: /^Usage: slipway/ }, 'no command: the help goes to stderr');
   t.match(await cli.run('jobs'), { code: 2, stdout: '', stderr: /^Usage: slipway jobs/ });
+});
+
+/** Written to stderr at the end: what was loaded of npm's packages. */
+const LOADED = `
+  import { registerHooks } from 'node:module';
+  const packages = new Set();
+  registerHooks({ load: (url, context, next) => {
+    packages.add(/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1] ?? 'own');
+    return next(url, context);
+  } });
+  process.on('exit', () => process.stdout.write(JSON.stringify([...packages])));
+`;
+
+t.test('a command loads what it needs and no library of the services: each would be waited for at every command', async (t) => {
+  const program = join(import.meta.dirname, '../../../facades/cli/slipway.mjs');
+  const output = execFileSync(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(LOADED)}`, program, '--version'], { encoding: 'utf8' });
+  const packages = JSON.parse(output.split('\n')[1]!) as string[];
+  t.same(packages.toSorted(), ['@bufbuild/protobuf', '@grpc/grpc-js', '@js-sdsl/ordered-map', 'commander', 'own', 'shell-quote']);
 });
