@@ -37,7 +37,7 @@ export const LOCAL_ENV_NAMES = {
 } as const;
 
 /** Reads it; an empty variable is none. Throws ConfigError when a file that a variable names cannot be read. */
-export function readCliConfig(env: Readonly<Record<string, string | undefined>> = process.env): CliConfig {
+export function readCliConfig(env: Readonly<Record<string, string | undefined>> = process.env, workingDir = process.cwd()): CliConfig {
   const reader = new EnvReader(env);
   const secret = (name: string): string | undefined => reader.secret(name, '') || undefined;
   const config: CliConfig = {
@@ -54,7 +54,7 @@ export function readCliConfig(env: Readonly<Record<string, string | undefined>> 
     agentDataDir: env['SLIPWAY_AGENT_DATA_DIR'] || undefined,
     workerUser: env['SLIPWAY_WORKER_USER'] || undefined,
     asRoot: runsAsRoot(),
-    workingDir: process.cwd(),
+    workingDir,
     env,
   };
   reader.finish();

@@ -8,22 +8,38 @@ import { readCliConfig } from './config.ts';
 import type { CliConfig } from './config.ts';
 import { EXIT, InterruptedError, RefusedError, UnreachableError, UsageError } from './failures.ts';
 import { Output } from './output/output.ts';
+import type { Sink } from './output/output.ts';
 import { buildProgram } from './program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** `args` are those after the program's name. */
+/** What a command reads and writes. */
+export interface Surroundings {
+  /** Its configuration; throws ConfigError. */
+  config(): CliConfig;
+  stdout: Sink;
+  stderr: Sink;
+  stdin: AsyncIterable<Buffer>;
+  /** Aborts with an InterruptedError when the command shall end. */
+  stopping: AbortSignal;
+}
+
+/** Runs a command line as this process's. `args` are those after the program's name. */
 export async function main(args: readonly string[]): Promise<number> {
-  const output = new Output(process.stdout, process.stderr, systemClock);
   const stopping = new AbortController();
   for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
   watchOutputs();
-  const config = readConfig(output);
+  const { stdout, stderr, stdin } = process;
+  return await runCommand(args, { config: readCliConfig, stdout, stderr, stdin, stopping: stopping.signal });
+}
+
+/** Runs a command line, wherever it reads and writes. */
+export async function runCommand(args: readonly string[], { config: read, stdout, stderr, stdin, stopping }: Surroundings): Promise<number> {
+  const output = new Output(stdout, stderr, systemClock);
+  const config = readConfig(read, output);
   if (!config) return EXIT.usage;
-  const cli = new Cli({
-    config, output, clock: systemClock, random: systemRandom, stopping: stopping.signal, stdin: process.stdin,
-  });
-  const program = buildProgram(cli, { out: (text) => process.stdout.write(text), err: (text) => process.stderr.write(text) });
+  const cli = new Cli({ config, output, clock: systemClock, random: systemRandom, stopping, stdin });
+  const program = buildProgram(cli, { out: (text) => stdout.write(text), err: (text) => stderr.write(text) });
   try {
     await program.parseAsync([...args], { from: 'user' });
     return cli.exitCode;
@@ -36,9 +52,9 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 /** Undefined: it has a fault, which was said. */
-function readConfig(output: Output): CliConfig | undefined {
+function readConfig(read: () => CliConfig, output: Output): CliConfig | undefined {
   try {
-    return readCliConfig();
+    return read();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     output.error(error.message);

@@ -65,12 +65,12 @@ t.test('wrong usage', async (t) => {
 
 t.test('no key, and core not reachable', async (t) => {
   const bare = commandLine(t, {});
-  t.match(await bare.run('--core', '127.0.0.1:1', 'endpoints', 'list'), { code: 2, stdout: '', stderr: /^error: There is no API key/ });
+  t.match(await bare.start('--core', '127.0.0.1:1', 'endpoints', 'list').ended, { code: 2, stdout: '', stderr: /^error: There is no API key/ });
   t.match(await bare.run('--core', '127.0.0.1:1', 'machines'), { code: 2, stdout: '', stderr: /^error: This command is for the operator.*SLIPWAY_ROOT_KEY/ });
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_API_KEY: SECRET });
   const text = /^error: Core cannot be reached at 127\.0\.0\.1:1 \(nobody listens there\)\. Start it.*--core HOST:PORT\.\n$/;
   const expected = { code: 3, stdout: '', stderr: text };
-  t.match(await cli.run('endpoints', 'list'), expected);
+  t.match(await cli.start('endpoints', 'list').ended, expected);
   t.match(await cli.run('endpoints', 'list', '--json'), expected, 'nothing on stdout for programs either');
 });
 

@@ -79,12 +79,13 @@ function accept(args: string[]): void {
 
 t.test('help, version and no command at all', async (t) => {
   const cli = commandLine(t, {});
-  const help = await cli.run('--help');
+  const run = (...args: string[]) => cli.start(...args).ended;
+  const help = await run('--help');
   t.match(help, { code: 0, stdout: /^Usage: slipway[^]*Exit codes:/, stderr: '' });
-  t.match(await cli.run('jobs', 'run', '--help'), { code: 0, stdout: /--input <json>[^]*Examples:/, stderr: '' });
-  t.match(await cli.run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/, stderr: '' });
-  t.match(await cli.run(), { code: 2, stdout: '', stderr: /^Usage: slipway/ }, 'no command: the help goes to stderr');
-  t.match(await cli.run('jobs'), { code: 2, stdout: '', stderr: /^Usage: slipway jobs/ });
+  t.match(await run('jobs', 'run', '--help'), { code: 0, stdout: /--input <json>[^]*Examples:/, stderr: '' });
+  t.match(await run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/, stderr: '' });
+  t.match(await run(), { code: 2, stdout: '', stderr: /^Usage: slipway/ }, 'no command: the help goes to stderr');
+  t.match(await run('jobs'), { code: 2, stdout: '', stderr: /^Usage: slipway jobs/ });
 });
 
 /** Written to stderr at the end: what was loaded of npm's packages. */

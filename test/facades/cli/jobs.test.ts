@@ -35,7 +35,7 @@ t.test('jobs', async (t) => {
   const input = (value: object): string => JSON.stringify(value);
 
   await t.test('run answers the id at once', async (t) => {
-    const { code, stdout, stderr } = await cli.run('jobs', 'run', '--input', input({ mode: 'echo', a: 1 }));
+    const { code, stdout, stderr } = await cli.start('jobs', 'run', '--input', input({ mode: 'echo', a: 1 })).ended;
     t.equal(code, 0);
     const id = stdout.trim();
     t.match(id, ID, 'the id and nothing else on stdout');
@@ -52,7 +52,9 @@ t.test('jobs', async (t) => {
     const ended = await cli.run('jobs', 'run', '--endpoint', 'all', '--wait', '-i', value);
     t.same([ended.code, JSON.parse(ended.stdout)], [0, { text: 'hello', list: [1, 2] }]);
     t.match(ended.stderr, /is COMPLETED: waited .*, ran .* on worker /, 'how it went is no part of the result');
-    t.equal((await cli.runWith(input({ mode: 'value', value: 'from stdin' }), 'jobs', 'run', '-w', '-i', '-')).stdout, '"from stdin"\n');
+    const piped = cli.start('jobs', 'run', '-w', '-i', '-');
+    piped.child.stdin!.end(input({ mode: 'value', value: 'from stdin' }));
+    t.equal((await piped.ended).stdout, '"from stdin"\n');
     writeFileSync(files.path('input.json'), input({ mode: 'value', value: 'from a file' }));
     const document = await cli.json<JobDocument>('jobs', 'run', '-w', '-i', `@${files.path('input.json')}`);
     t.match(document, { id: ID, status: 'COMPLETED', output: 'from a file' });
