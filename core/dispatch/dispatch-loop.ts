@@ -140,12 +140,13 @@ export class DispatchLoop extends BaseService {
   /** More jobs of the kind of `behind` for workers that run short ones faster in a row. Never rejects: what was claimed before must reach its workers. */
   async #claimAhead(endpointId: string, taken: readonly Slot[], behind: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
     const { pool, attempts, times, logger } = this.#options;
-    const timesMs = times.of(endpointId);
-    const othersIdle = pool.hasRoom(endpointId);
-    const inputBytes = Math.max(...behind.map(({ inputSize }) => inputSize));
-    const slots = pool.takeAhead(endpointId, taken, (asked) => handAhead({ timesMs, slots: asked, othersIdle, inputBytes }));
-    if (slots.length === 0) return [];
+    let slots: Slot[] = [];
     try {
+      const timesMs = times.of(endpointId);
+      const othersIdle = pool.hasRoom(endpointId);
+      const inputBytes = Math.max(...behind.map(({ inputSize }) => inputSize));
+      slots = pool.takeAhead(endpointId, taken, (asked) => handAhead({ timesMs, slots: asked, othersIdle, inputBytes }));
+      if (slots.length === 0) return [];
       const jobs = await attempts.claimAhead(endpointId, slots, behind);
       pool.give(unusedSlots(slots, jobs));
       // They are larger than those before them: their agent gives them back.

@@ -150,7 +150,8 @@ export class SlotPool implements SlotSource {
     this.#low.delete(endpointId);
     const open = [...places].flatMap((place) => {
       if (!place.open || !(place.takesAhead || place.keepsAhead)) return [];
-      if (!place.keepsAhead) return [{ place, left: ahead(asked.get(place.slot.workerId)!.length) }];
+      // One whose stock ran low may have stopped keeping any since: it gets more only with what it asks for.
+      if (!place.keepsAhead) return [{ place, left: ahead(asked.get(place.slot.workerId)?.length ?? 0) }];
       const stock = Math.max(stockOf(place), 0);
       place.stock = stock;
       return [{ place, left: ahead(place.capacity) - stock }];

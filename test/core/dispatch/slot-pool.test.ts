@@ -151,3 +151,15 @@ t.test('a stock for which nothing was found is not asked for again with every en
   pool.release({ endpointId: 'e', jobId: '1', attempt: 1, machineId: 'm' });
   t.same([room, pool.runningLow('e')], [['e'], []], 'there is room, and no more than that');
 });
+
+t.test('one whose stock ran low and that keeps none any more gets nothing that it did not ask for', async (t) => {
+  const { pool, sink } = setup();
+  pool.attach(slot('a'), sink(), []);
+  pool.update('a', { capacity: 1, open: true, keepsAhead: true });
+  const taken = [...pool.take('e', 1), ...pool.takeAhead('e', [slot('a')], () => 2)];
+  pool.assign(taken.map((_, index) => ({ ...job(String(index), 'a'), ahead: index > 0 })));
+  for (const jobId of ['0', '1']) pool.release({ endpointId: 'e', jobId, attempt: 1, machineId: 'm' });
+  t.equal(pool.runningLow('e').length, 1);
+  pool.update('a', { capacity: 1, open: true, takesAhead: true });
+  t.same(pool.takeAhead('e', [], (slots) => 4 * slots), []);
+});
