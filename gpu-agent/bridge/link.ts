@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from '../handler/frames.ts';
-import type { Frame } from '../handler/frames.ts';
+import type { Frame, NewFrame } from '../handler/frames.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { postResult } from './done-route.ts';
 import type { Held } from './open-polls.ts';
@@ -24,7 +24,7 @@ export interface Arriving {
   fresh: Set<Socket>;
 }
 
-/** Bytes of bodies without an answer beyond which a link is not read: what waits is in memory. */
+/** Bytes of calls whose answer has not left beyond which a link is not read: what waits is in memory, also for a worker that reads nothing. */
 const UNANSWERED_BYTES_MAX = 16 * 1024 * 1024;
 /** What each call takes at least, so that their number is bounded too. */
 const CALL_BYTES = 1_024;
@@ -32,14 +32,18 @@ const CALL_BYTES = 1_024;
 const FRAME_BYTES_MAX = LINK_BODY_BYTES_MAX + 1_024;
 const PATH = /^\/v2\/[^/]+\/([^/]+)\/job-link\/([^/?]+)(?:\?|$)/;
 
-/** Opens links on a server. `links`: those that are open. */
+/** Whether a request is to become a link. */
+export function asksForLink({ headers }: IncomingMessage): boolean {
+  return headers.upgrade === LINK_PROTOCOL;
+}
+
+/** Opens links on a server that hands over what asks for one. `links`: those that are open. */
 export function acceptLinks(server: Server, parts: BridgeParts, { links, arriving }: { links: Set<Duplex>; arriving: Arriving }): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     arriving.fresh.delete(socket);
     socket.on('error', () => {});
     const [, token, workerId] = PATH.exec(request.url ?? '') ?? [];
-    const isLink = token !== undefined && workerId !== undefined && request.headers.upgrade === LINK_PROTOCOL;
-    const worker = isLink ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent']) : 'gone';
+    const worker = token !== undefined && workerId !== undefined ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent']) : 'gone';
     if (typeof worker === 'string') return socket.end(`HTTP/1.1 ${worker === 'gone' ? '404 Not Found' : '401 Unauthorized'}\r\nconnection: close\r\n\r\n`);
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${LINK_PROTOCOL}\r\n\r\n`);
     socket.setNoDelay(true);
@@ -57,7 +61,7 @@ class WorkerLink {
   readonly #arriving: Arriving;
   readonly #reader = new FrameReader(FRAME_BYTES_MAX);
   readonly #writer: FrameWriter;
-  readonly #takes = new Set<LinkTake>();
+  #held: LinkTake | undefined;
   #unanswered = 0;
 
   constructor({ parts, worker, socket, arriving }: { parts: BridgeParts; worker: Worker; socket: Socket; arriving: Arriving }) {
@@ -67,7 +71,7 @@ class WorkerLink {
     this.#arriving = arriving;
     this.#writer = new FrameWriter(socket, (work) => parts.clock.soon(work));
     socket.on('data', (piece: Buffer) => this.receive(piece));
-    socket.once('close', () => { for (const take of this.#takes) take.close(); });
+    socket.once('close', () => this.#held?.close());
   }
 
   /** What the worker sent. */
@@ -81,58 +85,62 @@ class WorkerLink {
     }
     for (const frame of frames) {
       if (this.#worker.hasEnded) return void this.#socket.destroy();
+      this.#count(bytesOf(frame));
       if (frame.kind === FrameKind.TAKE) void this.#take(frame);
       else void this.#post(frame);
     }
   }
 
-  async #take({ call, name }: Frame): Promise<void> {
+  async #take(frame: Frame): Promise<void> {
     const { clock, stopping } = this.#parts;
-    const [requested = 1, concurrency = 1, holds = 1] = name.split(' ').map(Number);
+    const [requested = 1, concurrency = 1, holds = 1] = frame.name.split(' ').map(Number);
     if (this.#worker.isStopping) {
       await delay(clock, LEAVING_PAUSE_MS, stopping);
-      return this.#writer.add({ call, kind: FrameKind.ANSWER, flag: Answer.EMPTY });
+      return this.#answer(frame, { flag: Answer.EMPTY });
     }
     const said = { requested: within(requested), batch: true, idle: holds === 0, concurrency: within(concurrency) };
+    // A worker asks in one take at a time, whatever it says that it is: held ones cost it nothing, and the agent a look at each.
+    this.#held?.empty();
     holdTake(this.#parts, this.#worker, said, (onClosed) => {
-      const take = new LinkTake(call, this.#writer, () => {
-        this.#takes.delete(take);
-        onClosed();
-      });
-      this.#takes.add(take);
-      return take;
+      this.#held = new LinkTake((answer, written) => this.#answer(frame, answer, written), onClosed);
+      return this.#held;
     });
   }
 
   /** Never rejects. */
   async #post(frame: Frame): Promise<void> {
-    const bytes = CALL_BYTES + frame.body.length;
     this.#arriving.posts += 1;
-    this.#count(bytes);
     try {
       await this.#do(frame);
     } catch (error) {
       // It is posted instead.
       this.#parts.logger.error({ err: error, workerId: this.#worker.id }, 'a call of a worker failed');
-      this.#writer.add({ call: frame.call, kind: FrameKind.ANSWER, flag: Answer.FAILED });
+      this.#answer(frame, { flag: Answer.FAILED });
     }
     this.#arriving.posts -= 1;
-    this.#count(-bytes);
   }
 
-  async #do({ call, kind, flag, name, body: bytes }: Frame): Promise<void> {
+  async #do(frame: Frame): Promise<void> {
+    const { kind, flag, name, body: bytes } = frame;
     const parts = this.#parts;
     const worker = this.#worker;
-    const done = { call, kind: FrameKind.ANSWER, flag: Answer.DONE };
+    const done = { flag: Answer.DONE };
     if (kind === FrameKind.RESULT || kind === FrameKind.PROGRESS) {
       await postResult(parts, worker, name, { body: { bytes }, isStream: flag === 1 });
-      return this.#writer.add(done);
+      return this.#answer(frame, done);
     }
     if (kind !== FrameKind.VALUE) throw new Error(`there is no call ${kind}`);
     const attempt = worker.outlives ? parts.holdings.get(worker.id)?.of(name) : undefined;
     if (attempt) parts.keeper.begun(attempt);
     const kept = await postValue(parts, worker, name, { bytes });
-    this.#writer.add(done, kept && ((error) => { if (!error) parts.keeper.answered(kept); }));
+    this.#answer(frame, done, kept && ((error) => { if (!error) parts.keeper.answered(kept); }));
+  }
+
+  #answer(frame: Frame, answer: LinkAnswer, written?: Written): void {
+    this.#writer.add({ call: frame.call, kind: FrameKind.ANSWER, ...answer }, (error) => {
+      this.#count(-bytesOf(frame));
+      written?.(error);
+    });
   }
 
   #count(bytes: number): void {
@@ -144,30 +152,30 @@ class WorkerLink {
   }
 }
 
+/** What an answer says. */
+type LinkAnswer = Pick<NewFrame, 'flag' | 'body'>;
+/** Hears that the operating system has an answer, or why not. */
+type Written = (error?: Error | null) => void;
+
 /** A take that is held. */
 class LinkTake implements Held {
   readonly tracesInJobs = true;
-  readonly #call: number;
-  readonly #writer: FrameWriter;
+  readonly #answer: (answer: LinkAnswer, written?: Written) => void;
   readonly #onClosed: () => void;
   #open = true;
 
-  constructor(call: number, writer: FrameWriter, onClosed: () => void) {
-    this.#call = call;
-    this.#writer = writer;
+  constructor(answer: (answer: LinkAnswer, written?: Written) => void, onClosed: () => void) {
+    this.#answer = answer;
     this.#onClosed = onClosed;
   }
 
   empty(): void {
-    if (!this.close()) return;
-    this.#writer.add({ call: this.#call, kind: FrameKind.ANSWER, flag: Answer.EMPTY });
+    if (this.close()) this.#answer({ flag: Answer.EMPTY });
   }
 
   answer(body: Buffer): Promise<boolean> {
     if (!this.close()) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      this.#writer.add({ call: this.#call, kind: FrameKind.ANSWER, flag: Answer.DONE, body }, (error) => resolve(!error));
-    });
+    return new Promise((resolve) => { this.#answer({ flag: Answer.DONE, body }, (error) => resolve(!error)); });
   }
 
   /** It cannot be answered any more. False: it could not before. */
@@ -177,6 +185,10 @@ class LinkTake implements Held {
     this.#onClosed();
     return true;
   }
+}
+
+function bytesOf({ body }: Frame): number {
+  return CALL_BYTES + body.length;
 }
 
 function within(count: number): number {

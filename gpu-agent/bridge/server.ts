@@ -11,7 +11,7 @@ import { delay } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { registerDone } from './done-route.ts';
-import { acceptLinks } from './link.ts';
+import { acceptLinks, asksForLink } from './link.ts';
 import type { Arriving } from './link.ts';
 import { registerPing } from './ping-route.ts';
 import { passBody, readBody } from './raw-body.ts';
@@ -112,6 +112,8 @@ function buildApp(parts: BridgeParts, arriving: Arriving): FastifyInstance {
     requestTimeout: 0,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
+    // Whoever offers another protocol, HTTP/2 for instance, is answered by this one.
+    http: { shouldUpgradeCallback: asksForLink },
   });
   app.server.on('connection', (socket: Socket) => {
     arriving.fresh.add(socket);

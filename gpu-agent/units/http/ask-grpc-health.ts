@@ -1,9 +1,9 @@
 /** One question to a gRPC server by the protocol that all of them share (grpc.health.v1), on a connection of its own, over HTTP/2 without TLS. */
 import { connect } from 'node:http2';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { ANSWER_MS } from './ask-health.ts';
 import type { HealthTarget } from './ask-health.ts';
 
-/** Longest wait for an answer in milliseconds. */
-const ANSWER_MS = 2_000;
 const ANSWER_BYTES_MAX = 1_024;
 const CHECK = '/grpc.health.v1.Health/Check';
 /** A message of no bytes, which asks for the server as a whole. */
@@ -13,14 +13,16 @@ const SERVING = Buffer.from([0, 0, 0, 0, 2, 8, 1]);
 const UNIMPLEMENTED = '12';
 
 /** As HTTP would say it: 200 ready, 503 not; a server without that service is ready when it answers. Undefined: nothing came in time. Never rejects. */
-export function askGrpcHealth({ host, port }: Pick<HealthTarget, 'host' | 'port'>): Promise<number | undefined> {
+export function askGrpcHealth({ host, port }: Pick<HealthTarget, 'host' | 'port'>, clock: Clock): Promise<number | undefined> {
   return new Promise((resolve) => {
     const session = connect(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
     const end = (status: number | undefined): void => {
+      timer.cancel();
       resolve(status);
       session.destroy();
     };
-    session.setTimeout(ANSWER_MS, () => end(undefined));
+    // A server whose program hangs may well send pings.
+    const timer = clock.after(ANSWER_MS, () => end(undefined));
     session.on('error', () => end(undefined));
     session.once('close', () => end(undefined));
     const asked = session.request({ ':method': 'POST', ':path': CHECK, 'content-type': 'application/grpc', te: 'trailers' });

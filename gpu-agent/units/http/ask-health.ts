@@ -1,8 +1,9 @@
 /** One GET of a worker's health path, on a connection of its own. */
 import { request } from 'node:http';
+import type { Clock } from '../../../core/runtime/clock.ts';
 
 /** Longest wait for an answer in milliseconds. */
-const ANSWER_MS = 2_000;
+export const ANSWER_MS = 2_000;
 
 /** Where to ask. */
 export interface HealthTarget {
@@ -11,18 +12,21 @@ export interface HealthTarget {
   path: string;
 }
 
-/** The status that it answers; undefined: nobody listens, or nothing came in time. Never rejects. */
-export function askHealth({ host, port, path }: HealthTarget): Promise<number | undefined> {
+/** The status that it answers; undefined: nobody listens, or nothing came in time, however much came of it. Never rejects. */
+export function askHealth({ host, port, path }: HealthTarget, clock: Clock): Promise<number | undefined> {
   return new Promise((resolve) => {
-    const asked = request({ host, port, path, agent: false, headers: { connection: 'close' }, timeout: ANSWER_MS });
+    const asked = request({ host, port, path, agent: false, headers: { connection: 'close' } });
+    const timer = clock.after(ANSWER_MS, () => asked.destroy());
     asked.once('response', (response) => {
       resolve(response.statusCode);
       // Whatever it says besides is of no interest, and may never end.
       response.destroy();
     });
-    asked.once('timeout', () => asked.destroy());
     asked.on('error', () => resolve(undefined));
-    asked.once('close', () => resolve(undefined));
+    asked.once('close', () => {
+      timer.cancel();
+      resolve(undefined);
+    });
     asked.end();
   });
 }

@@ -98,10 +98,11 @@ export class HealthWatch {
     if (address === undefined || address === '' || worker.isStopping) return;
     if (http.address === '' && !await this.#started(watched, address)) return;
     const asked = { host: address, port: http.healthPort, path: http.healthPath };
-    const status = await (http.isAskedByGrpc ? askGrpcHealth(asked) : askHealth(asked));
+    const { clock } = this.#options;
+    const status = await (http.isAskedByGrpc ? askGrpcHealth(asked, clock) : askHealth(asked, clock));
     if (worker.hasEnded || worker.isStopping) return;
     watched.misses = status === undefined ? watched.misses + 1 : 0;
-    if (status === 200 || status === 204) watched.heardAtMs = this.#options.clock.monotonicMs();
+    if (status === 200 || status === 204) watched.heardAtMs = clock.monotonicMs();
     this.#note(worker, http, healthOf(watched, status));
     this.#endSilent(watched);
   }

@@ -28,10 +28,10 @@ export function isSingleUse(target: HealthTarget, clock: Clock): Promise<boolean
     const endLater = (answer: boolean, ms: number): void => { timers.push(clock.after(ms, () => end(answer))); };
     agent.on('free', (socket: Socket) => {
       // Unless the server itself has ended.
-      socket.once('close', () => { void askHealth(target).then((status) => end(status !== undefined)); });
+      socket.once('close', () => { void askHealth(target, clock).then((status) => end(status !== undefined)); });
       const other = clock.after(OTHER_MS, () => end(true));
       timers.push(other);
-      void askHealth(target).then(() => other.cancel());
+      void askHealth(target, clock).then(() => other.cancel());
       endLater(false, WATCHED_MS);
     });
     endLater(false, ANSWER_MS);

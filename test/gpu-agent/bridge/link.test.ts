@@ -1,14 +1,18 @@
 /** The link of a worker of slipway/worker with its agent (docs/worker-protocol.md#link): its own end of it, over a real connection. */
 import t from 'tap';
 import type { Test } from 'tap';
+import { EventEmitter, once } from 'node:events';
+import type { Server } from 'node:http';
 import { connect } from 'node:net';
+import { Duplex } from 'node:stream';
 import { systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { SlicedWork } from '../../../core/runtime/sliced-work.ts';
+import { acceptLinks } from '../../../gpu-agent/bridge/link.ts';
 import { bodyBudget } from '../../../gpu-agent/bridge/raw-body.ts';
 import { Bridge } from '../../../gpu-agent/bridge/server.ts';
 import { AgentLink } from '../../../gpu-agent/handler/agent-link.ts';
-import { FrameKind } from '../../../gpu-agent/handler/frames.ts';
+import { FrameKind, FrameWriter, LINK_PROTOCOL } from '../../../gpu-agent/handler/frames.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { wired } from '../attempts/wired.ts';
@@ -38,7 +42,7 @@ async function linked(t: Test) {
   };
   const asks = (): boolean => agent.polls.requested('w') > 0;
   const outcomes = (): unknown[] => (agent.message()?.outcomes ?? []).map(({ ref, kind, output }) => [ref!.jobId, kind, output?.toString()]);
-  return { ...agent, bridge, url, link, take, asks, outcomes };
+  return { ...agent, parts, bridge, url, link, take, asks, outcomes };
 }
 
 t.test('a take waits for jobs, and a result is answered once it is safe', async (t) => {
@@ -115,4 +119,46 @@ t.test('what is no frame ends the link, and no other', async (t) => {
   socket.write(Buffer.alloc(64, 0xff));
   await closed;
   t.ok(agent.link.isOpen);
+});
+
+/** A connection whose other end reads nothing. */
+class Unread extends Duplex {
+  override _read(): void {}
+  override _write(): void {}
+  readonly setNoDelay = (): void => undefined;
+  readonly setTimeout = (): void => undefined;
+}
+
+t.test('what a worker asks and never reads the answers of does not gather', async (t) => {
+  const agent = await linked(t);
+  const server = new EventEmitter();
+  acceptLinks(server as unknown as Server, agent.parts, { links: new Set(), arriving: { posts: 0, fresh: new Set() } });
+  const socket = new Unread();
+  t.teardown(() => socket.destroy());
+  server.emit('upgrade', { url: new URL(agent.url()).pathname, headers: { ...HEADERS, upgrade: LINK_PROTOCOL } }, socket, Buffer.alloc(0));
+  const writer = new FrameWriter({ write: (bytes) => socket.push(bytes) }, setImmediate);
+  for (let call = 0; call < 20_000; call += 1) writer.add({ call, kind: FrameKind.RESULT, name: 'unknown' });
+  await waitFor('the link to be read no more', () => socket.isPaused());
+});
+
+t.test('a take on a link ends the one before it, whatever the worker says that it is', async (t) => {
+  const agent = await linked(t);
+  const old = (await AgentLink.open(agent.url(), { 'user-agent': 'RunPod-Python-SDK/1.0.0' }))!;
+  const first = old.ask(FrameKind.TAKE, '1 1 0');
+  await waitFor('the take', agent.asks);
+  const second = old.ask(FrameKind.TAKE, '1 1 0');
+  t.ok((await first).empty);
+  t.equal(agent.polls.takes('w').length, 1);
+  agent.assign(agent.refOf('a', 'w'));
+  t.notOk((await second).empty);
+});
+
+t.test('a request that offers HTTP/2, as some clients do with their first, is answered by HTTP/1.1', async (t) => {
+  const agent = await linked(t);
+  const { hostname, port, pathname } = new URL(agent.url().replace('job-link', 'ping'));
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  socket.write(`GET ${pathname} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n`);
+  const [answer] = await once(socket, 'data') as [Buffer];
+  t.match(answer.toString('latin1'), /^HTTP\/1\.1 200 /);
 });

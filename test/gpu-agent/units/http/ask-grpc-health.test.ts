@@ -1,8 +1,14 @@
-/** What a real gRPC server says of its health, in the words of HTTP. */
+/** What real servers say of their health, in the words of HTTP. */
+import { once } from 'node:events';
+import { createServer as createHttp2Server } from 'node:http2';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import t from 'tap';
 import type { Test } from 'tap';
+import { systemClock } from '../../../../core/runtime/clock.ts';
 import { askGrpcHealth } from '../../../../gpu-agent/units/http/ask-grpc-health.ts';
+import { askHealth } from '../../../../gpu-agent/units/http/ask-health.ts';
 import { quietPort } from '../../../helpers/ports.ts';
 
 const same = (value: Buffer): Buffer => value;
@@ -17,7 +23,7 @@ async function answers(t: Test, said: Buffer | undefined): Promise<number | unde
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
   });
   t.teardown(() => server.forceShutdown());
-  return askGrpcHealth({ host: '127.0.0.1', port });
+  return askGrpcHealth({ host: '127.0.0.1', port }, systemClock);
 }
 
 t.test('ready, not ready, no health service, nobody', async (t) => {
@@ -25,5 +31,41 @@ t.test('ready, not ready, no health service, nobody', async (t) => {
   t.equal(await answers(t, Buffer.from([8, 2])), 503, 'NOT_SERVING');
   t.equal(await answers(t, Buffer.alloc(0)), 503, 'UNKNOWN');
   t.equal(await answers(t, undefined), 200, 'a server without the service');
-  t.equal(await askGrpcHealth({ host: '127.0.0.1', port: await quietPort() }), undefined);
+  t.equal(await askGrpcHealth({ host: '127.0.0.1', port: await quietPort() }, systemClock), undefined);
+});
+
+/** How often one that hangs says something, in milliseconds: more often than anybody would count as silence. */
+const SAYS_MS = 200;
+
+/** Where a server listens. */
+async function listen(t: Test, server: NetServer): Promise<{ host: string; port: number; path: string }> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => { server.close(); });
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port, path: '/ping' };
+}
+
+/** Calls it again and again until the connection is over. */
+function goOn(over: (work: () => void) => unknown, say: () => void): void {
+  let timer = systemClock.after(SAYS_MS, turn);
+  function turn(): void {
+    say();
+    timer = systemClock.after(SAYS_MS, turn);
+  }
+  over(() => timer.cancel());
+}
+
+t.test('one that hangs is not well for having said something', async (t) => {
+  const dripping = await listen(t, createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write('HTTP/1.1 200 OK\r\nx-slow: ');
+    goOn((work) => socket.once('close', work), () => socket.write('a'));
+  }));
+  const pinging = createHttp2Server();
+  pinging.on('session', (session) => {
+    session.on('error', () => undefined);
+    goOn((work) => session.once('close', work), () => { if (!session.destroyed) session.ping(() => undefined); });
+  });
+  pinging.on('stream', (stream) => { stream.on('error', () => undefined); });
+  t.same(await Promise.all([askHealth(dripping, systemClock), askGrpcHealth(await listen(t, pinging), systemClock)]), [undefined, undefined]);
 });
