@@ -2,18 +2,12 @@
  * Who gets GPUs when they are short: an account below its share goes first. Before an endpoint's workers are placed, GPUs are set aside for workers of
  * other accounts that wait for a place and whose account would still have less for its weight. Pure.
  */
+import type { GpuShare } from './gpu-share.ts';
+import type { LargeWaiter } from './gpu-reservation.ts';
 import { bestOf, occupied } from './placement.ts';
 import type { PlacementPlace } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
-
-/** What an account has of GPUs, and its weight against others: its share is the one by the other. */
-export interface GpuShare {
-  accountId: string;
-  gpus: number;
-  /** 1 and up. */
-  weight: number;
-}
 
 /** An endpoint of another account whose workers wait for a place with GPUs. */
 export interface GpuRival {
@@ -26,9 +20,11 @@ export interface GpuRival {
 /** All that compete for GPUs now. */
 export interface GpuContest {
   own: GpuShare;
-  /** Of the rivals' accounts. */
+  /** Of the accounts of rivals and of large ones. */
   others: readonly GpuShare[];
   rivals: readonly GpuRival[];
+  /** Endpoints of any account whose workers need more GPUs of one machine, with when the asking one was given a worker (core/domain/gpu-reservation.ts). */
+  large?: { ownSinceMs: number; waiters: readonly LargeWaiter[] };
 }
 
 /** Workers of others that one turn sets GPUs aside for; the next turn goes on. */

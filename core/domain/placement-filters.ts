@@ -244,7 +244,7 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
 const ranks = new WeakMap<readonly string[], Map<string, number | undefined>>();
 
 /** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
-function rankOf({ name, migProfile }: PlacementGpu, { gpuIds }: PlacementRequest): number | undefined {
+export function rankOf({ name, migProfile }: PlacementGpu, { gpuIds }: PlacementRequest): number | undefined {
   let known = ranks.get(gpuIds);
   if (!known) ranks.set(gpuIds, known = new Map());
   const key = `${name}\n${migProfile}`;

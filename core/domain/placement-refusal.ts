@@ -85,10 +85,12 @@ export function summed(answers: readonly MachineAnswer[], before: RefusedMachine
   return { counts, byMachine: texts.join('; ').slice(0, BY_MACHINE_LENGTH_MAX) };
 }
 
-/** The refusal of all machines; of none when nobody has joined. */
-export function refusalOfAll(refused: RefusedMachines, request: RefusedRequest): PlacementRefusal {
+/** The refusal of all machines; of none when nobody has joined. `kept`: GPUs of one machine that are kept for who asks until all are free. */
+export function refusalOfAll(refused: RefusedMachines, request: RefusedRequest, kept = 0): PlacementRefusal {
   if (Object.keys(refused.counts).length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
-  return refusalOf(`no machine has ${wanted(request)}`, refused);
+  const { refusal, refusalByMachine } = refusalOf(`no machine has ${wanted(request)}`, refused);
+  const more = kept === 0 ? '' : `; ${kept} of the ${request.gpuCount} ${kept === 1 ? 'is' : 'are'} free on one machine and kept for it`;
+  return { refusal: refusal + more, refusalByMachine };
 }
 
 /** The refusal of all machines where waiting would not help; of none when none is here. `joined`: there is one that is gone. */

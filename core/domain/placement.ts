@@ -1,6 +1,7 @@
 /** Where a new worker goes. Pure: filters, then a choice among what is left. */
 import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
+import { keptFor } from './gpu-reservation.ts';
 import { choice, lastingFacts, lastingRefusal, location, machineRefusal, program, sizeFor, volume } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
 import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
@@ -66,8 +67,10 @@ function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest)
 }
 
 /** Place of a worker. */
-export function placeWorker(machines: readonly PlacementMachine[], request: PlacementRequest): Placement {
-  return place(machines, onMachines(machines, request));
+export function placeWorker(machines: readonly PlacementMachine[], asked: PlacementRequest): Placement {
+  const request = onMachines(machines, asked);
+  const { candidates, refused } = survey(machines, request, 1);
+  return bestOf(candidates, request) ?? refusalOfAll(refused, request, keptFor(machines, request)?.gpuUuids.length);
 }
 
 /** Why no machine could ever take a worker, however long it waits; those that are gone count for nothing. Undefined: one could. */

@@ -4,6 +4,10 @@
  */
 import { heldBackText, setAside } from './fair-share.ts';
 import type { GpuContest } from './fair-share.ts';
+import type { GpuShare } from './gpu-share.ts';
+import { askedToGo, givingWayText } from './giving-way.ts';
+import type { GivingWay } from './giving-way.ts';
+import { keepBack, keptBackText, keptFor } from './gpu-reservation.ts';
 import { bestOf, occupied, onMachines, survey } from './placement.ts';
 import type { PlacementPlace, Survey } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
@@ -30,6 +34,14 @@ export interface FleetSample extends Survey {
   quota: QuotaState;
   /** Why places were set aside for other accounts (core/domain/fair-share.ts). Absent: none was. */
   heldBack?: string;
+  /** Why GPUs were kept for larger workers (core/domain/gpu-reservation.ts). Absent: none were that could be had here. */
+  keptBack?: string;
+  /** Frozen workers of this endpoint that stay asleep, because what they have is kept. Absent: none. */
+  asleep?: readonly string[];
+  /** GPUs of one machine that are kept for a worker of this endpoint. Absent: none. */
+  kept?: number;
+  /** Workers of other endpoints that are to give way where one of this finds no place (core/domain/giving-way.ts). Absent: none. */
+  asked?: readonly string[];
   /** Frozen workers that each machine with workers of this endpoint has room for. */
   standbyRoom: Readonly<Record<string, number>>;
 }
@@ -45,7 +57,7 @@ export interface DecisionSample {
 /** One thing to do. */
 export type WorkerAction =
   | ({ do: 'ADD'; failures: number } & PlacementPlace)
-  | { do: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE'; workerId: string };
+  | { do: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE' | 'PREEMPT'; workerId: string };
 
 /** What a turn comes to. */
 export interface Decision extends ScaleTarget, PlacementRefusal {
@@ -68,6 +80,8 @@ export type DecisionSummary = Pick<Decision, 'target' | 'throttled' | 'reason' |
 
 /** Most workers that one turn places; the next turn goes on. */
 export const PLACED_MAX = 200;
+/** Whose share nobody asked for, because nobody waits. */
+const NOBODY: GpuShare = { accountId: '', gpus: 0, weight: 1 };
 /** Decisions of an endpoint that the log keeps, and for how many days. */
 export const LOGGED_MAX = 1_000;
 export const LOGGED_DAYS = 7;
@@ -83,9 +97,15 @@ export function needsFleet(sample: DecisionSample, scaler: Scaler = chosenScaler
   return add.length + wake.length + freeze.length > 0;
 }
 
+/** Who else wants GPUs, and who would do without. */
+export interface Competitors {
+  contest?: GpuContest | undefined;
+  giving?: GivingWay | undefined;
+}
+
 /** All machines, the account's quota and who competes for GPUs, cut down to what the decision over this sample can depend on. */
 export function fleetSample(
-  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler, contest?: GpuContest,
+  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler, { contest, giving }: Competitors = {},
 ): FleetSample {
   const { demand, settings } = sample;
   const { add, wake, retire } = wishedChanges(sample, scaler);
@@ -99,10 +119,24 @@ export function fleetSample(
     rivals: contest.rivals.map((rival) => ({ ...rival, request: onMachines(machines, rival.request) })).filter((rival) => rival.request.gpuCount > 0),
   };
   const aside = setAside(machines, request, wanted, fair);
+  const { ownSinceMs, waiters } = fair?.large ?? { ownSinceMs: 0, waiters: [] };
+  const left = keepBack(aside.machines, request, { ...fair?.own ?? NOBODY, sinceMs: ownSinceMs }, waiters, fair?.others ?? []);
+  const asleep = standbysOn(machines, left.gpuUuids).filter((id) => wake.includes(id));
+  const kept = keptFor(left.machines, request)?.gpuUuids.length;
+  const asked = giving ? askedToGo(left.machines, request, wanted, giving) : [];
   return {
-    request, ...survey(aside.machines, request, wanted), quota, standbyRoom: Object.fromEntries(room),
-    ...(fair && aside.places > 0 && { heldBack: heldBackText(fair) }),
+    request, ...survey(left.machines, request, wanted), quota, standbyRoom: Object.fromEntries(room),
+    ...(fair && aside.places > 0 && { heldBack: heldBackText(fair) }), ...(left.places > 0 && { keptBack: keptBackText(left.gpuCount) }),
+    ...(asleep.length > 0 && { asleep }), ...(kept !== undefined && { kept }),
+    ...(asked.length > 0 && { asked }),
   };
+}
+
+/** Frozen workers that have some of these GPUs. */
+function standbysOn(machines: readonly PlacementMachine[], gpuUuids: readonly string[]): string[] {
+  if (gpuUuids.length === 0) return [];
+  const all = machines.flatMap(({ standbys }) => standbys);
+  return all.filter((standby) => standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid))).map(({ workerId }) => workerId);
 }
 
 /** Decides. */
@@ -154,12 +188,15 @@ function freezable({ demand, fleet }: DecisionSample, ids: readonly string[]): s
   });
 }
 
-/** Frozen workers to wake, as many as the quota has room for; the others are to be placed, which says what refuses them. */
+/**
+ * Frozen workers to wake, as many as the quota has room for, and none whose GPUs are kept for others. Instead of the rest new ones are to be placed,
+ * which says what refuses them.
+ */
 function wakeable(sample: DecisionSample, { wake, retire }: WorkerChanges): string[] {
   let quota = quotaWithout(sample, retire, []);
   return wake.filter((id) => {
     const gpus = gpusOf(sample, id);
-    if (workerOverQuota(quota, gpus) !== undefined) return false;
+    if (sample.fleet?.asleep?.includes(id) || workerOverQuota(quota, gpus) !== undefined) return false;
     quota = quotaAfter(quota, { workers: 1, gpus });
     return true;
   });
@@ -194,7 +231,7 @@ function placeAll({ fleet }: DecisionSample, wanted: readonly { failures: number
   for (const { failures } of wanted.slice(0, PLACED_MAX)) {
     const place = bestOf(machines, fleet.request);
     const throttled = wanted.length - actions.length;
-    if (!place) return { actions, throttled, ...noPlace(fleet, machines, throttled) };
+    if (!place) return { ...noPlace(fleet, machines, throttled), throttled, actions: [...actions, ...askedAway(fleet)] };
     const gpus = place.gpuUuids.length;
     const over = workerOverQuota(quota, gpus);
     if (over !== undefined) {
@@ -218,13 +255,19 @@ function withAwake(machine: PlacementMachine, woken: readonly string[]): Placeme
   ), machine);
 }
 
+function askedAway({ asked = [] }: FleetSample): WorkerAction[] {
+  return asked.map((workerId) => ({ do: 'PREEMPT', workerId }));
+}
+
 function noPlace(
-  { request, refused, heldBack }: FleetSample, machines: readonly PlacementMachine[], cut: number,
+  { request, refused, heldBack, keptBack, kept, asked = [] }: FleetSample, machines: readonly PlacementMachine[], cut: number,
 ): PlacementRefusal & { limits: ScaleLimit[] } {
   if (heldBack !== undefined) return { refusal: heldBack, refusalByMachine: heldBack, limits: [{ limit: 'FAIR_SHARE', cut, text: heldBack }] };
+  if (keptBack !== undefined) return { refusal: keptBack, refusalByMachine: keptBack, limits: [{ limit: 'KEPT_GPUS', cut, text: keptBack }] };
   const full = machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! }));
-  const refusal = refusalOfAll(summed(full, refused), request);
-  return { ...refusal, limits: [{ limit: 'NO_PLACE', cut, text: refusal.refusal }] };
+  const refusal = refusalOfAll(summed(full, refused), request, kept);
+  const text = asked.length === 0 ? refusal.refusal : `${refusal.refusal}; ${givingWayText(asked.length)}`;
+  return { ...refusal, limits: [{ limit: 'NO_PLACE', cut, text }] };
 }
 
 /** Without whatever else an endpoint has: what a log keeps is what a decision depends on. */

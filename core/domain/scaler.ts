@@ -15,6 +15,8 @@ export interface WorkerSample {
   version: number;
   /** Attempts it holds. */
   held: number;
+  /** All that it holds, and it holds some, are of low priority. Absent: no, or not known. */
+  lowOnly?: true;
   /** Milliseconds since it last held an attempt or became ready. */
   idleMs: number;
   /** Milliseconds since `desired` became what it is: since it was asked for, woken or frozen. */

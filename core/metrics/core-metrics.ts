@@ -128,9 +128,10 @@ function scaleMetrics(metrics: Metrics): Pick<CoreMeter, 'onTurn'> {
   });
   const actions = metrics.counter({ name: 'slipway_core_scale_actions_total', help: 'Workers that decisions were about.', labels: ['action'] });
   return {
-    onTurn: ({ added, drained, retired, woken, frozen, limits }) => {
+    onTurn: ({ added, drained, retired, woken, frozen, preempted, limits }) => {
       for (const limit of limits.length === 0 ? ['none'] : new Set(limits.map((one) => one.limit))) turns.inc({ limit });
-      for (const [action, workers] of Object.entries({ add: added, drain: drained, retire: retired, wake: woken, freeze: frozen })) {
+      const changes = { add: added, drain: drained, retire: retired, wake: woken, freeze: frozen, preempt: preempted };
+      for (const [action, workers] of Object.entries(changes)) {
         if (workers.length > 0) actions.inc({ action }, workers.length);
       }
     },

@@ -23,7 +23,8 @@ export function decisionToMessage({ decidedAt, numbers, actions, limits, ...deci
   const { queued, oldestWaitMs, running, workers } = numbers;
   return {
     ...decision, limits: [...limits], decideTime: decidedAt, queued, oldestWaitMs, running, present: workers.present,
-    actions: actions.map((action) => ({ kind: action.do, workerId: action.do === 'ADD' ? '' : action.workerId })),
+    // Whose worker gives way is nobody's business: it may be another account's.
+    actions: actions.map((action) => ({ kind: action.do, workerId: action.do === 'ADD' || action.do === 'PREEMPT' ? '' : action.workerId })),
   };
 }
 

@@ -17,11 +17,13 @@ export interface ScaleResult extends TurnChanges {
   reason: string;
 }
 
-/** Takes the turn. Undefined: another replica has it, or the endpoint is gone. */
-export async function scaleEndpoint(store: Stores['scales'], endpointId: string, scaler: Scaler, random: Random): Promise<ScaleResult | undefined> {
+/** Takes the turn; `dispensable`: workers of other endpoints that may give way. Undefined: another replica has it, or the endpoint is gone. */
+export async function scaleEndpoint(
+  store: Stores['scales'], endpointId: string, scaler: Scaler, random: Random, dispensable: readonly string[] = [],
+): Promise<ScaleResult | undefined> {
   let result: ScaleResult | undefined;
   await store.takeTurn(endpointId, async (turn) => {
-    const sample = needsFleet(turn.sample, scaler) ? await turn.withFleet(scaler) : turn.sample;
+    const sample = needsFleet(turn.sample, scaler) ? await turn.withFleet(scaler, dispensable) : turn.sample;
     const decision = decide(sample, scaler);
     const changes = await turn.commit(decision, () => random.id(14));
     if (isNews(decision, turn.before)) await turn.log(decision, sample);

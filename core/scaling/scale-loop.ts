@@ -3,6 +3,7 @@
  * lock keeps two from deciding at once. Those that something happened to are looked at right away, where it happened, so that a first job waits for
  * no period. Once a second the owner of this duty looks at all that have workers, demand or throttled ones; those that sleep cost nothing.
  */
+import { dispensable } from '../domain/giving-way.ts';
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { CoreEvents } from '../events/core-events.ts';
@@ -12,11 +13,13 @@ import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
+import { DispensableWorkers } from './dispensable-workers.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
 import { isQuiet, isStuck, scaleEndpoint } from './scale-endpoint.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
+const NO_IDS: ReadonlySet<string> = new Set();
 /** Shortest pause between two looks at one endpoint that queued jobs cause, in milliseconds: while it has no worker, and when some start already. */
 const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
@@ -58,7 +61,10 @@ export class ScaleLoop extends BaseService {
   /** When an endpoint may be looked at again because of queued jobs, on the steady clock; only those of the next moments. */
   readonly #restUntil = new Map<string, number>();
   readonly #delayed = new Map<string, Timer>();
+  /** Empty where this replica does not have the duty, and so does not see all endpoints. */
+  readonly #dispensable = new DispensableWorkers();
   #sweptAtMs = -Infinity;
+  #swept: ReadonlySet<string> = NO_IDS;
   #queuesRestUntilMs = -Infinity;
   #healthySinceMs: number | undefined;
   #offs: (() => void)[] = [];
@@ -136,25 +142,30 @@ export class ScaleLoop extends BaseService {
       const queues = now >= this.#queuesRestUntilMs;
       const { endpointIds, lost } = await store.endpointsToLookAt({ queues });
       if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - now) * QUEUES_REST_FACTOR;
+      this.#swept = new Set(endpointIds);
       for (const id of endpointIds) ids.add(id);
       if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
     }
+    this.#dispensable.keepOnly(duty.mine ? this.#swept : NO_IDS);
     const all = [...ids];
     for (let from = 0; from < all.length; from += LOOKED_MAX) await this.#look(all.slice(from, from + LOOKED_MAX));
   }
 
   /** Takes a turn at those of these endpoints whose turn would come to something. */
   async #look(endpointIds: readonly string[]): Promise<void> {
-    const { store, scaler, clock } = this.#options;
+    const { store, scaler, clock, duty } = this.#options;
     const seen = await store.look(endpointIds);
     const now = clock.monotonicMs();
     for (const { endpoint, sample } of seen) {
       const starting = sample.demand.workers.some(({ desired }) => desired === 'RUN');
       this.#restUntil.set(endpoint.id, now + (starting ? QUEUED_PAUSE_STARTING_MS : QUEUED_PAUSE_MS));
+      this.#dispensable.see(endpoint.id, duty.mine ? dispensable(sample.demand, sample.settings).map(({ id }) => id) : []);
     }
     const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
     const machines = wanting.some(({ before }) => before && before.throttled > 0) ? await store.machineView() : undefined;
-    const queue = wanting.filter(({ sample, before }) => !isStuck(sample, before, machines, scaler)).map(({ endpoint }) => endpoint.id);
+    const asks = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => gpuCount > 0 && this.#dispensable.askNow(id, now);
+    const due = wanting.filter(({ endpoint, sample, before }) => !isStuck(sample, before, machines, scaler) || asks(endpoint));
+    const queue = due.map(({ endpoint }) => endpoint.id);
     const take = async (): Promise<void> => {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) await this.#turn(id);
     };
@@ -169,12 +180,12 @@ export class ScaleLoop extends BaseService {
 
   async #turn(endpointId: string): Promise<void> {
     const { store, scaler, random, logger, events, onDesired } = this.#options;
-    const result = await scaleEndpoint(store, endpointId, scaler, random);
+    const result = await scaleEndpoint(store, endpointId, scaler, random, this.#dispensable.ofOthers(endpointId));
     if (!result) return;
     this.#options.onTurn?.(result);
-    const { added, drained, retired, woken, frozen, throttled, reason } = result;
-    if (added.length + drained.length + retired.length + woken.length + frozen.length > 0) {
-      logger.info({ endpointId, added, drained, retired, woken, frozen, throttled, reason }, 'workers changed');
+    const { added, drained, retired, woken, frozen, preempted, throttled, reason } = result;
+    if (added.length + drained.length + retired.length + woken.length + frozen.length + preempted.length > 0) {
+      logger.info({ endpointId, added, drained, retired, woken, frozen, preempted, throttled, reason }, 'workers changed');
       await store.pruneEnded(endpointId);
     }
     if (result.machineIds.length > 0) onDesired(result.machineIds);

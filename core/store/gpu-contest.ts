@@ -1,8 +1,10 @@
-/** Who competes for GPUs: endpoints of other accounts whose workers found no place, and what each account has. Read under the placement lock. */
-import type { GpuContest, GpuRival, GpuShare } from '../domain/fair-share.ts';
+/** Who competes for GPUs: endpoints whose workers found no place, and what each account has. Read under the placement lock. */
+import type { GpuContest, GpuRival } from '../domain/fair-share.ts';
+import type { GpuShare } from '../domain/gpu-share.ts';
+import type { GivingWay, LeavingWorker } from '../domain/giving-way.ts';
 import type { PlacementRequest } from '../domain/placement-filters.ts';
 import { workerOverQuota } from '../domain/quota.ts';
-import type { Sql } from './database.ts';
+import type { Fragment, Sql } from './database.ts';
 import { asked } from './placement-view.ts';
 
 /** Endpoints of others that are looked at, those that have waited longest first. */
@@ -14,23 +16,59 @@ interface ShareRow extends GpuShare {
   gpuQuota: number | null;
 }
 
+/** An endpoint whose workers are to be placed. */
+export interface GpuAsker {
+  id: string;
+  accountId: string;
+  gpuCount: number;
+}
+
+type RivalRow = PlacementRequest & { accountId: string; waiting: number; sinceMs: number; ownSinceMs: number };
+
 /** Undefined: nobody else waits for GPUs. */
-export async function readGpuContest(sql: Sql, accountId: string): Promise<GpuContest | undefined> {
-  const rows = await sql<(PlacementRequest & { accountId: string; waiting: number })[]>`
-    SELECT ${asked(sql)}, e.account_id AS "accountId", d.throttled AS waiting FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id
-    WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0 AND e.account_id <> ${accountId} ORDER BY d.decided_at, e.id LIMIT ${RIVALS_MAX}`;
+export async function readGpuContest(sql: Sql, asker: GpuAsker): Promise<GpuContest | undefined> {
+  const { accountId } = asker;
+  const rows = await readRivals(sql, asker);
   if (rows.length === 0) return undefined;
   const shares = await readShares(sql, [accountId, ...new Set(rows.map((row) => row.accountId))]);
   const own = shares.get(accountId);
-  const rivals = rows.flatMap(({ accountId: theirs, waiting, ...request }): GpuRival[] => {
+  const waiting = rows.filter(({ accountId: theirs, gpuCount }) => {
     const share = shares.get(theirs);
-    if (!share) return [];
-    const state = { quota: { workers: share.workerQuota, gpus: share.gpuQuota }, use: share };
-    return workerOverQuota(state, request.gpuCount) === undefined ? [{ accountId: theirs, request, waiting }] : [];
+    return share && workerOverQuota({ quota: { workers: share.workerQuota, gpus: share.gpuQuota }, use: share }, gpuCount) === undefined;
   });
-  if (!own || rivals.length === 0) return undefined;
+  if (!own || waiting.length === 0) return undefined;
   const only = ({ accountId: id, gpus, weight }: GpuShare): GpuShare => ({ accountId: id, gpus, weight });
-  return { own: only(own), others: [...shares.values()].filter((share) => share !== own).map(only), rivals };
+  const all = waiting.map(({ accountId: theirs, waiting: count, sinceMs, ownSinceMs: _, ...request }) => (
+    { accountId: theirs, request, waiting: count, sinceMs }));
+  return {
+    own: only(own), others: [...shares.values()].filter((share) => share !== own).map(only),
+    rivals: all.filter((rival) => rival.accountId !== accountId).map(({ sinceMs: _, ...rival }): GpuRival => rival),
+    large: { ownSinceMs: waiting[0]!.ownSinceMs, waiters: all.filter(({ request }) => request.gpuCount > asker.gpuCount) },
+  };
+}
+
+/** Endpoints of other accounts, and of all those whose workers need more GPUs. */
+async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuAsker): Promise<RivalRow[]> {
+  const sinceMs = (endpointId: Fragment, createdAt: Fragment) => sql`(extract(epoch FROM now() - coalesce(
+    (SELECT max(created_at) FROM worker WHERE endpoint_id = ${endpointId}), ${createdAt})) * 1000)::bigint`;
+  return sql<RivalRow[]>`
+    SELECT ${asked(sql)}, e.account_id AS "accountId", d.throttled AS waiting, ${sinceMs(sql`e.id`, sql`e.created_at`)} AS "sinceMs",
+      ${sinceMs(sql`${id}`, sql`(SELECT created_at FROM endpoint WHERE id = ${id})`)} AS "ownSinceMs"
+    FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id
+    WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0 AND (e.account_id <> ${accountId} OR e.gpu_count > ${gpuCount})
+    ORDER BY d.decided_at, e.id LIMIT ${RIVALS_MAX}`;
+}
+
+/** Which of these workers still run, and which go already; with what each account concerned has. Undefined: none does. */
+export async function readGivingWay(sql: Sql, accountId: string, workerIds: readonly string[]): Promise<GivingWay | undefined> {
+  const workers = await sql<LeavingWorker[]>`
+    SELECT w.id, e.account_id AS "accountId", w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids", w.desired = 'DRAIN' AS going
+    FROM worker w JOIN endpoint e ON e.id = w.endpoint_id WHERE w.ended_at IS NULL AND w.gpu_uuids <> '{}'
+      AND (w.desired = 'DRAIN' OR (w.desired = 'RUN' AND w.id = ANY(${[...workerIds]}))) ORDER BY w.id`;
+  if (!workers.some(({ going }) => !going)) return undefined;
+  const shares = await readShares(sql, [...new Set([accountId, ...workers.map((worker) => worker.accountId)])]);
+  const own = shares.get(accountId);
+  return own && { own, others: [...shares.values()].filter((share) => share !== own), workers };
 }
 
 /** GPUs of frozen workers count for nobody: they go to whoever needs them. */

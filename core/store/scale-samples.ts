@@ -32,7 +32,7 @@ type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSu
 type WorkerRow = Omit<WorkerSample, 'held'> & { endpointId: string };
 
 /** What there is to do, and what each worker has of it. */
-type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, number> };
+type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, number>; lowOnly?: ReadonlySet<string> };
 
 const NOTHING: HeldDemand = { queued: 0, oldestWaitMs: 0, running: 0, heldBy: new Map() };
 
@@ -56,8 +56,9 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
   const traffic = await readTraffic(sql, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id));
   const demands = new Map([...await jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), ...await requestDemands(sql, rows)]);
   return rows.map((row) => {
-    const { heldBy, ...demand } = demands.get(row.id) ?? NOTHING;
-    const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => ({ ...worker, held: heldBy.get(worker.id) ?? 0 }));
+    const { heldBy, lowOnly, ...demand } = demands.get(row.id) ?? NOTHING;
+    const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => (
+      { ...worker, held: heldBy.get(worker.id) ?? 0, ...(lowOnly?.has(worker.id) && { lowOnly: true as const }) }));
     const lately = traffic.get(row.id);
     const { target, throttled, reason, refusal, refusalByMachine, ...endpoint } = row;
     const before = target === null ? undefined : { target, throttled: throttled!, reason: reason!, refusal: refusal!, refusalByMachine: refusalByMachine! };
@@ -93,7 +94,8 @@ async function jobDemands(
   return new Map(queues.map(({ id, queued, oldest_ms }) => {
     const own = held.get(id) ?? [];
     const demand = { queued, oldestWaitMs: Math.max(oldest_ms ?? 0, 0), running: own.reduce((sum, { normal }) => sum + normal, 0) };
-    return [id, { ...demand, heldBy: new Map(own.map((worker) => [worker.workerId, worker.held])) }];
+    const lowOnly = new Set(own.flatMap(({ workerId, normal }) => (normal === 0 ? [workerId] : [])));
+    return [id, { ...demand, heldBy: new Map(own.map((worker) => [worker.workerId, worker.held])), lowOnly }];
   }));
 }
 

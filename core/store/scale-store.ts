@@ -9,7 +9,7 @@ import { ENDED_WORKERS_KEPT, ENDED_WORKERS_KEPT_HOURS, MACHINE_LOST_REASON } fro
 import { inTransaction } from './database.ts';
 import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
-import { readGpuContest } from './gpu-contest.ts';
+import { readGivingWay, readGpuContest } from './gpu-contest.ts';
 import { settledDigest } from './image-store.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
@@ -33,9 +33,9 @@ export interface ScaleTurn {
   before: DecisionSummary | undefined;
   /**
    * The same as it is under the placement lock, with the fleet. The lock is kept until the turn ends, so that nothing that is placed, frozen, woken
-   * or evicted crosses another such thing.
+   * or evicted crosses another such thing. `dispensable`: workers of other endpoints that may be asked to give way.
    */
-  withFleet(scaler: Scaler): Promise<DecisionSample>;
+  withFleet(scaler: Scaler, dispensable: readonly string[]): Promise<DecisionSample>;
   /** Does what was decided. `newId` names a new worker. Answers what changed. */
   commit(decision: Decision, newId: () => string): Promise<TurnChanges>;
   /** Keeps the decision, and appends it to the log with its sample. */
@@ -51,6 +51,8 @@ export interface TurnChanges {
   retired: string[];
   woken: string[];
   frozen: string[];
+  /** Workers of other endpoints. */
+  preempted: string[];
   /** Machines whose desired workers changed. */
   machineIds: string[];
 }
@@ -187,7 +189,7 @@ function turnOf(sql: Sql, found: EndpointSample): ScaleTurn {
   return {
     sample,
     before,
-    withFleet: async (scaler) => {
+    withFleet: async (scaler, dispensable) => {
       await lockPlacement(sql);
       // What others did to these workers until the lock was had is seen now, and nothing more until it is given back.
       const held = new Map(sample.demand.workers.map(({ id, held: attempts }) => [id, attempts]));
@@ -196,9 +198,10 @@ function turnOf(sql: Sql, found: EndpointSample): ScaleTurn {
       const { version, imageName } = endpoint;
       const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId: endpoint.id, version, imageName });
       const { retire } = wishedChanges(fresh, scaler);
-      const contest = endpoint.gpuCount > 0 ? await readGpuContest(sql, endpoint.accountId) : undefined;
+      const contest = endpoint.gpuCount > 0 ? await readGpuContest(sql, endpoint) : undefined;
+      const giving = endpoint.gpuCount > 0 && dispensable.length > 0 ? await readGivingWay(sql, endpoint.accountId, dispensable) : undefined;
       const machines = await placementView(sql, { endpointId: endpoint.id, imageName, imageDigest, goneIds: retire });
-      return { ...fresh, fleet: fleetSample(fresh, machines, await readQuotaState(sql, endpoint.accountId), scaler, contest) };
+      return { ...fresh, fleet: fleetSample(fresh, machines, await readQuotaState(sql, endpoint.accountId), scaler, { contest, giving }) };
     },
     commit: (decision, newId) => commit(sql, endpoint, decision, newId),
     log: (decision, whole) => logDecision(sql, endpoint.id, decision, whole),
@@ -213,6 +216,7 @@ async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['end
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
   const woken = await wakeStandbys(sql, idsOf('WAKE'));
   const drained = await drainWorkers(sql, idsOf('DRAIN'));
+  const preempted = await drainWorkers(sql, idsOf('PREEMPT'));
   const added: { id: string; machineId: string }[] = [];
   for (const action of actions) {
     if (action.do !== 'ADD') continue;
@@ -225,8 +229,8 @@ async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['end
     added.push({ id, machineId });
   }
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
-  const machineIds = [...new Set([...frozen, ...woken, ...drained, ...added].map(({ machineId }) => machineId))];
-  return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), machineIds };
+  const machineIds = [...new Set([...frozen, ...woken, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
+  return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
 }
 
 async function drainWorkers(sql: Sql, workerIds: readonly string[]): Promise<{ id: string; machineId: string }[]> {

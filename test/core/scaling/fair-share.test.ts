@@ -1,10 +1,16 @@
-/** GPUs that are short go to who has least for its weight: the rule over made-up accounts, and two accounts at a real core. */
+/** GPUs that are short: who has least for its weight goes first, and free ones are kept for workers that need several. As rules, and at a real core. */
 import fc from 'fast-check';
 import t from 'tap';
 import { bestOf, occupied } from '../../../core/domain/placement.ts';
 import { setAside } from '../../../core/domain/fair-share.ts';
 import type { GpuContest } from '../../../core/domain/fair-share.ts';
+import { askedToGo, dispensable } from '../../../core/domain/giving-way.ts';
+import type { LeavingWorker } from '../../../core/domain/giving-way.ts';
+import { keepBack, keptFor } from '../../../core/domain/gpu-reservation.ts';
+import type { LargeWaiter } from '../../../core/domain/gpu-reservation.ts';
 import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
+import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
+import type { WorkerSample } from '../../../core/domain/scaler.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { SEED } from '../../helpers/seeded-random.ts';
@@ -13,6 +19,8 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(120_000);
 
 const L4 = 'NVIDIA L4';
+const A40 = 'NVIDIA A40';
+const A5000 = 'NVIDIA RTX A5000';
 const machine = (id: string, count: number, used = 0, name = L4): PlacementMachine => ({
   id, name: id, connected: true, gone: false, cordoned: false, locations: [], cpuSlots: 0, cpuSlotsUsed: 0, cudaVersion: '', siblings: 0, vcpus: 0,
   vcpusUsed: 0, memoryGb: 0, memoryGbUsed: 0, standbys: [], standbyMax: 0, runsCommands: true, engine: undefined, noEngineReason: '', hasImage: false,
@@ -72,8 +80,96 @@ t.test('whoever has the first turn: nobody gets one more while another that wait
     }), { seed: SEED, numRuns: 100 }));
 });
 
+const large = (gpuCount: number, sinceMs = 2_000, accountId = 'own'): LargeWaiter => ({ accountId, request: asked(gpuCount), sinceMs });
+const KEPT: [what: string, machines: PlacementMachine[], waiter: LargeWaiter, own: [gpus: number, sinceMs: number], theirs: number, free: number][] = [
+  ['what is free of the machine with most is kept', [machine('a', 4, 2), machine('b', 4, 1)], large(4), [0, 1_000], 0, 2],
+  ['no more than it needs', [machine('a', 4)], large(2), [0, 1_000], 0, 2],
+  ['not for one that needs as many', [machine('a', 1)], large(1), [0, 1_000], 0, 1],
+  ['not of a machine that has too few in all', [machine('a', 2)], large(4), [0, 1_000], 0, 2],
+  ['not of another type', [machine('a', 2, 0, 'NVIDIA A40')], large(2), [0, 1_000], 0, 2],
+  ['not from one that was given a worker longer ago', [machine('a', 2)], large(2), [0, 3_000], 0, 2],
+  ['for another account that has as much', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000], 1, 0],
+  ['not for another account that has more', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000], 2, 2],
+];
+for (const [what, machines, waiter, [gpus, sinceMs], theirs, free] of KEPT) {
+  t.test(`kept for larger workers: ${what}`, async (t) => {
+    const own = { accountId: 'own', gpus, weight: 1, sinceMs };
+    const back = keepBack(machines, asked(), own, [waiter], [{ accountId: 'other', gpus: theirs, weight: 1 }]);
+    t.equal(freeOf(back.machines), free);
+    t.equal(back.gpuUuids.length, freeOf(machines) - free);
+    t.equal(keepBack(machines, asked(0), own, [waiter], []).gpuUuids.length, 0, 'a worker without a GPU loses nothing');
+  });
+}
+
+t.test('a worker of several GPUs finds its place behind any number of smaller ones, once each of those has ended', async (t) => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 });
+  t.doesNotThrow(() => fc.assert(fc.property(sizes, fc.integer({ min: 2, max: 4 }), fc.infiniteStream(fc.nat(1_000)), (counts, gpuCount, chance) => {
+    if (Math.max(...counts) < gpuCount) return true;
+    let machines = counts.map((count, index) => machine(`m${index}`, count, count));
+    const end = (uuid: string): void => {
+      machines = machines.map((each) => ({ ...each, gpus: each.gpus.map((gpu) => (gpu.uuid === uuid ? { ...gpu, used: false } : gpu)) }));
+    };
+    let kept = 0;
+    for (let round = 0; round < counts.length; round += 1) {
+      for (const uuid of machines.flatMap(({ gpus }) => gpus.map((gpu) => gpu.uuid)).toSorted(() => (chance.next().value % 2) - 0.5)) {
+        end(uuid);
+        // The smaller ones have the first turn, each time, and take whatever they may.
+        let left = keepBack(machines, asked(), { accountId: 'own', gpus: 0, weight: 1, sinceMs: 0 }, [large(gpuCount, 1)], []).machines;
+        for (let place = bestOf(left, asked()); place; place = bestOf(left, asked())) {
+          const given = place;
+          [left, machines] = [left, machines].map((all) => all.map((each) => (each.id === given.machineId ? occupied(each, given) : each))) as [
+            PlacementMachine[], PlacementMachine[]];
+        }
+        if (bestOf(machines, asked(gpuCount))) return true;
+        const now = keptFor(machines, asked(gpuCount))?.gpuUuids.length ?? 0;
+        if (now < kept) return false;
+        kept = now;
+      }
+    }
+    return false;
+  }), { seed: SEED, numRuns: 200 }));
+});
+
+const leaving = (id: string, machineId: string, gpuUuids: string[], going = false, accountId = 'own'): LeavingWorker => (
+  { id, accountId, machineId, gpuUuids, going });
+const GIVING: [what: string, machines: PlacementMachine[], gpuCount: number, wanted: number, workers: LeavingWorker[], asked: string[]][] = [
+  ['one for one', [machine('a', 1, 1)], 1, 1, [leaving('w', 'a', ['a-0'])], ['w']],
+  ['no more than are wanted', [machine('a', 2, 2)], 1, 1, [leaving('w', 'a', ['a-0']), leaving('v', 'a', ['a-1'])], ['w']],
+  ['none while a GPU is free', [machine('a', 2, 1)], 1, 1, [leaving('w', 'a', ['a-0'])], []],
+  ['none while another goes already', [machine('a', 2, 2)], 1, 1, [leaving('w', 'a', ['a-0']), leaving('v', 'a', ['a-1'], true)], []],
+  ['several of one machine for one large', [machine('a', 2, 2)], 2, 1, [leaving('w', 'a', ['a-0']), leaving('v', 'a', ['a-1'])], ['w', 'v']],
+  ['of the machine where the fewest must go', [machine('a', 2, 2), machine('b', 2, 1)], 2, 1, [
+    leaving('w', 'a', ['a-0']), leaving('v', 'a', ['a-1']), leaving('u', 'b', ['b-0'])], ['u']],
+  ['none where that makes no room', [machine('a', 2, 2)], 2, 1, [leaving('w', 'a', ['a-0'])], []],
+  ['none that has another type', [machine('a', 1, 1, A40)], 1, 1, [leaving('w', 'a', ['a-0'])], []],
+  ['none of an account that has less', [machine('a', 1, 1)], 1, 1, [leaving('w', 'a', ['a-0'], false, 'poor')], []],
+  ['one of an account that has more', [machine('a', 1, 1)], 1, 1, [leaving('w', 'a', ['a-0'], false, 'rich')], ['w']],
+  ['none for a worker without a GPU', [machine('a', 1, 1)], 0, 1, [leaving('w', 'a', ['a-0'])], []],
+];
+for (const [what, machines, gpuCount, wanted, workers, expected] of GIVING) {
+  t.test(`giving way: ${what}`, async (t) => {
+    const others = [{ accountId: 'poor', gpus: 2, weight: 1 }, { accountId: 'rich', gpus: 9, weight: 1 }];
+    t.same(askedToGo(machines, asked(gpuCount), wanted, { own: { accountId: 'own', gpus: 2, weight: 1 }, others, workers }), expected);
+  });
+}
+
+t.test('an endpoint can do without workers of low priority alone, and keeps its minimum', async (t) => {
+  const worker = {
+    machineId: 'a', desired: 'RUN', state: 'READY', gpus: 1, reachable: true, version: 1, held: 1, idleMs: 0, ageMs: 0, failures: 0, retryDue: false,
+  } as const;
+  const [low, busy] = [{ ...worker, id: 'low', lowOnly: true } as const, { ...worker, id: 'busy' }];
+  const ids = (queued: number, workersMin: number, workers: readonly WorkerSample[]) => (
+    dispensable({ queued, oldestWaitMs: 0, running: 1, workers }, { workersMin }).map(({ id }) => id));
+  t.same(ids(0, 0, [low, busy]), ['low']);
+  t.same(ids(0, 1, [low, busy]), ['low']);
+  t.same(ids(0, 2, [low, busy]), [], 'workersMin keeps it');
+  t.same(ids(1, 0, [low, busy]), [], 'a job of normal priority comes to it next');
+  t.same(ids(0, 0, [{ ...low, gpus: 0 }, { ...low, state: 'DRAINING', desired: 'DRAIN' }]), [], 'it has nothing to give, or goes');
+});
+
+const core = await startReplicas(t);
+
 t.test('at a real core: a GPU that comes free goes to the account that has none, until the operator weighs otherwise', async (t) => {
-  const core = await startReplicas(t);
   const gpus = [1, 2, 3].map((n) => ({ uuid: `GPU-${n}`, name: L4, memoryMib: 24_576, migProfile: '' }));
   await core.joinAgent({ gpus });
   const small = await core.newKey(undefined, [], await core.newAccount('small'));
@@ -94,4 +190,52 @@ t.test('at a real core: a GPU that comes free goes to the account that has none,
   await core.updateEndpoint(first, { workersMin: 1, workersMax: 1 });
   await waitFor('one of the heavy account\'s', async () => (await core.sql`SELECT FROM worker WHERE endpoint_id = ANY(${greedy})`).length === 1);
   t.equal((await core.sql`SELECT FROM worker WHERE endpoint_id = ANY(${poor})`).length, 1);
+});
+
+t.test('at a real core: a GPU that comes free is kept for a worker of two, which the owners of both are told', async (t) => {
+  await core.joinAgent({ gpus: [1, 2].map((n) => ({ uuid: `GPU-A${n}`, name: A40, memoryMib: 46_068, migProfile: '' })) });
+  const endpoint = (gpuCount: number) => core.createEndpoint({ gpuIds: [A40], gpuCount, workersMin: 1, workersMax: 1 });
+  const why = async (endpointId: string) => (await call(core.clients.endpoints, 'explain', { endpointId }, core.key)).explanation!;
+  const limited = (endpointId: string, limit: string) => (
+    waitFor(limit, async () => (await why(endpointId)).limits.some((each) => each.limit === limit), 30_000, 200));
+  const running = [await endpoint(1), await endpoint(1)];
+  for (const id of running) await core.ready(id, 1);
+  const two = await endpoint(2);
+  await limited(two, 'NO_PLACE');
+  const one = await endpoint(1);
+  await limited(one, 'NO_PLACE');
+  await core.updateEndpoint(running[0]!, { workersMin: 0, workersMax: 0 });
+  await limited(one, 'KEPT_GPUS');
+  t.match((await why(one)).summary, /free GPUs are kept for a worker that needs 2 of one machine and has waited longer/);
+  await waitFor('it to be told', async () => /1 of the 2 is free on one machine and kept for it/.test((await why(two)).summary), 30_000, 200);
+  await core.updateEndpoint(running[1]!, { workersMin: 0, workersMax: 0 });
+  await core.ready(two, 1);
+  t.equal((await core.sql`SELECT FROM worker WHERE endpoint_id = ${one}`).length, 0, 'the smaller one has had none');
+});
+
+t.test('at a real core: a worker that only does jobs of low priority gives way, and breaks none of them off', async (t) => {
+  const agent = await core.joinAgent({ gpus: [{ uuid: 'GPU-B', name: A5000, memoryMib: 24_564, migProfile: '' }], onAssignment: () => undefined });
+  const given = (index: number) => waitFor(`assignment ${index}`, () => agent.assignments[index]);
+  const endpoint = () => core.createEndpoint({ gpuIds: [A5000], workersMin: 0, workersMax: 1 });
+  const low = await endpoint();
+  await core.submit(low);
+  const first = await given(0);
+  const [running, waiting] = [await core.submit(low, {}, true), await core.submit(low, {}, true)];
+  agent.finish(first.ref!);
+  const second = await given(1);
+  t.equal(second.ref!.jobId, running.id);
+  const normal = await endpoint();
+  await core.submit(normal);
+  const [worker] = await waitFor('it to be asked to go', async () => {
+    const rows = await core.sql`SELECT id FROM worker WHERE endpoint_id = ${low} AND desired = 'DRAIN'`;
+    return rows.length > 0 && rows;
+  });
+  const logged = await core.sql`SELECT FROM scale_log WHERE endpoint_id = ${normal} AND actions @> ${core.sql.json([{ do: 'PREEMPT', workerId: worker!.id }])}`;
+  t.equal(logged.length, 1, 'the log tells who had to go');
+  const { decisions } = await call(core.clients.endpoints, 'listDecisions', { endpointId: normal, pageSize: 0, beforeId: 0 }, core.key);
+  t.match(decisions[0]!.actions, [{ kind: 'PREEMPT', workerId: '' }], 'its owner is not told whose worker it was');
+  agent.finish(second.ref!);
+  t.equal((await given(2)).ref!.endpointId, normal, 'its GPU goes to the job of normal priority');
+  t.match(await core.wait(low, running.id), { state: JobState.COMPLETED, attempt: 1 });
+  t.match(await core.get(low, waiting.id), { state: JobState.IN_QUEUE });
 });

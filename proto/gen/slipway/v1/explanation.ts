@@ -111,15 +111,15 @@ export interface ScaleDecision {
 
 /** One thing that a decision did. */
 export interface ScaleAction {
-  /** ADD, WAKE, FREEZE, DRAIN or RETIRE. */
+  /** ADD, WAKE, FREEZE, DRAIN, RETIRE, or PREEMPT: a worker of another endpoint that only does jobs of low priority is to go when they are done. Others may follow. */
   kind: string;
-  /** The worker; empty for ADD. */
+  /** The worker; empty for ADD and PREEMPT. */
   workerId: string;
 }
 
 /** Something that keeps an endpoint from workers it wishes for. */
 export interface ScaleLimit {
-  /** WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken. Others may follow. */
+  /** WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken. Others may follow. */
   limit: string;
   /** Workers that there would be without it; 0 of what refuses jobs. */
   cut: number;
