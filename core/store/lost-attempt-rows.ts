@@ -1,19 +1,15 @@
-/** The history of a job's lost attempts: written with the loss, completed when its worker's end is known, and read for explanations. */
+/**
+ * The history of a job's lost attempts. How their workers ended may be told before the loss is written, after it, or in the same moment; it stands in the
+ * row of the worker as long as there is one, is read from there, and is written into the history when that row goes.
+ */
 import type { LostAttempt } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
-import type { Sql } from './database.ts';
+import type { Sql, Statement } from './database.ts';
 import { textArray } from './pack.ts';
 
 /** Attempts of one job that are remembered: those of its last so many numbers. */
 export const LOST_KEPT = 20;
 const CAUSE_LENGTH_MAX = 1_000;
-
-/** How a worker ended. */
-export interface WorkerEndFacts {
-  workerId: string;
-  exitCode: number | null;
-  reason: string;
-}
 
 /** Remembers the attempts among `moved` (core/store/consequences.ts) that are to be, as further WITH items (starting with a comma). */
 export function remembered(sql: Sql) {
@@ -30,14 +26,13 @@ export function remembered(sql: Sql) {
     )`;
 }
 
-/** Completes what is remembered of attempts whose workers have ended: an agent tells of a worker's end after what became of its attempts. */
-export async function rememberEnds(sql: Sql, ends: readonly WorkerEndFacts[]): Promise<void> {
-  if (ends.length === 0) return;
-  await sql`
-    UPDATE lost_attempt l SET exit_code = e.exit_code, worker_reason = e.reason
-    FROM unnest(${ends.map((end) => end.workerId)}::text[], ${ends.map((end) => end.exitCode)}::int[], ${ends.map((end) => end.reason)}::text[])
-      AS e (id, exit_code, reason)
-    WHERE l.worker_id = e.id AND l.worker_reason = '' AND l.exit_code IS NULL`;
+/** Deletes workers that have ended, and keeps in the history how. */
+export async function deleteEnded(statement: Statement, workerIds: readonly string[]): Promise<void> {
+  if (workerIds.length === 0) return;
+  await statement`
+    WITH gone AS (DELETE FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) RETURNING id, exit_code, reason)
+    UPDATE lost_attempt l SET exit_code = g.exit_code, worker_reason = g.reason FROM gone g
+    WHERE l.worker_id = g.id AND l.worker_reason = '' AND l.exit_code IS NULL`;
 }
 
 /** What belongs to jobs that are being deleted. */
@@ -51,8 +46,9 @@ export async function forgetAttempts(sql: Sql, jobs: readonly { endpoint_id: str
 /** The latest first. */
 export async function readLostAttempts(sql: Sql, { endpointId, jobId }: JobKey): Promise<LostAttempt[]> {
   const rows = await sql<(Omit<LostAttempt, 'lostAt'> & { lostAtMs: number })[]>`
-    SELECT l.attempt, l.worker_id AS "workerId", coalesce(m.name, l.machine_id) AS machine, l.cause, l.exit_code AS "exitCode", l.worker_reason AS reason,
-      (extract(epoch FROM l.lost_at) * 1000)::bigint AS "lostAtMs"
-    FROM lost_attempt l LEFT JOIN machine m ON m.id = l.machine_id WHERE l.endpoint_id = ${endpointId} AND l.job_id = ${jobId} ORDER BY l.attempt DESC`;
+    SELECT l.attempt, l.worker_id AS "workerId", coalesce(m.name, l.machine_id) AS machine, l.cause, coalesce(l.exit_code, w.exit_code) AS "exitCode",
+      coalesce(nullif(l.worker_reason, ''), w.reason, '') AS reason, (extract(epoch FROM l.lost_at) * 1000)::bigint AS "lostAtMs"
+    FROM lost_attempt l LEFT JOIN machine m ON m.id = l.machine_id LEFT JOIN worker w ON w.id = l.worker_id AND w.state IN ('UNHEALTHY', 'STOPPED')
+    WHERE l.endpoint_id = ${endpointId} AND l.job_id = ${jobId} ORDER BY l.attempt DESC`;
   return rows.map(({ lostAtMs, ...row }) => ({ ...row, lostAt: new Date(lostAtMs) }));
 }

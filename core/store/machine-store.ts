@@ -7,6 +7,7 @@ import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
+import { deleteEnded } from './lost-attempt-rows.ts';
 import { readPlacement } from './placement-view.ts';
 import type { MachineRow } from './placement-view.ts';
 
@@ -182,6 +183,8 @@ export class MachineStore {
       const workers = await statement<{ endpoint_id: string }[]>`SELECT endpoint_id FROM worker WHERE machine_id = ${id} AND ended_at IS NULL`;
       const pods = await statement<{ id: string; account_id: string }[]>`SELECT id, account_id FROM pod WHERE machine_id = ${id}`;
       for (const pod of pods) await recordChange(tx, { accountId: pod.account_id, keyId, action: 'ForgetMachine', subjectId: pod.id, fields: [] });
+      const ended = await statement<{ id: string }[]>`SELECT id FROM worker WHERE machine_id = ${id} AND state IN ('UNHEALTHY', 'STOPPED')`;
+      await deleteEnded(statement, ended.map((worker) => worker.id));
       await statement`DELETE FROM machine WHERE id = ${id}`;
       const keys = await statement<{ id: string }[]>`
         UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;

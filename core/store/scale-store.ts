@@ -11,6 +11,7 @@ import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
 import { readGivingWay, readGpuContest } from './gpu-contest.ts';
 import { settledDigest } from './image-store.ts';
+import { deleteEnded } from './lost-attempt-rows.ts';
 import { asked, placementView, readPlacement } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
 import { logDecision, noteDecision } from './scale-log-rows.ts';
@@ -132,11 +133,13 @@ export class ScaleStore {
 
   /** Deletes ended workers that are old or too many. */
   async pruneEnded(endpointId: string): Promise<void> {
-    await this.#database.sql`
-      DELETE FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL
+    const { sql } = this.#database;
+    const old = await sql<{ id: string }[]>`
+      SELECT id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL
         AND (ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h' OR id NOT IN (
           SELECT id FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NOT NULL
           ORDER BY ended_at DESC LIMIT ${ENDED_WORKERS_KEPT}))`;
+    await deleteEnded(sql, old.map(({ id }) => id));
   }
 
   /** Deletes up to `limit` logged decisions that are old, and all that are too many. Number of both. */

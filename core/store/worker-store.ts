@@ -12,7 +12,6 @@ import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
-import { rememberEnds } from './lost-attempt-rows.ts';
 import { flagArray } from './pack.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -129,7 +128,6 @@ export class WorkerStore {
           AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use)
             IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use)
         RETURNING w.endpoint_id`;
-      await rememberEnds(sql, facts.filter(({ state }) => state === 'UNHEALTHY' || state === 'STOPPED'));
       return [...new Set([...crashed, ...changed.map((row) => row.endpoint_id)])];
     });
   }
