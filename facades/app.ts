@@ -1,5 +1,4 @@
 /** Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of core. */
-import type { IncomingMessage } from 'node:http';
 import { fastify } from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import { systemClock, systemRandom } from '../core/runtime/clock.ts';
@@ -135,7 +134,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
-  const console = { core, gate, sessions, feeds: new LiveFeeds(clock), clock, clean: (request: IncomingMessage) => peers.clean(request) };
+  const console = { core, gate, sessions, feeds: new LiveFeeds(clock), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));
   const executor = new GraphqlExecutor(core, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));

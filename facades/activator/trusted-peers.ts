@@ -25,11 +25,23 @@ export class TrustedPeers {
     for (const name of FORWARDED) delete request.headers[name];
   }
 
+  /**
+   * The client's address. Each proxy adds behind the others whom it saw, so it is the last that is no proxy: what stands before it may be the client's
+   * own invention. To be asked of a request that was cleaned.
+   */
+  clientOf({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
+    const seen = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map((address) => address.trim()).filter((address) => isIP(address) !== 0);
+    return seen.findLast((address) => !this.#isProxy(address)) ?? seen[0] ?? socket.remoteAddress ?? '';
+  }
+
   #trusts({ headers, socket }: IncomingMessage): boolean {
     const { [EDGE_HEADER]: said, [ACTIVATION_HEADER]: activation } = headers;
     if (typeof said === 'string' && isEdgeText(this.#edgeKey, said)) return true;
     if (typeof activation === 'string' && readActivation(this.#edgeKey, activation)) return true;
-    const address = socket.remoteAddress ?? '';
+    return this.#isProxy(socket.remoteAddress ?? '');
+  }
+
+  #isProxy(address: string): boolean {
     const family = isIP(address);
     // An IPv4 address that came in by IPv6 is looked for among those of IPv4 as well.
     return family !== 0 && this.#proxies.check(address, family === 4 ? 'ipv4' : 'ipv6');

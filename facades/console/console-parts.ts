@@ -22,8 +22,8 @@ export interface ConsoleParts {
 /** Largest body of the console's own operations, in bytes: settings, never jobs' inputs. */
 export const BODY_BYTES_MAX = 64 * 1024;
 
-/** Lets a request through with a session that holds and whose key does; counts it with the account's other requests about what it manages. */
-export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>): onRequestAsyncHookHandler {
+/** Lets a request through with a session that holds and whose key does; counts it among the account's requests of that kind. */
+export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>, operation: 'management' | 'live'): onRequestAsyncHookHandler {
   return async (request, reply) => {
     request.bodyBytesMax = BODY_BYTES_MAX;
     if (!isOwnPage(request.raw)) throw otherPage();
@@ -32,7 +32,7 @@ export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 
     const caller = await callerOf(gate, session.apiKey);
     request.caller = { apiKey: session.apiKey, accountId: caller.accountId, workersRunning: caller.workersRunning };
     const { accountId, workersRunning } = caller;
-    await gate.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
+    await gate.rateLimit?.admit({ endpointId: '', operation, accountId, workersRunning }, reply);
   };
 }
 

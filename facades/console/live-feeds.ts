@@ -13,8 +13,9 @@ import { publicError, toCoreError } from '../plugins/public-error.ts';
 /** Pause between two reads, in milliseconds; longer where a read takes long, so that looking on never is most of what core does. */
 const PACE_MS = 1_500;
 const PACE_READS = 4;
-/** Feeds, and listeners of all of them. */
+/** Feeds, those of one account, and listeners of all of them; how many listeners an account has is the gate's to bound. */
 const FEEDS_MAX = 500;
+const ACCOUNT_FEEDS_MAX = 50;
 const LISTENERS_MAX = 2_000;
 
 /** Reads what a feed shows. Throws CoreError. */
@@ -25,9 +26,20 @@ export interface FeedSource {
   past?(): object;
 }
 
+/** What a feed shows. */
+export interface FeedName {
+  accountId: string;
+  /** What it may see is its own. */
+  apiKey: string;
+  /** Which page. */
+  page: string;
+}
+
 export class LiveFeeds {
   readonly #clock: Clock;
   readonly #feeds = new Map<string, Feed>();
+  /** Feeds by account. */
+  readonly #counts = new Map<string, number>();
   #listeners = 0;
   #closed = false;
 
@@ -36,14 +48,10 @@ export class LiveFeeds {
   }
 
   /** Tells a listener until it goes. `open` makes the reader of a feed that nobody listens to yet. */
-  async follow(name: string, open: () => FeedSource, live: LiveResponse): Promise<void> {
+  async follow(name: FeedName, open: () => FeedSource, live: LiveResponse): Promise<void> {
     if (this.#closed) throw new CoreError('UNAVAILABLE', 'This process is stopping.');
-    const known = this.#feeds.get(name);
-    if (this.#listeners >= LISTENERS_MAX || (!known && this.#feeds.size >= FEEDS_MAX)) {
-      throw new CoreError('RATE_LIMITED', 'Too many pages of the console are open; close some.');
-    }
-    const feed = known ?? new Feed(open(), this.#clock, () => this.#feeds.delete(name));
-    this.#feeds.set(name, feed);
+    const feed = this.#feeds.get(keyOf(name)) ?? this.#open(name, open);
+    if (this.#listeners >= LISTENERS_MAX) throw tooMany('of all accounts');
     this.#listeners += 1;
     try {
       await feed.tell(live);
@@ -52,11 +60,35 @@ export class LiveFeeds {
     }
   }
 
+  #open(name: FeedName, open: () => FeedSource): Feed {
+    const { accountId } = name;
+    const count = this.#counts.get(accountId) ?? 0;
+    if (count >= ACCOUNT_FEEDS_MAX) throw tooMany('of this account');
+    if (this.#feeds.size >= FEEDS_MAX || this.#listeners >= LISTENERS_MAX) throw tooMany('of all accounts');
+    const feed = new Feed(open(), this.#clock, () => {
+      this.#feeds.delete(keyOf(name));
+      const left = this.#counts.get(accountId)! - 1;
+      if (left > 0) this.#counts.set(accountId, left);
+      else this.#counts.delete(accountId);
+    });
+    this.#feeds.set(keyOf(name), feed);
+    this.#counts.set(accountId, count + 1);
+    return feed;
+  }
+
   /** Ends all feeds; their listeners are let go. */
   close(): void {
     this.#closed = true;
     for (const feed of this.#feeds.values()) feed.end();
   }
+}
+
+function keyOf({ apiKey, page }: FeedName): string {
+  return `${apiKey} ${page}`;
+}
+
+function tooMany(whose: string): CoreError {
+  return new CoreError('RATE_LIMITED', `Too many different pages of the console ${whose} are open; close some.`);
 }
 
 class Feed {

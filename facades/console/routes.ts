@@ -26,9 +26,10 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   app.all('/console/refused/session', async () => { throw signedOut(); });
   assetRoutes(app);
   sessionRoutes(app, parts);
-  const gate = consoleGate(parts);
   app.addHook('onSend', async (request, reply) => {
     if (request.url.startsWith('/console/api')) reply.header('cache-control', 'no-store');
   });
-  for (const add of [liveRoute, jobRoutes, machineRoutes, whatIfRoutes, listRoutes]) add(app, parts, gate);
+  liveRoute(app, parts, consoleGate(parts, 'live'));
+  const gate = consoleGate(parts, 'management');
+  for (const add of [jobRoutes, machineRoutes, whatIfRoutes, listRoutes]) add(app, parts, gate);
 }

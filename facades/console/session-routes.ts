@@ -1,5 +1,5 @@
 /** Signing in, who is signed in, signing out: /console/session. The key is the login, and is never answered again. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
@@ -19,21 +19,26 @@ const WINDOW_SECONDS = 60;
 
 /** What it needs. */
 export interface SessionRoutesParts extends ConsoleParts {
-  /** Takes out what only a trusted proxy may say of the client. */
-  clean(request: FastifyRequest['raw']): void;
+  /** Whose word on the client counts. */
+  peers: {
+    /** Takes out what only a trusted proxy may say of the client. */
+    clean(request: FastifyRequest['raw']): void;
+    /** The client's address, of a request that was cleaned. */
+    clientOf(request: FastifyRequest['raw']): string;
+  };
 }
 
 /** Adds the three routes. */
 export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): void {
-  const { sessions, clean } = parts;
+  const { sessions, peers } = parts;
   const failures = new RateLimiterMemory({ points: FAILURES_MAX, duration: WINDOW_SECONDS });
   const ownPage = async (request: FastifyRequest): Promise<void> => {
     request.bodyBytesMax = BODY_BYTES_MAX;
-    clean(request.raw);
+    peers.clean(request.raw);
     if (!isOwnPage(request.raw)) throw otherPage();
   };
   app.post(PATH, { onRequest: ownPage }, async (request, reply) => {
-    const address = addressOf(request);
+    const address = peers.clientOf(request.raw);
     const tried = await failures.get(address);
     if (tried && tried.consumedPoints >= FAILURES_MAX) {
       const seconds = Math.max(1, Math.ceil(tried.msBeforeNext / 1_000));
@@ -41,7 +46,7 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): 
     }
     try {
       const { session, cookie } = sessions.begin(keyOf(bodyBytes(request.body)), isSecure(request));
-      const view = await viewOf(parts, session);
+      const view = await viewOf(parts, session, reply);
       return await reply.header('set-cookie', cookie).header('cache-control', 'no-store').send(view);
     } catch (error) {
       if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') await failures.penalty(address);
@@ -51,13 +56,14 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): 
   app.get(PATH, { onRequest: ownPage }, async (request, reply) => {
     const session = sessions.of(request.raw);
     if (!session) throw signedOut();
-    return reply.header('cache-control', 'no-store').send(await viewOf(parts, session));
+    return reply.header('cache-control', 'no-store').send(await viewOf(parts, session, reply));
   });
   app.delete(PATH, { onRequest: ownPage }, async (request, reply) => reply.header('set-cookie', sessions.end(isSecure(request))).send({}));
 }
 
-async function viewOf({ core, gate }: SessionRoutesParts, { apiKey, untilMs }: Session): Promise<SessionView> {
-  const { accountId } = await callerOf(gate, apiKey);
+async function viewOf({ core, gate }: SessionRoutesParts, { apiKey, untilMs }: Session, reply: FastifyReply): Promise<SessionView> {
+  const { accountId, workersRunning } = await callerOf(gate, apiKey);
+  await gate.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
   if (accountId === '') return { accountId, accountName: 'operator', manage: 'write', jobs: 'read', untilMs };
   const named = core.access.call((client) => client.getAccount, {}, { apiKey, repeatable: true });
   const [account, manage, jobs] = await Promise.all([named.catch(() => undefined), right(gate, apiKey, Api.MANAGEMENT), right(gate, apiKey, Api.JOBS)]);
@@ -84,11 +90,6 @@ function keyOf(body: Buffer): string {
   const key = typeof given === 'string' ? keyOfRestRequest(`Bearer ${given.trim()}`) : undefined;
   if (key === undefined) throw new CoreError('UNAUTHORIZED', 'That is no API key.');
   return key;
-}
-
-function addressOf({ headers, socket }: FastifyRequest['raw'] | FastifyRequest): string {
-  const [first] = [headers['x-forwarded-for'] ?? ''].flat();
-  return first!.split(',')[0]!.trim() || (socket.remoteAddress ?? '');
 }
 
 function isSecure({ headers }: FastifyRequest): boolean {

@@ -4,9 +4,9 @@ import { LB_REQUESTS_AT_ONCE } from '../../proto/wire/limits.ts';
 
 /** Operations with a limit of their own; status-sync counts as status. */
 export type LimitedOperation =
-  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'logs' | 'health' | 'lb' | 'management';
+  'runsync' | 'run' | 'status' | 'stream' | 'cancel' | 'retry' | 'purge-queue' | 'openai' | 'requests' | 'logs' | 'health' | 'lb' | 'management' | 'live';
 
-/** Base limits of one operation, per account and endpoint; of management per account. */
+/** Base limits of one operation, per account and endpoint; of management and live per account. */
 export interface RateRule {
   /** Requests in a window of 10 s. */
   rate: number;
@@ -35,6 +35,8 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   lb: { rate: 20_000, concurrency: LB_REQUESTS_AT_ONCE },
   // REST and GraphQL together, of an account. Several times what consoles and deployments ask for.
   management: { rate: 1_000, concurrency: 100 },
+  // Feeds of the console, as long as they are open: apart, so that a hundred tabs keep no program from managing what it does.
+  live: { rate: 300, concurrency: 100 },
 };
 
 /** What every running worker adds. */

@@ -37,7 +37,7 @@ export class RateLimit {
    */
   async admit(request: LimitedRequest, reply?: Pick<FastifyReply, 'raw'>): Promise<void> {
     const { operation, workersRunning } = request;
-    if (operation !== 'management' && request.requestQuota !== undefined) await this.#withinQuota(request, request.requestQuota);
+    if (operation !== 'management' && operation !== 'live' && request.requestQuota !== undefined) await this.#withinQuota(request, request.requestQuota);
     const name = `${operation} ${request.accountId} ${request.endpointId}`;
     const { rate, concurrency } = RATE_RULES[operation];
     const rule = { rate, concurrency: reply && concurrency };
@@ -72,9 +72,12 @@ export class RateLimit {
   }
 }
 
+const WORDS: Partial<Record<LimitedOperation, string>> = {
+  lb: 'requests to the endpoint', management: 'requests under /v1 and to /graphql', live: 'pages of the console',
+};
+
 function refusal(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
-  const name = operation === 'lb' ? 'the endpoint' : operation;
-  const what = operation === 'management' ? 'requests under /v1 and to /graphql' : `requests to ${name}`;
+  const what = WORDS[operation] ?? `requests to ${operation}`;
   const text = decision.cause === 'rate'
     ? `More than ${decision.limit} ${what} in ${RATE_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
     : `More than ${decision.limit} ${what} at a time; try again shortly.`;

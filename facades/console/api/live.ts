@@ -23,7 +23,7 @@ export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: 
       if (endpoint !== '') return endpointPage(parts, apiKey, endpoint);
       return operator ? operatorOverview(parts, apiKey) : accountOverview(parts, apiKey);
     };
-    await parts.feeds.follow(`${apiKey} ${endpoint} ${job}`, open, new LiveResponse(reply));
+    await parts.feeds.follow({ accountId: request.caller.accountId, apiKey, page: `${endpoint} ${job}` }, open, new LiveResponse(reply));
     return reply;
   });
 }

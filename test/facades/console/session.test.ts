@@ -77,5 +77,22 @@ t.test('the console over HTTP', async (t) => {
       else t.equal(status, 401);
     }
     t.ok(refused >= 4, 'too many wrong keys of an address are not even looked at');
+    const from = async (seen: string): Promise<number> => (
+      (await ask('/session', { method: 'POST', body: JSON.stringify({ key: 'wrong' }), headers: { 'x-forwarded-for': seen } })).status
+    );
+    let last = 0;
+    for (let i = 0; i < 21; i += 1) last = await from(`203.0.113.${i}, 198.51.100.7`);
+    t.equal(last, 429, 'its address is what the proxy saw, not what it says itself');
+    t.equal(await from('198.51.100.7, 203.0.113.1'), 401, 'and nobody can use up what another one has');
+  });
+
+  t.test('a hundred open tabs keep nobody from managing, and are all that there are', async (t) => {
+    const away = new AbortController();
+    t.teardown(() => away.abort());
+    const live = (page = '') => ask(`/api/live${page}`, { headers: { cookie: pair }, signal: away.signal });
+    const open = await Promise.all(Array.from({ length: 100 }, () => live()));
+    t.same(new Set(open.map(({ status }) => status)), new Set([200]));
+    t.equal((await live()).status, 429);
+    t.equal((await ask('/api/v1/endpoints', { headers: { cookie: pair } })).status, 200);
   });
 });
