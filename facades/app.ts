@@ -12,10 +12,11 @@ import type { Service } from '../core/runtime/service.ts';
 import { EdgeServiceClient } from '../proto/gen/slipway/v1/edge_service.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
 import { CoreError } from '../proto/wire/reason.ts';
-import { Activator, WAIT_BOUNDS } from './activator/activator.ts';
-import type { WaitBounds } from './activator/activator.ts';
+import { Activator } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
 import { addLoadBalancing, mayUpgrade } from './activator/routes.ts';
+import { Places, WAIT_BOUNDS } from './activator/places.ts';
+import type { WaitBounds } from './activator/places.ts';
 import { PodProxy } from './activator/pod-proxy.ts';
 import type { PodProxyOptions } from './activator/pod-proxy.ts';
 import { TrustedPeers } from './activator/trusted-peers.ts';
@@ -100,7 +101,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const app = buildApp(config, sessions, random);
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
-  const meter = facadeMetrics(metrics, { held: () => activator.waiting, budgets }, clock);
+  const meter = facadeMetrics(metrics, { held: () => places.waiting, budgets }, clock);
   const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker, meter.onRefused) : undefined };
@@ -111,12 +112,14 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const tunnels = new Tunnels({ admit, admitMs: tunnelAdmitMs, clock, logger });
   const locate: PodProxyOptions['locate'] = (request, apiKey) => edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
   const pods = new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, limits, clock });
-  const activator = new Activator({ link, tunnels, limits, clock });
-  const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs } = config;
+  const places = new Places({ link, waits: limits.waits, clock });
+  const activator = new Activator({ places, tunnels, limits, clock });
+  const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
+  const settings = { domains, podDomains, holdMs, processingMs, perWorker: config.rateLimits ? perWorker : null };
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);
-  const balancing = { activator, tunnels, pods, gate, domains, podDomains, edgeKey, peers, processingMs, logger };
+  const balancing = { activator, tunnels, pods, gate, domains, podDomains, edgeKey, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
-  addAuthorizer(app, balancing);
+  addAuthorizer(app, { places, gate, settings, edgeKey, logger });
   addRequestState(app);
   addHttpRules(app);
   logRequests(app, clock, logger);
@@ -140,7 +143,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
-  const services = [...(tracing ? [tracing] : []), core, executor, link, tunnels, activator, measures];
+  const services = [...(tracing ? [tracing] : []), core, executor, link, tunnels, places, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
     services,

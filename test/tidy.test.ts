@@ -79,8 +79,8 @@ const ARROWS: [folder: string, allowed: string[]][] = [
   ['gpu-agent/session/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'core/runtime/']],
   ['gpu-agent/tunnel/', ['proto/', 'core/runtime/']],
   ['gpu-agent/', ['proto/', 'core/runtime/']],
-  // What the edge lets through is made of the project's own limits.
-  ['deploy/envoy/', ['facades/plugins/rate-limit-rules.ts', 'proto/', 'core/runtime/']],
+  // What the edge lets through is made of the project's own limits, and decided as facades do.
+  ['deploy/envoy/', ['facades/plugins/rate-limit-rules.ts', 'facades/edge-authorizer.ts', 'proto/', 'core/runtime/']],
   ['deploy/', ['facades/core-client/', 'proto/', 'core/runtime/']],
   ['examples/', []],
 ];

@@ -1,7 +1,7 @@
 /** The whole configuration of one Envoy, made of the edge's settings and the project's limits. Pure: the same settings give the same text. */
 import { isIP } from 'node:net';
 import { CLUSTERS, clusters } from './clusters.ts';
-import { adminSocket } from './config.ts';
+import { adminSocket, authorizerSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
 import { TOLD_FIRST_MS } from './limits.ts';
 import { listeners } from './listeners.ts';
@@ -23,6 +23,7 @@ const RESOURCE_MONITORS = 'envoy.extensions.resource_monitors';
 /** The configuration in the form of envoy.config.bootstrap.v3.Bootstrap. `epoch`: which Envoy of a row of hot restarts it is for. */
 export function bootstrap(config: EdgeConfig, epoch: number): Message {
   const adminSocketFile = adminSocket(config.dataDir, epoch);
+  const authorizerSocketFile = authorizerSocket(config.dataDir, epoch);
   return {
     // Facades take the requests that no worker can take yet.
     node: { id: config.name, cluster: 'slipway-edge', metadata: { activators: config.facades.filter(({ host }) => isIP(host) !== 0).map(hostPortText) } },
@@ -31,7 +32,7 @@ export function bootstrap(config: EdgeConfig, epoch: number): Message {
     admin: { address: { pipe: { path: adminSocketFile, mode: 0o600 } } },
     stats_config: { stats_matcher: { inclusion_list: { patterns: STATS } } },
     overload_manager: overload(config),
-    static_resources: { clusters: clusters({ ...config, adminSocketFile }), listeners: listeners(config) },
+    static_resources: { clusters: clusters({ ...config, adminSocketFile, authorizerSocketFile }), listeners: listeners(config) },
   };
 }
 

@@ -1,7 +1,7 @@
 /** Where the edge sends requests: facades over HTTP/1.1, core over HTTP/2, and Envoy's own admin for Prometheus. */
 import { isIP } from 'node:net';
 import { EDGE_METADATA, edgeText } from '../../proto/wire/activation.ts';
-import { CLUSTER_HEADER, PATH_HEADER } from '../../proto/wire/edge-authorizer.ts';
+import { AUTHORIZER_READY_PATH, CLUSTER_HEADER, PATH_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { CONNECT_MS, CORE_CONNECTION_WINDOW_BYTES, CORE_STREAMS_MAX, CORE_WINDOW_BYTES, FACADE_IDLE_MS, PING_ANSWER_MS, PING_MS } from './limits.ts';
 import { duration, socketAddress, typed } from './message.ts';
 import type { HostPort, Message } from './message.ts';
@@ -12,7 +12,8 @@ const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions
 
 /** Names of the clusters. Calls of services, streams of agents and xDS never share a connection: a burst of resets on one ends all its streams. */
 export const CLUSTERS = {
-  facades: 'facades', activators: 'activators', core: 'core', coreAgents: 'core_agents', coreControl: 'core_control', admin: 'admin',
+  facades: 'facades', activators: 'activators', authorizer: 'authorizer', facadesAsked: 'facades_asked', authorizers: 'authorizers',
+  core: 'core', coreAgents: 'core_agents', coreControl: 'core_control', admin: 'admin',
 } as const;
 
 /** A single facade: each must have a tunnel of its own to the machines that cannot be dialled. */
@@ -26,25 +27,63 @@ const HEALTH_ANSWER_MS = 3_000;
 /** Waits are many: each holds a request. */
 const REQUESTS_MAX = 100_000;
 
+/** What differs between edges. */
+export interface ClusterSettings {
+  facades: HostPort[];
+  cores: HostPort[];
+  adminSocketFile: string;
+  authorizerSocketFile: string;
+  edgeKey: string;
+}
+
 /** All clusters of an edge. */
 export function clusters(
-  { facades, cores, adminSocketFile, edgeKey }: { facades: HostPort[]; cores: HostPort[]; adminSocketFile: string; edgeKey: string },
+  { facades, cores, adminSocketFile, authorizerSocketFile, edgeKey }: ClusterSettings,
 ): Message[] {
   // By it facades believe what the edge says of a client.
   const said = edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
   return [
     { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [ready()] },
     // Facades again, of endpoints whose clusters core has not told yet: what a facade has said of the request stays with it.
-    ...(edgeKey === '' ? [] : [{ ...replicas(CLUSTERS.activators, facades), ...http1([carried()]), health_checks: [ready()] }]),
+    ...(edgeKey === '' ? [] : [
+      { ...replicas(CLUSTERS.activators, facades), ...http1([carried()]), health_checks: [ready()] }, ...authorizers(authorizerSocketFile, facades),
+    ]),
     ...facades.map((facade, number) => ({ ...replicas(tunnelCluster(number), [facade]), ...http1() })),
     { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
     { ...replicas(CLUSTERS.coreControl, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    atSocket(CLUSTERS.admin, adminSocketFile),
+  ];
+}
+
+/**
+ * The authorizer beside this Envoy; facades, as long as it is not ready, or where nobody runs one. These answer while core is away too; if then nobody
+ * counted as ready, Envoy would ask one and the other.
+ */
+function authorizers(socketFile: string, facades: readonly HostPort[]): Message[] {
+  const aggregate = typed('envoy.extensions.clusters.aggregate.v3.ClusterConfig', { clusters: [CLUSTERS.authorizer, CLUSTERS.facadesAsked] });
+  return [
+    { ...atSocket(CLUSTERS.authorizer, socketFile), ...http1(), health_checks: [ready(AUTHORIZER_READY_PATH)], circuit_breakers: breakers() },
+    { ...replicas(CLUSTERS.facadesAsked, facades), ...http1(), health_checks: [ready('/healthz')] },
     {
-      name: CLUSTERS.admin, type: 'STATIC', connect_timeout: duration(CONNECT_MS),
-      load_assignment: { cluster_name: CLUSTERS.admin, endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path: adminSocketFile } } } }] }] },
+      name: CLUSTERS.authorizers, connect_timeout: duration(CONNECT_MS), lb_policy: 'CLUSTER_PROVIDED',
+      cluster_type: { name: 'envoy.clusters.aggregate', typed_config: aggregate },
     },
   ];
+}
+
+function atSocket(name: string, path: string): Message {
+  return {
+    name, type: 'STATIC', connect_timeout: duration(CONNECT_MS),
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path } } } }] }] },
+  };
+}
+
+function breakers(): Message {
+  return { thresholds: [{
+    max_connections: REQUESTS_MAX, max_pending_requests: REQUESTS_MAX, max_requests: REQUESTS_MAX,
+    retry_budget: { budget_percent: { value: 20 }, min_retry_concurrency: 32 },
+  }] };
 }
 
 function replicas(name: string, addresses: readonly HostPort[], more: Message = {}): Message {
@@ -57,10 +96,7 @@ function replicas(name: string, addresses: readonly HostPort[], more: Message = 
     // When no replica says that it is ready, all are asked all the same: a facade whose core restarts holds requests until it is back.
     common_lb_config: { healthy_panic_threshold: { value: 1 } },
     ignore_health_on_host_removal: true,
-    circuit_breakers: { thresholds: [{
-      max_connections: REQUESTS_MAX, max_pending_requests: REQUESTS_MAX, max_requests: REQUESTS_MAX,
-      retry_budget: { budget_percent: { value: 20 }, min_retry_concurrency: 32 },
-    }] },
+    circuit_breakers: breakers(),
     load_assignment: { cluster_name: name, endpoints: [{
       lb_endpoints: addresses.map((address) => ({ endpoint: { address: socketAddress(address) }, ...more })),
     }] },
@@ -74,9 +110,9 @@ function health(): Message {
   };
 }
 
-/** Of a facade. */
-function ready(): Message {
-  return { ...health(), http_health_check: { path: '/readyz' } };
+/** Of a facade, if not of another. */
+function ready(path = '/readyz'): Message {
+  return { ...health(), http_health_check: { path } };
 }
 
 /** `filters`: over those that the listener has for all clusters. */

@@ -114,6 +114,11 @@ export function adminSocket(dataDir: string, epoch: number): string {
   return resolve(dataDir, `admin-${epoch % 10}.sock`);
 }
 
+/** File of the socket at which Envoy asks the authorizer beside it: one for each epoch too. No longer a name than that of the admin socket. */
+export function authorizerSocket(dataDir: string, epoch: number): string {
+  return resolve(dataDir, `authz-${epoch % 10}.sock`);
+}
+
 function checkRelations(config: EdgeConfig, reader: EnvReader): void {
   for (const [name, address] of listeners(config)) {
     if (!config.certificate && !isLoopback(address.host)) {

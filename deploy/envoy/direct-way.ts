@@ -1,8 +1,9 @@
 /**
- * The way of requests to load-balancing endpoints straight to their workers. A facade is asked about each before anything of its body is read (ext_authz,
- * facades/activator/authorizer.ts); when it names a cluster, the request takes the direct route, else it goes to a facade as it came. Clusters come
- * from core, whose second choice in each are activators; what these need to know stands in their metadata, and workers never see it. An Envoy that core
- * has not told of a cluster yet, because it started while core was away, sends its requests to activators as well, with what the facade said of them.
+ * The way of requests to load-balancing endpoints straight to their workers. An authorizer is asked about each before anything of its body is read
+ * (ext_authz, facades/activator/authorizer.ts); when it names a cluster, the request takes the direct route, else it goes to a facade as it came. It runs
+ * beside Envoy (facades/edge-authorizer.ts), and where it does not, or is not ready, a facade is asked. Clusters come from core, whose second choice in
+ * each are activators; what these need to know stands in their metadata, and workers never see it. An Envoy that core has not told of a cluster yet,
+ * because it started while core was away, sends its requests to activators as well, with what the authorizer said of them.
  */
 import { ACTIVATION_HEADER, ACTIVATION_METADATA, EDGE_HEADER, EDGE_METADATA } from '../../proto/wire/activation.ts';
 import { AUTHORIZE_PATH, CLUSTER_HEADER, EDGE_KEY_HEADER, FULL_HEADER, PATH_HEADER, TIMEOUT_HEADER } from '../../proto/wire/edge-authorizer.ts';
@@ -25,6 +26,10 @@ const QUEUE_OPERATION = '/v2/[^/]+/(run|runsync|purge-queue|health|requests|(sta
 /** As the host form looks; which domains there are is the facades' to know. */
 const HOST_FORM = '[a-zA-Z0-9]{14}\\..*';
 
+/** Next time those who come after the first choice. */
+const OTHERS: Message = {
+  name: 'others', typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', { update_frequency: 1 }),
+};
 /** A request that is whole when its headers are there: another worker may have it when the first says that it is full. */
 const WITHOUT_BODY: readonly Message[] = [
   { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD|OPTIONS' } } },
@@ -74,7 +79,7 @@ export function directFilters(edgeKey: string): Message[] {
 
 function authorizer(edgeKey: string, timeoutMs: number): Message {
   return {
-    server_uri: { uri: 'http://facade.invalid', cluster: CLUSTERS.facades, timeout: duration(timeoutMs) },
+    server_uri: { uri: 'http://authorizer.invalid', cluster: CLUSTERS.authorizers, timeout: duration(timeoutMs) },
     path_prefix: AUTHORIZE_PATH,
     authorization_request: { headers_to_add: [{ key: EDGE_KEY_HEADER, value: edgeKey }] },
     authorization_response: {
@@ -82,7 +87,7 @@ function authorizer(edgeKey: string, timeoutMs: number): Message {
       dynamic_metadata_from_headers: exactly(CLUSTER_HEADER),
     },
     // To ask changes nothing.
-    retry_policy: { retry_on: 'connect-failure,refused-stream,reset', num_retries: 2 },
+    retry_policy: { retry_on: 'connect-failure,refused-stream,reset', num_retries: 2, retry_priority: OTHERS },
   };
 }
 
@@ -124,9 +129,7 @@ function directRoute(headers: readonly Message[], times: Message, retries: Messa
       }) } },
       cluster_not_found_response_code: 'SERVICE_UNAVAILABLE', path_rewrite: `%REQ(${PATH_HEADER})%`, ...times,
       // Where nobody listens nothing was sent: an activator finds another worker, or waits for one.
-      retry_policy: { num_retries: 1, ...retries, retry_priority: {
-        name: 'activators', typed_config: typed('envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig', { update_frequency: 1 }),
-      } },
+      retry_policy: { num_retries: 1, ...retries, retry_priority: OTHERS },
     },
     request_headers_to_remove: ['authorization'],
     // An activator names the worker itself, and has no such metadata.

@@ -1,13 +1,17 @@
 /** The edge as a whole: renders, validates, runs Envoy, renews certificates, and gives way to a successor in the same folder. */
+import { systemRandom } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SingleRunService } from '../../core/runtime/service.ts';
+import type { Service } from '../../core/runtime/service.ts';
 import { listenerAddresses } from './admin.ts';
 import { CertificateWatch, readPair } from './certificate-watch.ts';
+import { authorizerSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
 import { readRunning, writeCertificate, writeEdgeFiles, writeRunning } from './edge-files.ts';
 import { EnvoyProcess, findFault } from './envoy-process.ts';
 import { findEnvoy } from './find-envoy.ts';
+import { hostPortText } from './message.ts';
 
 /** The operator's to mend; the text says what. */
 export class EdgeFault extends Error {}
@@ -28,6 +32,7 @@ export class Edge extends SingleRunService {
   readonly #seams: EdgeSeams;
   readonly #atOnce = new AbortController();
   #envoy: EnvoyProcess | undefined;
+  #authorizer: Service | undefined;
   #watch: CertificateWatch | undefined;
   #stopping = false;
   /** host:port by listener, once it serves. */
@@ -54,9 +59,11 @@ export class Edge extends SingleRunService {
       throw new EdgeFault(`An edge serves with the folder ${config.dataDir} already (process ${relieved.pid}). `
         + '--take-over relieves it without a failed request; another edge beside it needs another --data-dir.');
     }
-    const file = writeEdgeFiles(config, relieved ? relieved.epoch + 1 : 0);
+    const epoch = relieved ? relieved.epoch + 1 : 0;
+    const file = writeEdgeFiles(config, epoch);
     const fault = await findFault(found.file, file);
     if (fault !== undefined) throw new EdgeFault(`Envoy ${found.version} refuses the configuration in ${file}:\n${fault}`);
+    await this.#startAuthorizer(epoch);
     const envoy = new EnvoyProcess(found.file, file, { config, relieved, clock, logger });
     this.#envoy = envoy;
     const running = await envoy.ready();
@@ -70,9 +77,22 @@ export class Edge extends SingleRunService {
   protected override async onStop(): Promise<void> {
     this.#stopping = true;
     await this.#watch?.stop();
-    if (!this.#envoy) return;
-    this.#seams.logger.info('edge stops: no new connections, requests may end');
-    await this.#envoy.drain(this.#atOnce.signal);
+    if (this.#envoy) {
+      this.#seams.logger.info('edge stops: no new connections, requests may end');
+      await this.#envoy.drain(this.#atOnce.signal);
+    }
+    await this.#authorizer?.stop();
+  }
+
+  /** Only with the edges' key somebody is asked, and only then the packages that it takes are loaded. */
+  async #startAuthorizer(epoch: number): Promise<void> {
+    const { edgeKey, dataDir, cores, facades } = this.#config;
+    if (edgeKey === '') return;
+    const { EdgeAuthorizer } = await import('../../facades/edge-authorizer.ts');
+    const { clock, logger } = this.#seams;
+    const reached = { cores: cores.map(hostPortText), facades: facades.map(hostPortText) };
+    this.#authorizer = new EdgeAuthorizer({ ...reached, socketFile: authorizerSocket(dataDir, epoch), edgeKey, clock, random: systemRandom, logger });
+    await this.#authorizer.start();
   }
 
   #ended(how: string, pid: number): void {

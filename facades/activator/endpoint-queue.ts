@@ -67,8 +67,9 @@ export class EndpointQueue {
   #concurrency = 1;
   #isH2c = false;
   #turns = 0;
-  /** Core has told of its workers. */
-  #known = false;
+  readonly #told = Promise.withResolvers<void>();
+  /** Core has told of its workers, or that it will not. */
+  isTold = false;
 
   /** `onChanged`: somebody came, got a place, or left. */
   constructor(clock: Clock, onChanged: () => void) {
@@ -80,12 +81,17 @@ export class EndpointQueue {
     return this.#waiters.size;
   }
 
+  /** Resolves as soon as `isTold`. */
+  get told(): Promise<void> {
+    return this.#told.promise;
+  }
+
   /** Its workers speak HTTP/2 without TLS, which only an edge does. */
   get isH2c(): boolean {
     return this.#isH2c;
   }
 
-  /** Whoever comes may go past it: see Activator.hasReadyWorker. Where one must be reached by a tunnel, all are shared out here. */
+  /** Whoever comes may go past it: see Places.hasReadyWorker. Where one must be reached by a tunnel, all are shared out here. */
   get isDirect(): boolean {
     if (!this.#isH2c && (this.#waiters.size > 0 || this.#concurrency < LB_DIRECT_CONCURRENCY_MIN)) return false;
     const ready = [...this.#workers.values()].filter((worker) => worker.ready);
@@ -131,7 +137,7 @@ export class EndpointQueue {
 
   /** The picture of core. */
   update({ workerConcurrency, h2c, workers }: EndpointRotation): void {
-    this.#known = true;
+    this.#hear();
     this.#isH2c = h2c;
     this.#concurrency = Math.max(1, workerConcurrency);
     const named = new Set(workers.map(({ workerId }) => workerId));
@@ -162,8 +168,14 @@ export class EndpointQueue {
 
   /** Nobody can be served any more. */
   close(error: Error): void {
+    this.#hear();
     for (const waiter of this.#waiters) waiter.fail(error);
     for (const worker of this.#workers.values()) worker.suspect?.cancel();
+  }
+
+  #hear(): void {
+    this.isTold = true;
+    this.#told.resolve();
   }
 
   #join(waiter: Waiter): void {
@@ -176,7 +188,7 @@ export class EndpointQueue {
   #serve(): void {
     for (const waiter of this.#waiters) {
       const { workerId, strict } = waiter.asked;
-      if (strict && this.#known && this.#workers.get(workerId!)?.gone !== false) {
+      if (strict && this.isTold && this.#workers.get(workerId!)?.gone !== false) {
         waiter.fail(workerGone());
         continue;
       }

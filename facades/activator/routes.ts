@@ -7,11 +7,12 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
-import type { Activator, Admitted, UpgradeSocket } from './activator.ts';
+import type { Activator, UpgradeSocket } from './activator.ts';
 import { identify } from './admit.ts';
 import { tooLarge, upgradeWithBody } from './lb-error.ts';
 import { lbTarget } from './lb-target.ts';
 import type { LbTarget } from './lb-target.ts';
+import type { Admitted } from './places.ts';
 import type { PodProxy } from './pod-proxy.ts';
 import { podOfHost, podOfPath } from './pod-target.ts';
 import type { PodTarget } from './pod-target.ts';
@@ -35,8 +36,6 @@ export interface LbParts {
   edgeKey: string;
   /** Whose word on the client counts. */
   peers: TrustedPeers;
-  /** Longest time at a worker, in milliseconds. */
-  processingMs: number;
   logger: Logger;
 }
 

@@ -355,10 +355,29 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     await waitFor('requests', async () => (await send(`/v2/${id}/x`)).status === 200);
   });
 
-  await whole.test('no facade answers: 503, and no request slips through', async (t) => {
+  await whole.test('no facade answers: requests go straight on, also while core is away too; revoked and unknown keys end', async (t) => {
+    const fields = { name: 'passing', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined };
+    const { secret, key } = await call(system.clients.keys, 'createKey', fields, system.rootKey);
+    const admin = adminSocket(edge.dataDir, edge.epoch ?? 0);
+    await waitFor('the authorizer', async () => (await askAdmin(admin, '/stats?filter=cluster.authorizer.membership_healthy')).text.includes(': 1'));
     await system.facade.stop();
-    const before = await direct(id);
-    t.match(await send(`/v2/${id}/x`), { status: 503, json: { code: 'unavailable' }, headers: { 'retry-after': '1', 'content-type': /json/ } });
-    t.equal(await direct(id), before);
+    const goOn = async (): Promise<void> => {
+      const before = await direct(id);
+      for (let count = 0; count < 50; count += 1) t.equal((await send(`/v2/${id}/x`, { method: 'POST', body: Buffer.from('x') })).status, 200);
+      t.equal(await direct(id), before + 50);
+    };
+    await goOn();
+    t.equal((await send(`/v2/${id}/x`, { key: secret })).status, 200, 'a key that nobody has used yet');
+    t.match(await send(`/v2/${id}/x`, { key: 'rpa_unknown' }), { status: 401, json: { detail: 'invalid api key' } });
+    const away = { status: 503, json: { code: 'unavailable' }, headers: { 'retry-after': '1', 'content-type': /json/ } };
+    t.match(await send(`/v2/${id}/x`, { headers: { 'x-runpod-worker-id': 'strict goneworker0000' } }), away, 'what only a facade can do');
+    await call(system.clients.keys, 'revokeKey', { id: key!.id }, system.key);
+    await waitFor('a refusal', async () => (await send(`/v2/${id}/x`, { key: secret })).status === 401);
+    const { address } = system.cores[0]!;
+    await system.cores[0]!.stop();
+    await goOn();
+    t.match(await send(`/v2/${id}/x`, { key: 'rpa_other' }), away);
+    t.not((await send(`/v2/${id}/x`, { key: secret })).status, 200, 'what is revoked stays so');
+    system.cores[0] = await system.startCore(address);
   });
 });

@@ -11,7 +11,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import { readFacadeConfig } from '../../facades/config.ts';
 import { buildFacade } from '../../facades/app.ts';
-import type { WaitBounds } from '../../facades/activator/activator.ts';
+import type { WaitBounds } from '../../facades/activator/places.ts';
 import { readAgentConfig } from '../../gpu-agent/config.ts';
 import { buildAgent } from '../../gpu-agent/app.ts';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';

@@ -1,0 +1,222 @@
+/**
+ * Which workers of load-balancing endpoints have room for a request, and who waits for one. Tells core what there is to do, once however many wait, and
+ * goes on with what it knows while core is away.
+ */
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { BaseService } from '../../core/runtime/service.ts';
+import type { DemandRefusal, EndpointRotation } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { RotationLink } from '../core-client/rotation-link.ts';
+import { EndpointQueue } from './endpoint-queue.ts';
+import type { PlaceRequest, WorkerPlace } from './endpoint-queue.ts';
+import { tooManyWait } from './lb-error.ts';
+
+/** What comes together counts in one word to core, in milliseconds. */
+const GATHER_MS = 5;
+/** Pauses between two words about an endpoint, in milliseconds: when it changed, and at the latest. */
+const CHANGED_MS = 1_000;
+const REPEAT_MS = 4_000;
+/** How long an endpoint that gets no requests is remembered, in milliseconds. */
+const REMEMBERED_MS = 60_000;
+/** How long core's first word of an endpoint is waited for, in milliseconds. */
+const TOLD_MS = 1_000;
+
+/** What bounds those that wait. */
+export interface WaitBounds {
+  /** Requests of an endpoint, of an account, of all. */
+  endpointMax: number;
+  accountMax: number;
+  allMax: number;
+  /** How long a client waits for the one worker that it insists on, in milliseconds. */
+  strictMs: number;
+}
+
+/** As documented (docs/api.md#load-balancing). */
+export const WAIT_BOUNDS: WaitBounds = { endpointMax: 1_000, accountMax: 2_000, allMax: 10_000, strictMs: 300_000 };
+
+/** Whose request it is. */
+export interface Admitted {
+  /** Empty: an edge has let it in. */
+  apiKey: string;
+  accountId: string;
+}
+
+interface Endpoint {
+  queue: EndpointQueue;
+  /** The latest that was let in: core is asked in its name. Empty: in the edges' name, or not at all. */
+  apiKey: string;
+  usedAtMs: number;
+  toldAtMs: number;
+  toldWaiting: number;
+  changed: boolean;
+  gathering: Timer | undefined;
+}
+
+export class Places extends BaseService {
+  readonly name = 'places';
+  readonly #link: RotationLink;
+  readonly #waits: WaitBounds;
+  readonly #clock: Clock;
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #waiting = new Map<string, number>();
+  #waitingInAll = 0;
+  #timer: Timer | undefined;
+
+  constructor({ link, waits, clock }: { link: RotationLink; waits: WaitBounds; clock: Clock }) {
+    super();
+    this.#link = link;
+    this.#waits = waits;
+    this.#clock = clock;
+    link.listen({
+      rotation: (rotation) => this.#update(rotation),
+      refused: (refusal) => this.#refused(refusal),
+      up: () => { for (const id of this.#endpoints.keys()) this.#tell(id); },
+    });
+  }
+
+  protected override onStart(): void {
+    this.#timer = this.#clock.after(CHANGED_MS, () => {
+      this.#look();
+      this.onStart();
+    });
+  }
+
+  protected override onStop(): void {
+    this.#timer?.cancel();
+    for (const { queue, gathering } of this.#endpoints.values()) {
+      gathering?.cancel();
+      queue.close(new CoreError('UNAVAILABLE', 'The service is stopping.'));
+    }
+  }
+
+  /** Requests that wait for a worker. */
+  get waiting(): number {
+    return this.#waitingInAll;
+  }
+
+  /**
+   * Whether a request may go straight to the endpoint's workers: one of them is ready, they take many at a time, and none waits here whom it would
+   * overtake. Asking makes core tell of the endpoint's workers for a while, so the first answer of many is no.
+   */
+  hasReadyWorker(endpointId: string, { apiKey }: Admitted): boolean {
+    const endpoint = this.#endpoint(endpointId);
+    endpoint.apiKey = apiKey;
+    endpoint.usedAtMs = this.#clock.monotonicMs();
+    if (endpoint.toldAtMs === -Infinity) this.#tell(endpointId);
+    return endpoint.queue.isDirect;
+  }
+
+  /** Whether its workers can be reached from here, as far as is known. */
+  carries(endpointId: string): boolean {
+    return this.#endpoints.get(endpointId)?.queue.isH2c !== true;
+  }
+
+  /** Waits for a worker as a request would that is then carried by an edge. Rejects with what its client is to be told. */
+  async awaitReady(endpointId: string, who: Admitted, { waitMs, signal }: Pick<PlaceRequest, 'waitMs' | 'signal'>): Promise<void> {
+    (await this.place(endpointId, who, { workerId: undefined, strict: false, waitMs, again: false, signal })).release();
+  }
+
+  /** Resolves when core has told of the endpoint's workers, or will not soon. `hasReadyWorker` has asked it to. */
+  async told(endpointId: string): Promise<void> {
+    const queue = this.#endpoints.get(endpointId)?.queue;
+    if (!queue || queue.isTold || !this.#link.isUp) return;
+    const over = new AbortController();
+    await Promise.race([queue.told, delay(this.#clock, TOLD_MS, over.signal)]);
+    over.abort();
+  }
+
+  /** Its worker could not be reached, or is full. */
+  suspect(endpointId: string, { workerId }: WorkerPlace): void {
+    this.#endpoints.get(endpointId)?.queue.suspect(workerId);
+  }
+
+  /** A place at a worker, perhaps after a wait. Rejects with what the client is to be told. */
+  async place(endpointId: string, { apiKey, accountId }: Admitted, asked: PlaceRequest): Promise<WorkerPlace> {
+    const endpoint = this.#endpoint(endpointId);
+    if (apiKey !== '') endpoint.apiKey = apiKey;
+    endpoint.usedAtMs = this.#clock.monotonicMs();
+    const free = endpoint.queue.take(asked);
+    if (free) return free;
+    if (!asked.again) this.#checkRoom(endpoint, accountId);
+    this.#count(accountId, 1);
+    try {
+      return await endpoint.queue.place(asked);
+    } finally {
+      this.#count(accountId, -1);
+    }
+  }
+
+  #checkRoom({ queue }: Endpoint, accountId: string): void {
+    const { endpointMax, accountMax, allMax } = this.#waits;
+    if (queue.waiting >= endpointMax) throw tooManyWait('endpoint');
+    if ((this.#waiting.get(accountId) ?? 0) >= accountMax) throw tooManyWait('account');
+    if (this.#waitingInAll >= allMax) throw tooManyWait('service');
+  }
+
+  #count(accountId: string, by: number): void {
+    this.#waitingInAll += by;
+    const waiting = (this.#waiting.get(accountId) ?? 0) + by;
+    if (waiting > 0) this.#waiting.set(accountId, waiting);
+    else this.#waiting.delete(accountId);
+  }
+
+  #endpoint(id: string): Endpoint {
+    const known = this.#endpoints.get(id);
+    if (known) return known;
+    const endpoint: Endpoint = {
+      queue: new EndpointQueue(this.#clock, () => this.#changed(id)),
+      apiKey: '', usedAtMs: 0, toldAtMs: -Infinity, toldWaiting: 0, changed: false, gathering: undefined,
+    };
+    this.#endpoints.set(id, endpoint);
+    return endpoint;
+  }
+
+  /** The first that waits is told at once, all else at the next look. */
+  #changed(id: string): void {
+    const endpoint = this.#endpoints.get(id);
+    if (!endpoint) return;
+    endpoint.changed = true;
+    if (endpoint.gathering || endpoint.queue.waiting === 0 || endpoint.toldWaiting > 0) return;
+    endpoint.gathering = this.#clock.after(GATHER_MS, () => {
+      endpoint.gathering = undefined;
+      this.#tell(id);
+    });
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonicMs();
+    for (const [id, { queue, usedAtMs, toldAtMs, changed }] of this.#endpoints) {
+      // What is forgotten while core is away nobody could tell again.
+      const isUsed = queue.waiting > 0 || queue.loads().length > 0 || !this.#link.isUp;
+      if (!isUsed && !changed && now - usedAtMs > REMEMBERED_MS) this.#endpoints.delete(id);
+      else if (changed || now - toldAtMs >= REPEAT_MS) this.#tell(id);
+    }
+  }
+
+  #tell(id: string): void {
+    const endpoint = this.#endpoints.get(id);
+    if (!endpoint || (endpoint.apiKey === '' && !this.#link.isEdges)) return;
+    const { queue, apiKey } = endpoint;
+    endpoint.toldAtMs = this.#clock.monotonicMs();
+    endpoint.toldWaiting = queue.waiting;
+    endpoint.changed = false;
+    this.#link.tell({ endpointId: id, apiKey, waiting: queue.waiting, workers: queue.loads() });
+  }
+
+  #update(rotation: EndpointRotation): void {
+    this.#endpoints.get(rotation.endpointId)?.queue.update(rotation);
+  }
+
+  #refused({ endpointId, reason }: DemandRefusal): void {
+    const endpoint = this.#endpoints.get(endpointId);
+    if (!endpoint) return;
+    if (reason === 'ENDPOINT_NOT_FOUND') {
+      this.#endpoints.delete(endpointId);
+      return endpoint.queue.close(new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.'));
+    }
+    // Another request may bring a key that does.
+    endpoint.apiKey = '';
+    endpoint.changed = true;
+  }
+}

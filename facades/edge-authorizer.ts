@@ -1,0 +1,126 @@
+/**
+ * The authorizer that runs beside an Envoy, in the edge's own process: which keys may is core's to say, and what it said of live ones stands while core is
+ * away; facades need not be there for requests that go straight to workers. What else decides is set at the facades, which are asked for it; until one
+ * of them has told, and core was reached, it is not ready, and Envoy asks facades.
+ */
+import { rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { within } from '../core/runtime/clock.ts';
+import type { Clock, Random } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { Loop } from '../core/runtime/loop.ts';
+import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts';
+import type { Service } from '../core/runtime/service.ts';
+import { AccessServiceClient } from '../proto/gen/slipway/v1/access_service.ts';
+import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from '../proto/wire/edge-authorizer.ts';
+import type { AuthorizerSettings } from '../proto/wire/edge-authorizer.ts';
+import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
+import { Authorizer } from './activator/authorizer.ts';
+import { Places, WAIT_BOUNDS } from './activator/places.ts';
+import { Readiness } from './core-client/readiness.ts';
+import { RotationLink } from './core-client/rotation-link.ts';
+import { ServiceCalls } from './core-client/service-calls.ts';
+import { AccessCache } from './plugins/access-cache.ts';
+import { RateLimit } from './plugins/rate-limit.ts';
+
+/** How often facades are asked for their settings, in milliseconds: before the first answer, and after it. */
+const ASK_FIRST_MS = 250;
+const ASK_AGAIN_MS = 10_000;
+const ANSWER_MS = 3_000;
+
+/** What it needs. */
+export interface EdgeAuthorizerOptions {
+  /** Where Envoy asks it. */
+  socketFile: string;
+  /** host:port each. */
+  cores: readonly string[];
+  facades: readonly string[];
+  edgeKey: string;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class EdgeAuthorizer extends SingleRunService {
+  readonly name = 'authorizer';
+  readonly #options: EdgeAuthorizerOptions;
+  readonly #calls: ServiceCalls<AccessServiceClient>;
+  readonly #access: AccessCache;
+  readonly #places: Places;
+  readonly #core: Readiness;
+  readonly #services: Service[];
+  readonly #server: Server;
+  #authorizer: Authorizer | undefined;
+  #settings = '';
+  #askedAtMs = -Infinity;
+  /** Core has answered once: from then on what is known here is as much as facades know. */
+  #wasUp = false;
+
+  constructor(options: EdgeAuthorizerOptions) {
+    super();
+    this.#options = options;
+    const { cores: addresses, edgeKey, clock, random, logger } = options;
+    const replicas = { addresses, clock, random };
+    this.#calls = new ServiceCalls(AccessServiceClient, replicas);
+    this.#access = new AccessCache(({ apiKey, ...request }) => this.#calls.call((client) => client.checkAccess, request, { apiKey, repeatable: true }), clock);
+    const link = new RotationLink({ ...replicas, edgeKey, logger });
+    this.#core = new Readiness(replicas);
+    this.#places = new Places({ link, waits: WAIT_BOUNDS, clock });
+    const asking = new Loop({ name: 'readiness', periodMs: ASK_FIRST_MS, pass: () => this.#ask(), clock, random, logger });
+    this.#services = [link, this.#places, asking];
+    // What Envoy asks has headers of its own besides those of the client.
+    this.#server = createServer({ maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS }, (request, reply) => {
+      void this.#answer(request, reply);
+    });
+  }
+
+  protected override async onStart(): Promise<void> {
+    const { socketFile, logger } = this.#options;
+    // Left by one that was killed: whoever relieves an edge has a socket of its own.
+    rmSync(socketFile, { force: true });
+    await new Promise<void>((resolve, reject) => { this.#server.once('error', reject).listen(socketFile, resolve); });
+    await startAll(this.#services, logger, this.ending);
+  }
+
+  protected override async onStop(): Promise<void> {
+    const closed = new Promise((resolve) => { this.#server.close(resolve); });
+    await stopAll(this.#services, this.#options.logger);
+    this.#calls.close();
+    this.#core.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
+    reply.on('error', () => undefined);
+    const authorizer = this.#wasUp ? this.#authorizer : undefined;
+    if (request.url === AUTHORIZER_READY_PATH) return void reply.writeHead(authorizer ? 200 : 503).end();
+    if (authorizer?.isAsked(request)) return authorizer.answer(request, reply);
+    reply.writeHead(authorizer ? 404 : 503).end();
+  }
+
+  async #ask(): Promise<void> {
+    this.#wasUp ||= await this.#core.ready();
+    const { facades, edgeKey, clock, logger } = this.#options;
+    if (clock.monotonicMs() - this.#askedAtMs < ASK_AGAIN_MS) return;
+    for (const facade of facades) {
+      const text = await within(clock, ANSWER_MS, this.ending, (signal) => askFacade(facade, edgeKey, signal)).catch(() => undefined);
+      if (text === undefined) continue;
+      this.#askedAtMs = clock.monotonicMs();
+      if (text === this.#settings) return;
+      const settings = JSON.parse(text) as AuthorizerSettings;
+      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker) : undefined;
+      this.#settings = text;
+      this.#authorizer = new Authorizer({ places: this.#places, gate: { access: this.#access, rateLimit }, settings, edgeKey, logger });
+      return;
+    }
+  }
+}
+
+/** Undefined: it does not say them. Rejects when it is away. */
+async function askFacade(address: string, edgeKey: string, signal: AbortSignal): Promise<string | undefined> {
+  const answer = await fetch(`http://${address}${AUTHORIZER_SETTINGS_PATH}`, { headers: { [EDGE_KEY_HEADER]: edgeKey }, signal });
+  const text = await answer.text();
+  return answer.ok ? text : undefined;
+}
