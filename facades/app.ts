@@ -132,7 +132,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   addLoadBalancing(app, balancing);
   const tracing = tracingOf('facade', config);
   traceRequests(app, tracing);
-  const queue: JobParts = { jobs: core.pipelined, endpoints: core.endpoints, answers, bodies, config, clock, random, logger };
+  const { pipelined: jobs, endpoints } = core;
+  const queue: JobParts = { jobs, endpoints, answers, bodies, refusals: gate.rateLimit?.refusals, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));

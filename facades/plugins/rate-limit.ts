@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { TooManyRequests } from './public-error.ts';
+import { RecentRefusals } from './recent-refusals.ts';
 import { decideRate, RATE_RULES, RATE_WINDOW_SECONDS } from './rate-limit-rules.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
 
@@ -21,6 +22,8 @@ export type OnRefused = (operation: LimitedOperation, cause: 'rate' | 'concurren
 export class RateLimit {
   readonly #perWorker: PerWorker;
   readonly #onRefused: OnRefused;
+  /** What was refused lately. */
+  readonly refusals = new RecentRefusals();
   readonly #inFlight = new Map<string, number>();
   // The library only counts; its own maximum is out of reach because the limit moves with the workers.
   readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: RATE_WINDOW_SECONDS });
@@ -47,6 +50,8 @@ export class RateLimit {
     const decision = decideRate(rule, sample, this.#perWorker);
     if (!decision.allowed) {
       this.#onRefused(operation, decision.cause);
+      const [limit, most] = decision.cause === 'rate' ? ['REQUEST_RATE', `in ${RATE_WINDOW_SECONDS} s`] as const : ['REQUESTS_AT_ONCE', 'at a time'] as const;
+      this.refusals.add(request.accountId, request.endpointId, { limit, what: `requests to ${operation}`, most: `${decision.limit} ${most}` });
       throw refusal(operation, decision);
     }
     if (reply && concurrency !== undefined) this.#hold(name, inFlight, reply);
@@ -57,6 +62,8 @@ export class RateLimit {
     const { consumedPoints, msBeforeNext } = await this.#window.consume(`quota ${accountId}`);
     if (consumedPoints <= quota) return;
     this.#onRefused(operation, 'quota');
+    const most = `the account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s`;
+    this.refusals.add(accountId, '', { limit: 'REQUEST_QUOTA', what: 'requests of the account', most });
     const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
     throw new TooManyRequests(`The account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
   }

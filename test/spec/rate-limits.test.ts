@@ -135,6 +135,17 @@ t.test('limits are per endpoint and per operation', async (t) => {
   t.equal((await send(full, OPERATIONS.cancel)).status, 404, 'another operation');
 });
 
+t.test('/explain tells which limit refused requests, and no other endpoint\'s', async (t) => {
+  const [full, other] = [await freshEndpoint(), await freshEndpoint()];
+  t.same(await sendMany(full, OPERATIONS.purge, 5), [2, 3]);
+  type Limits = { limits: { limit: string; cut: number; text: string }[] };
+  const limits = async (jobs: EndpointJobs) => ((await send(jobs, ['GET', '/explain'])).json as unknown as Limits).limits;
+  const told = (await limits(full)).filter(({ limit }) => limit === 'REQUEST_RATE');
+  t.match(told, [{ cut: 0, text: 'more than 2 in 10 s: this facade refused (429) 3 requests to purge-queue within the last minute' }]);
+  t.equal(told.length, 1);
+  t.same(await limits(other), []);
+});
+
 t.test('limits are per user: keys of one account share them', async (t) => {
   const jobs = await freshEndpoint();
   await sendMany(jobs, OPERATIONS.purge, 2);
