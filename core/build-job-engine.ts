@@ -31,6 +31,7 @@ import { ReadJob } from './jobs/read-job.ts';
 import { RecordChunks } from './jobs/record-chunks.ts';
 import { RecordOutcomes } from './jobs/record-outcomes.ts';
 import { RecordProgress } from './jobs/record-progress.ts';
+import { RedriveWebhook } from './jobs/redrive-webhook.ts';
 import { RetryJob } from './jobs/retry-job.ts';
 import type { SlotSource } from './jobs/slots.ts';
 import { SubmitAndWait } from './jobs/submit-and-wait.ts';
@@ -125,6 +126,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   const chunks = new ReadChunks(shared);
   const cancels = new CancelJob(shared);
   const retries = new RetryJob(shared);
+  const webhooks = new RedriveWebhook(shared);
   const lists = new ListJobs(shared.stores);
   const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
   return {
@@ -138,6 +140,8 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     purge: (endpointId) => deletes.purge(endpointId),
     list: (endpointId, page) => lists.list(endpointId, page),
     health: (endpointId) => counts.count(endpointId),
+    webhooks: (key) => webhooks.list(key),
+    redriveWebhook: (key) => webhooks.redrive(key),
   };
 }
 

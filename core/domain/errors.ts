@@ -23,6 +23,7 @@ export const REASONS = [
   'INTERNAL',
   'NO_CAPACITY',
   'POD_FIXED',
+  'WEBHOOK_NOT_REDRIVABLE',
 ] as const;
 
 export type Reason = (typeof REASONS)[number];

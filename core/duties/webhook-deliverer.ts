@@ -229,12 +229,12 @@ export class WebhookDeliverer extends BaseService {
     const host = url === undefined ? '' : new URL(url).host;
     if (failure === undefined) {
       logger.debug({ endpointId, jobId, host, tries }, 'webhook delivered');
-      return await webhooks.forget(delivery);
+      return await webhooks.end(delivery, undefined);
     }
     if (stopped) return await webhooks.postpone(delivery, 0, undefined);
     if (tries >= TRIES_MAX) {
       logger.warn({ endpointId, jobId, host, tries, reason: failure }, 'webhook given up');
-      return await webhooks.forget(delivery);
+      return await webhooks.end(delivery, failure);
     }
     logger.info({ endpointId, jobId, host, tries, reason: failure }, 'webhook failed, will be tried again');
     await webhooks.postpone(delivery, PAUSE_MS, failure);

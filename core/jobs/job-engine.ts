@@ -7,6 +7,7 @@ import type { PolicyRequest } from '../domain/job-policy.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
 import type { JobListPage, JobListRequest } from '../store/job-list.ts';
+import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 import type { ClaimedJob, Slot } from './slots.ts';
 
 /** A job to accept. */
@@ -101,6 +102,10 @@ export interface JobCalls {
   purge(endpointId: string): Promise<number>;
   list(endpointId: string, page: JobListRequest): Promise<JobListPage>;
   health(endpointId: string): Promise<EndpointHealth>;
+  /** Webhook calls of a job, newest first. */
+  webhooks(key: JobKey): Promise<WebhookCallRecord[]>;
+  /** Asks for the newest of them anew. */
+  redriveWebhook(key: JobKey): Promise<WebhookCallRecord>;
 }
 
 /** What dispatch does with attempts. */

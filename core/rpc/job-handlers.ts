@@ -13,7 +13,7 @@ import { explainJob } from '../endpoints/explain.ts';
 import type { ExplainContext } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { jobExplanationToMessage, sightOf } from './explain-messages.ts';
-import { healthToMessage, jobToMessage, stateFromMessage } from './job-messages.ts';
+import { healthToMessage, jobToMessage, stateFromMessage, webhookToMessage } from './job-messages.ts';
 import { positionFromToken, positionToken } from './paging.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
@@ -93,6 +93,14 @@ export function createJobHandlers({ calls, explains, logs, access, tracing, cloc
         return { explanation: jobExplanationToMessage(await explainJob(explains, { endpointId, jobId }, sight)) };
       }),
       getJobLog: unary(logger, (request, apiKey, metadata) => readJobLog({ ...logs, access, explains: explains.explains }, request, apiKey, metadata)),
+      listWebhookDeliveries: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+        return { deliveries: (await calls.webhooks({ endpointId, jobId })).map((record) => webhookToMessage(jobId, record)) };
+      }),
+      redriveWebhook: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+        return { delivery: webhookToMessage(jobId, await calls.redriveWebhook({ endpointId, jobId })) };
+      }),
       getHealth: unary(logger, async ({ endpointId }, apiKey) => {
         const { caller } = await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
         return healthToMessage(await calls.health(endpointId), caller.scope === 'ROOT');

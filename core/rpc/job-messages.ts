@@ -1,7 +1,8 @@
 /** Jobs between the wire and the domain. Total in both directions: a new state or kind does not compile until it has its row. */
 import { JobState as WireState, S3Config, SubmitKind as WireKind } from '../../proto/gen/slipway/v1/job.ts';
 import type { Job as WireJob } from '../../proto/gen/slipway/v1/job.ts';
-import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+import { WebhookDeliveryState } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { GetHealthResponse, ReadChunksResponse, SubmitJobRequest, WebhookDelivery } from '../../proto/gen/slipway/v1/job_service.ts';
 import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '../../proto/wire/limits.ts';
 import { recordedTrace } from '../runtime/tracing.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -10,6 +11,7 @@ import type { Job } from '../domain/job.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
 import type { SubmitKind } from '../domain/retention.ts';
 import type { ChunkPage, EndpointHealth, Submission } from '../jobs/job-engine.ts';
+import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
 
 export const STATE_TO_WIRE: Record<JobState, WireState> = {
   IN_QUEUE: WireState.IN_QUEUE,
@@ -51,6 +53,15 @@ export function jobToMessage(job: Job): WireJob {
     attempt: job.attempt,
     submitTime: new Date(job.submittedAtMs),
     finishTime: job.finishedAtMs === undefined ? undefined : new Date(job.finishedAtMs),
+  };
+}
+
+/** A webhook call of a job, with the id that its receiver knows. */
+export function webhookToMessage(jobId: string, record: WebhookCallRecord): WebhookDelivery {
+  const { id, state, tries, lastError, redrives, dueAtMs, endedAtMs } = record;
+  return {
+    id: `${jobId}.${id}`, state: WebhookDeliveryState[state], tries, lastError, redrives,
+    dueTime: dueAtMs === undefined ? undefined : new Date(dueAtMs), endTime: endedAtMs === undefined ? undefined : new Date(endedAtMs),
   };
 }
 

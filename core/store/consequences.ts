@@ -3,7 +3,7 @@
  * `moved`: endpoint_id, id, state, attempt, retries, counted, low_priority, has_webhook, worker_id, delay_ms, execution_ms, output, error.
  */
 import { ANNOUNCED_STATES } from '../domain/job-state.ts';
-import type { Sql } from './database.ts';
+import type { Fragment, Sql } from './database.ts';
 import { textArray } from './pack.ts';
 import { tallied } from './tally.ts';
 
@@ -34,16 +34,21 @@ function outputs(sql: Sql) {
 function webhooks(sql: Sql) {
   return sql`announced AS (
       INSERT INTO webhook_delivery (endpoint_id, job_id, url, url_sealed, body)
-      SELECT m.endpoint_id, m.id, coalesce(i.webhook, ''), i.webhook_sealed,
-        convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
-          ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint, ',"workerId":' || to_json(m.worker_id),
-          CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
-          ',"webhook":' || to_json(i.webhook), ',"input":'), 'UTF8')
-        || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')
+      SELECT m.endpoint_id, m.id, ${announcement(sql)}
       FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
       WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND num_nonnulls(i.webhook, i.webhook_sealed) > 0
         AND EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[m.endpoint_id]))
     )`;
+}
+
+/** Address, sealed address and body of a webhook call of the job m with the input i: one expression, so that a call made anew says what the first did. */
+export function announcement(sql: Sql): Fragment {
+  return sql`coalesce(i.webhook, ''), i.webhook_sealed,
+    convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
+      ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint, ',"workerId":' || to_json(m.worker_id),
+      CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
+      ',"webhook":' || to_json(i.webhook), ',"input":'), 'UTF8')
+    || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')`;
 }
 
 /** What came to an end, or back into its queue. */

@@ -26,6 +26,7 @@ interface DeletedRow {
   live: boolean;
   /** Attempts of it may have been lost. */
   tried: boolean;
+  has_webhook: boolean;
   machine_id: string | null;
   expires_us: number;
 }
@@ -122,13 +123,14 @@ async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
       const rows = await tx<DeletedRow[]>`
       WITH due AS MATERIALIZED (${due}), gone AS (
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
-      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.expires_at > now() AS live,
+      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.has_webhook, j.expires_at > now() AS live,
         (extract(epoch FROM j.expires_at) * 1000000)::bigint AS expires_us,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
       ), ${talliedQueue(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
-      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, machine_id, expires_us
+      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, has_webhook, machine_id, expires_us
       FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);
+    await removeWebhookResults(tx, rows.filter((row) => row.has_webhook));
     await forgetAttempts(tx, rows.filter((row) => row.tried));
     return rows;
   });
@@ -151,6 +153,15 @@ async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<voi
       DELETE FROM job_chunk t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     )
     DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id`;
+}
+
+/** Calls that are still to be made stay: each has all it needs. */
+async function removeWebhookResults(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx`
+    DELETE FROM webhook_result r
+    USING unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[], ${textArray(rows.map((row) => row.id))}::text[]) AS g(endpoint_id, id)
+    WHERE r.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND r.job_id = g.id`;
 }
 
 function deleted(rows: readonly DeletedRow[]): Deleted[] {

@@ -5,7 +5,9 @@
 import type { Sql } from './database.ts';
 
 /** Tables whose rows live for seconds to minutes. */
-const HOT_TABLES = ['job', 'job_input', 'job_output', 'job_chunk', 'stream_cursor', 'webhook_delivery', 'endpoint_tally'];
+const HOT_TABLES = [
+  'job', 'job_input', 'job_output', 'job_chunk', 'stream_cursor', 'webhook_delivery', 'webhook_result', 'endpoint_tally',
+];
 
 /** Few rows, each changed by every batch: room on their page keeps a change from touching an index. */
 const COUNTING_TABLE = 'endpoint_tally';

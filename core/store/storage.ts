@@ -41,6 +41,7 @@ import { TemplateStore } from './template-store.ts';
 import { TrafficStore } from './traffic-store.ts';
 import { UsageStore } from './usage-store.ts';
 import { VolumeStore } from './volume-store.ts';
+import { WebhookResultStore } from './webhook-result-store.ts';
 import { WebhookStore } from './webhook-store.ts';
 import { WorkerStore } from './worker-store.ts';
 
@@ -75,7 +76,8 @@ export function makeStores(database: Database, sealer: Sealer) {
     jobs: new JobStore(database), submissions: new SubmissionStore(database), claims: new ClaimStore(database), attempts: new AttemptStore(database),
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
     metrics: new MetricStore(database, running),
-    deletions: new DeletionStore(database), webhooks: new WebhookStore(database), edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer),
+    deletions: new DeletionStore(database), webhooks: new WebhookStore(database), webhookResults: new WebhookResultStore(database),
+    edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer),
   };
 }
 

@@ -19,6 +19,8 @@ export interface Delivery {
   bodyBytes: number;
   /** Tries that ended without success so far. */
   tries: number;
+  /** How often its owner has asked for it anew. */
+  redrives: number;
   /** The endpoint's sealed secret; null = not signed. */
   secretSealed: Buffer | null;
 }
@@ -40,6 +42,7 @@ interface DeliveryRow {
   body: Buffer | null;
   body_bytes: number;
   tries: number;
+  redrives: number;
   secret: Buffer | null;
 }
 
@@ -62,14 +65,15 @@ export class WebhookStore {
       )
       UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
       WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
-      RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, octet_length(w.body) AS body_bytes,
+      RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, w.redrives, octet_length(w.body) AS body_bytes,
         CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
         (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
         (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
         (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = w.endpoint_id) AS account_name`;
     return rows.map((row) => ({
       endpointId: row.endpoint_id, accountId: row.account_id ?? '', accountName: row.account_name ?? '', id: row.id, jobId: row.job_id,
-      url: row.url, urlSealed: row.url_sealed, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries, secretSealed: row.secret,
+      url: row.url, urlSealed: row.url_sealed, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries,
+      redrives: row.redrives, secretSealed: row.secret,
     }));
   }
 
@@ -80,9 +84,20 @@ export class WebhookStore {
     return row?.body;
   }
 
-  /** Forgets a call that was delivered or given up. */
-  async forget(delivery: Delivery): Promise<void> {
-    await this.#hot`DELETE FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
+  /**
+   * Ends a call that was delivered, or given up for `error`; what became of it is known as long as its job is. The share lock on the job's row keeps the
+   * result from being written after the job has gone, which nobody would delete. One that was asked for anew meanwhile is another call, and stays.
+   */
+  async end({ endpointId, id, tries, redrives }: Delivery, error: string | undefined): Promise<void> {
+    await this.#hot`
+      WITH gone AS (
+        DELETE FROM webhook_delivery WHERE endpoint_id = ${endpointId} AND id = ${id} AND redrives = ${redrives}::int
+        RETURNING endpoint_id, job_id, id, redrives
+      ), kept AS MATERIALIZED (
+        SELECT g.* FROM gone g JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.job_id FOR KEY SHARE OF j
+      )
+      INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
+      SELECT endpoint_id, job_id, id, ${error === undefined}::boolean, ${tries + 1}::int, ${error ?? ''}::text, redrives FROM kept`;
   }
 
   /** Sets the next try of a call in `delayMs`; `error` says why this one failed. Without an error nothing is counted. */

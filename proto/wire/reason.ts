@@ -40,6 +40,7 @@ export const REASONS: Record<Reason, ReasonMapping> = {
   INTERNAL: { grpc: Code.INTERNAL, http: 500 },
   NO_CAPACITY: { grpc: Code.FAILED_PRECONDITION, http: 400 },
   POD_FIXED: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  WEBHOOK_NOT_REDRIVABLE: { grpc: Code.FAILED_PRECONDITION, http: 400 },
 };
 
 /** A failed call, as the caller of core sees it. */

@@ -9,6 +9,7 @@ import { oneOf, span, wholeNumber } from '../option-values.ts';
 import { count } from '../output/words.ts';
 import { followLogs } from './job-logs.ts';
 import type { LogOptions } from './job-logs.ts';
+import { addWebhooks } from './job-webhooks.ts';
 import { jobColumns, jobDocument, jobRecord, showJob } from './present-job.ts';
 import { runJob, waitForJob } from './run-job.ts';
 import type { RunOptions } from './run-job.ts';
@@ -40,6 +41,7 @@ export function addJobs(program: Command, cli: Cli): void {
   addRun(jobs, cli);
   addReads(jobs, cli);
   addChanges(jobs, cli);
+  addWebhooks(jobs, cli, ENDPOINT);
 }
 
 function addRun(jobs: Command, cli: Cli): void {

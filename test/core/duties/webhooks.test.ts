@@ -1,4 +1,5 @@
 /** Webhooks: what is sent, three tries 10 s apart that survive a restart, signatures, private targets. */
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,8 +11,9 @@ import { webhookSecretIdentity } from '../../../core/domain/sealed-identity.ts';
 import type { PrivateWebhooks } from '../../../core/domain/webhook-url.ts';
 import { WebhookCaller } from '../../../core/duties/webhook-caller.ts';
 import { WebhookDeliverer } from '../../../core/duties/webhook-deliverer.ts';
+import { REDRIVES_MAX } from '../../../core/jobs/redrive-webhook.ts';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
-import { logger, never, outcome, runningJob, startEngines } from '../../helpers/job-engine.ts';
+import { logger, never, outcome, refused, runningJob, startEngines } from '../../helpers/job-engine.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
@@ -113,6 +115,60 @@ t.test('three tries, 10 s apart, through restarts and over two replicas; then gi
   t.equal(received.length, 3, 'a redirect is not followed and counts as a failure');
   t.same(await waiting(), [], 'given up');
   t.equal((await engine.calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'COMPLETED', 'the job does not care');
+  t.match(await engine.calls.webhooks(job), [{ state: 'GIVEN_UP', tries: 3, lastError: 'the receiver answered 404', endedAtMs: Number, redrives: 0 }]);
+});
+
+t.test('a call that has ended is made once more under its id: once however many ask, and not without end', async (t) => {
+  const { url, received } = await receiver(t, 500, 500, 500, 200);
+  const endpointId = await engines.endpoint();
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId))} WHERE id = ${endpointId}`;
+  const job = await runningJob(engines, endpointId, { webhook: url });
+  await refused(t, engine.calls.redriveWebhook(job), 'WEBHOOK_NOT_REDRIVABLE', 'a job that runs');
+  await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('[1, 2]') }));
+  t.match(await engine.calls.redriveWebhook(job), { state: 'WAITING', redrives: 0 }, 'one that is still to be made is not ordered again');
+  const one = deliverer(t);
+  for (let tries = 0; tries < 3; tries += 1) {
+    await makeDue();
+    await one.runOnce();
+  }
+  const [ended] = await engine.calls.webhooks(job);
+  t.match(ended, { state: 'GIVEN_UP' });
+  const asked = await Promise.all(Array.from({ length: 5 }, () => engine.calls.redriveWebhook(job)));
+  t.same(asked.map(({ id, redrives }) => [id, redrives]), Array.from({ length: 5 }, () => [ended!.id, 1]));
+  t.equal((await waiting()).length, 1);
+  await makeDue();
+  t.equal(await one.runOnce(), 1);
+  t.same(new Set(received.map(({ headers }) => headers['webhook-id'])), new Set([`${job.jobId}.${ended!.id}`]), 'a receiver can tell that it is the same');
+  t.same(received[3]!.body, received[0]!.body, 'byte for byte');
+  t.match(await engine.calls.webhooks(job), [{ id: ended!.id, state: 'DELIVERED', tries: 1, lastError: '', redrives: 1 }]);
+  t.match(await engine.calls.redriveWebhook(job), { state: 'WAITING', redrives: 2 }, 'what was delivered may have been lost there');
+  await makeDue();
+  await one.runOnce();
+  await sql`UPDATE webhook_result SET redrives = ${REDRIVES_MAX} WHERE job_id = ${job.jobId}`;
+  await refused(t, engine.calls.redriveWebhook(job), 'WEBHOOK_NOT_REDRIVABLE', 'too often');
+  await sql`UPDATE job SET expires_at = now() - interval '1 s' WHERE id = ${job.jobId}`;
+  await refused(t, engine.calls.webhooks(job), 'JOB_NOT_FOUND', 'what has expired');
+  await refused(t, engine.calls.redriveWebhook(job), 'JOB_NOT_FOUND', 'what has expired');
+  await engines.stores.deletions.reapExpired(10);
+  t.same(await sql`SELECT FROM webhook_result WHERE job_id = ${job.jobId}`, [], 'it goes with its job');
+  const silent = await runningJob(engines, endpointId, {});
+  await engine.attempts.recordOutcome(outcome(silent));
+  await refused(t, engine.calls.redriveWebhook(silent), 'WEBHOOK_NOT_REDRIVABLE', 'a job without a webhook');
+});
+
+t.test('a replica that comes late ends its own call, not the one that was asked for meanwhile', async (t) => {
+  const { url } = await receiver(t, 200);
+  const job = await runningJob(engines, await engines.endpoint(), { webhook: url });
+  await engine.attempts.recordOutcome(outcome(job));
+  const none = { endpointIds: [], accountIds: [] };
+  const [late] = await engines.stores.webhooks.takeDue(10, 60_000, none);
+  await makeDue();
+  t.equal(await deliverer(t).runOnce(), 1, 'another replica was faster');
+  await engine.calls.redriveWebhook(job);
+  await engines.stores.webhooks.end(late!, undefined);
+  t.equal((await waiting()).length, 1, 'what was acknowledged is still to be made');
+  await sql`DELETE FROM webhook_delivery`;
 });
 
 t.test('a try that was cut off by a stop is made again and not counted', async (t) => {

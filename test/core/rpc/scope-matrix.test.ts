@@ -3,6 +3,8 @@
  * database. A new rpc fails this test until it has its row.
  */
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { Api, KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -118,6 +120,19 @@ const failedJob = async (): Promise<string> => {
   await core.wait(served, id);
   return id;
 };
+const hook = createServer((_request, response) => response.end());
+await new Promise<void>((resolve) => { hook.listen(0, '127.0.0.1', resolve); });
+t.teardown(() => hook.close());
+/** A failed job whose webhook was called. */
+const announcedJob = async (): Promise<string> => {
+  const webhook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
+  const { id } = (await call(clients.jobs, 'submitJob', { ...submission(served), webhook }, key)).job!;
+  await waitFor('the call of its webhook', async () => {
+    const { deliveries } = await call(clients.jobs, 'listWebhookDeliveries', { endpointId: served, jobId: id }, key);
+    return deliveries[0]?.endTime;
+  });
+  return id;
+};
 const onJob = (more: object = {}): Ask => async () => about(served, { endpointId: served, jobId: await failedJob(), ...more });
 const submission = (endpointId: string): SubmitJobRequest => SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.ASYNC, input: Buffer.from('{}') });
 const onPipeline = (pipelined: (jobId: string) => object): Ask => async (apiKey) =>
@@ -222,6 +237,8 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/ListJobs', 'jobs: read', () => about(served, { endpointId: served, limit: 1 })],
   ['JobService/Explain', 'jobs: read', onJob()],
   ['JobService/GetJobLog', 'endpoint: read', onJob()],
+  ['JobService/ListWebhookDeliveries', 'jobs: read', onJob()],
+  ['JobService/RedriveWebhook', 'jobs: change', async () => about(served, { endpointId: served, jobId: await announcedJob() })],
   ['JobService/GetHealth', 'jobs: read', () => about(served, { endpointId: served })],
   ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submit', value: submission(served) }))],
   ['JobService/Pipeline', 'jobs: change', onPipeline(() => ({ $case: 'submitAndWait', value: submission(served) }))],

@@ -11,6 +11,7 @@ import { jsHandler } from '../../helpers/handlers.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
+import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
 import { commandLine } from './command-line.ts';
 
 interface JobDocument {
@@ -85,6 +86,21 @@ t.test('jobs', async (t) => {
     const { id: failed } = JSON.parse((await cli.run('jobs', 'run', '-w', '-i', failing, '--json')).stdout) as JobDocument;
     files.open('works');
     t.match(await cli.run('jobs', 'retry', failed, '--wait'), { code: 0, stdout: '"at last"\n' });
+  });
+
+  await t.test('the webhook calls of a job, and one of them once more', async (t) => {
+    const hooks = await webhookReceiver(t);
+    const { id } = await cli.json<JobDocument>('jobs', 'run', '-w', '-i', '{}', '--webhook', hooks.url('cli'));
+    await hooks.received('cli', 1);
+    const listed = await waitFor('its end', async () => {
+      const { deliveries } = await cli.json<{ deliveries: { state: string }[] }>('jobs', 'webhooks', id);
+      return deliveries[0]?.state === 'DELIVERED' && deliveries;
+    });
+    t.match(listed, [{ id: new RegExp(`^${id}\\.`), tries: 1, redrives: 0 }]);
+    t.match(await cli.run('jobs', 'redrive', id), { code: 0, stdout: /^ID +STATE +TRIES[^]* (WAITING|DELIVERED) +\d +1/ });
+    await hooks.received('cli', 2);
+    const silent = (await cli.json<JobDocument>('jobs', 'run', '-w', '-i', '{}')).id;
+    t.match(await cli.run('jobs', 'redrive', silent), { code: 1, stdout: '', stderr: /^error: WEBHOOK_NOT_REDRIVABLE: / });
   });
 
   await t.test('progress is told while it waits, and Ctrl-C leaves the job alone', async (t) => {

@@ -57,6 +57,8 @@ export const ErrorReason = {
   NO_CAPACITY: 21,
   /** POD_FIXED - The pod is locked, or it is a worker of an endpoint. FAILED_PRECONDITION, 400. */
   POD_FIXED: 22,
+  /** WEBHOOK_NOT_REDRIVABLE - No webhook call of the job has ended, or it was redriven too often. FAILED_PRECONDITION, 400. */
+  WEBHOOK_NOT_REDRIVABLE: 23,
 } as const;
 
 export type ErrorReason = typeof ErrorReason[keyof typeof ErrorReason];
@@ -85,4 +87,5 @@ export namespace ErrorReason {
   export type INTERNAL = typeof ErrorReason.INTERNAL;
   export type NO_CAPACITY = typeof ErrorReason.NO_CAPACITY;
   export type POD_FIXED = typeof ErrorReason.POD_FIXED;
+  export type WEBHOOK_NOT_REDRIVABLE = typeof ErrorReason.WEBHOOK_NOT_REDRIVABLE;
 }

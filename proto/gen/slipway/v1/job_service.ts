@@ -20,9 +20,79 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { JobExplanation } from "./explanation.ts";
 import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } from "./job.ts";
 import { JobLogLine } from "./job_log.ts";
+
+/** Where a webhook call stands. */
+export const WebhookDeliveryState = {
+  /** UNSPECIFIED - Never answered. */
+  UNSPECIFIED: 0,
+  /** WAITING - To be made, or being made. */
+  WAITING: 1,
+  /** DELIVERED - The receiver answered 2xx. */
+  DELIVERED: 2,
+  /** GIVEN_UP - Three tries failed. */
+  GIVEN_UP: 3,
+} as const;
+
+export type WebhookDeliveryState = typeof WebhookDeliveryState[keyof typeof WebhookDeliveryState];
+
+export namespace WebhookDeliveryState {
+  export type UNSPECIFIED = typeof WebhookDeliveryState.UNSPECIFIED;
+  export type WAITING = typeof WebhookDeliveryState.WAITING;
+  export type DELIVERED = typeof WebhookDeliveryState.DELIVERED;
+  export type GIVEN_UP = typeof WebhookDeliveryState.GIVEN_UP;
+}
+
+/** A webhook call. */
+export interface WebhookDelivery {
+  /** As the receiver of a signed call gets it in `webhook-id`. */
+  id: string;
+  /** Where it stands. */
+  state: WebhookDeliveryState;
+  /** Tries that have ended since it was ordered or last redriven, 0 to 3. */
+  tries: number;
+  /** Why the last of them failed, for people. Empty: none failed, or it was delivered. */
+  lastError: string;
+  /** How often it was redriven, 0 to 20. */
+  redrives: number;
+  /** WAITING: when the next try is due; while one is made, when another may be made. */
+  dueTime:
+    | Date
+    | undefined;
+  /** When it was delivered or given up. */
+  endTime: Date | undefined;
+}
+
+/** A job whose calls to list. */
+export interface ListWebhookDeliveriesRequest {
+  /** Its endpoint. */
+  endpointId: string;
+  /** The job. */
+  jobId: string;
+}
+
+/** Its calls. */
+export interface ListWebhookDeliveriesResponse {
+  /** Newest first, at most 100: each end of the job orders one. */
+  deliveries: WebhookDelivery[];
+}
+
+/** A job whose call to make anew. */
+export interface RedriveWebhookRequest {
+  /** Its endpoint. */
+  endpointId: string;
+  /** The job. */
+  jobId: string;
+}
+
+/** The call afterwards. */
+export interface RedriveWebhookResponse {
+  /** Usually WAITING. */
+  delivery: WebhookDelivery | undefined;
+}
 
 /** Which lines of which job. */
 export interface GetJobLogRequest {
@@ -396,6 +466,379 @@ export interface JobServiceExplainResponse {
   /** As of now. */
   explanation: JobExplanation | undefined;
 }
+
+function createBaseWebhookDelivery(): WebhookDelivery {
+  return { id: "", state: 0, tries: 0, lastError: "", redrives: 0, dueTime: undefined, endTime: undefined };
+}
+
+export const WebhookDelivery: MessageFns<WebhookDelivery> = {
+  encode(message: WebhookDelivery, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.state !== 0) {
+      writer.uint32(16).int32(message.state);
+    }
+    if (message.tries !== 0) {
+      writer.uint32(24).int32(message.tries);
+    }
+    if (message.lastError !== "") {
+      writer.uint32(34).string(message.lastError);
+    }
+    if (message.redrives !== 0) {
+      writer.uint32(40).int32(message.redrives);
+    }
+    if (message.dueTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.dueTime), writer.uint32(50).fork()).join();
+    }
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(58).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WebhookDelivery {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWebhookDelivery();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.tries = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.lastError = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.redrives = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.dueTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WebhookDelivery>): WebhookDelivery {
+    return WebhookDelivery.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WebhookDelivery>): WebhookDelivery {
+    const message = createBaseWebhookDelivery();
+    message.id = object.id ?? "";
+    message.state = object.state ?? 0;
+    message.tries = object.tries ?? 0;
+    message.lastError = object.lastError ?? "";
+    message.redrives = object.redrives ?? 0;
+    message.dueTime = object.dueTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
+    return message;
+  },
+};
+
+function createBaseListWebhookDeliveriesRequest(): ListWebhookDeliveriesRequest {
+  return { endpointId: "", jobId: "" };
+}
+
+export const ListWebhookDeliveriesRequest: MessageFns<ListWebhookDeliveriesRequest> = {
+  encode(message: ListWebhookDeliveriesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(18).string(message.jobId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListWebhookDeliveriesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListWebhookDeliveriesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListWebhookDeliveriesRequest>): ListWebhookDeliveriesRequest {
+    return ListWebhookDeliveriesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListWebhookDeliveriesRequest>): ListWebhookDeliveriesRequest {
+    const message = createBaseListWebhookDeliveriesRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.jobId = object.jobId ?? "";
+    return message;
+  },
+};
+
+function createBaseListWebhookDeliveriesResponse(): ListWebhookDeliveriesResponse {
+  return { deliveries: [] };
+}
+
+export const ListWebhookDeliveriesResponse: MessageFns<ListWebhookDeliveriesResponse> = {
+  encode(message: ListWebhookDeliveriesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.deliveries) {
+      WebhookDelivery.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListWebhookDeliveriesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListWebhookDeliveriesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.deliveries.push(WebhookDelivery.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListWebhookDeliveriesResponse>): ListWebhookDeliveriesResponse {
+    return ListWebhookDeliveriesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListWebhookDeliveriesResponse>): ListWebhookDeliveriesResponse {
+    const message = createBaseListWebhookDeliveriesResponse();
+    message.deliveries = object.deliveries?.map((e) => WebhookDelivery.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRedriveWebhookRequest(): RedriveWebhookRequest {
+  return { endpointId: "", jobId: "" };
+}
+
+export const RedriveWebhookRequest: MessageFns<RedriveWebhookRequest> = {
+  encode(message: RedriveWebhookRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(18).string(message.jobId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RedriveWebhookRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRedriveWebhookRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RedriveWebhookRequest>): RedriveWebhookRequest {
+    return RedriveWebhookRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RedriveWebhookRequest>): RedriveWebhookRequest {
+    const message = createBaseRedriveWebhookRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.jobId = object.jobId ?? "";
+    return message;
+  },
+};
+
+function createBaseRedriveWebhookResponse(): RedriveWebhookResponse {
+  return { delivery: undefined };
+}
+
+export const RedriveWebhookResponse: MessageFns<RedriveWebhookResponse> = {
+  encode(message: RedriveWebhookResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.delivery !== undefined) {
+      WebhookDelivery.encode(message.delivery, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RedriveWebhookResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRedriveWebhookResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.delivery = WebhookDelivery.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RedriveWebhookResponse>): RedriveWebhookResponse {
+    return RedriveWebhookResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RedriveWebhookResponse>): RedriveWebhookResponse {
+    const message = createBaseRedriveWebhookResponse();
+    message.delivery = (object.delivery !== undefined && object.delivery !== null)
+      ? WebhookDelivery.fromPartial(object.delivery)
+      : undefined;
+    return message;
+  },
+};
 
 function createBaseGetJobLogRequest(): GetJobLogRequest {
   return { endpointId: "", jobId: "", attempt: 0, offset: 0, limit: 0 };
@@ -3155,6 +3598,34 @@ export const JobServiceService = {
     responseSerialize: (value: GetJobLogResponse): Buffer => Buffer.from(GetJobLogResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetJobLogResponse => GetJobLogResponse.decode(value),
   },
+  /** Webhook calls of a job and what became of them, newest first; known as long as the job is. NOT_FOUND: no such job. */
+  listWebhookDeliveries: {
+    path: "/slipway.v1.JobService/ListWebhookDeliveries" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListWebhookDeliveriesRequest): Buffer =>
+      Buffer.from(ListWebhookDeliveriesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListWebhookDeliveriesRequest => ListWebhookDeliveriesRequest.decode(value),
+    responseSerialize: (value: ListWebhookDeliveriesResponse): Buffer =>
+      Buffer.from(ListWebhookDeliveriesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListWebhookDeliveriesResponse => ListWebhookDeliveriesResponse.decode(value),
+  },
+  /**
+   * Makes the newest webhook call of a final job anew, with three tries and the record as it is now, under the same `webhook-id`. It is stored when this
+   * returns, and made at least once. One that is still to be made is answered as it is, so that asking twice orders one. NOT_FOUND: no such job.
+   * FAILED_PRECONDITION: no call of it has ended, or it was redriven 20 times.
+   */
+  redriveWebhook: {
+    path: "/slipway.v1.JobService/RedriveWebhook" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RedriveWebhookRequest): Buffer =>
+      Buffer.from(RedriveWebhookRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RedriveWebhookRequest => RedriveWebhookRequest.decode(value),
+    responseSerialize: (value: RedriveWebhookResponse): Buffer =>
+      Buffer.from(RedriveWebhookResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RedriveWebhookResponse => RedriveWebhookResponse.decode(value),
+  },
 } as const;
 
 export interface JobServiceServer extends UntypedServiceImplementation {
@@ -3199,6 +3670,14 @@ export interface JobServiceServer extends UntypedServiceImplementation {
    * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
    */
   getJobLog: handleUnaryCall<GetJobLogRequest, GetJobLogResponse>;
+  /** Webhook calls of a job and what became of them, newest first; known as long as the job is. NOT_FOUND: no such job. */
+  listWebhookDeliveries: handleUnaryCall<ListWebhookDeliveriesRequest, ListWebhookDeliveriesResponse>;
+  /**
+   * Makes the newest webhook call of a final job anew, with three tries and the record as it is now, under the same `webhook-id`. It is stored when this
+   * returns, and made at least once. One that is still to be made is answered as it is, so that asking twice orders one. NOT_FOUND: no such job.
+   * FAILED_PRECONDITION: no call of it has ended, or it was redriven 20 times.
+   */
+  redriveWebhook: handleUnaryCall<RedriveWebhookRequest, RedriveWebhookResponse>;
 }
 
 export interface JobServiceClient extends Client {
@@ -3399,6 +3878,42 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetJobLogResponse) => void,
   ): ClientUnaryCall;
+  /** Webhook calls of a job and what became of them, newest first; known as long as the job is. NOT_FOUND: no such job. */
+  listWebhookDeliveries(
+    request: ListWebhookDeliveriesRequest,
+    callback: (error: ServiceError | null, response: ListWebhookDeliveriesResponse) => void,
+  ): ClientUnaryCall;
+  listWebhookDeliveries(
+    request: ListWebhookDeliveriesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListWebhookDeliveriesResponse) => void,
+  ): ClientUnaryCall;
+  listWebhookDeliveries(
+    request: ListWebhookDeliveriesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListWebhookDeliveriesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Makes the newest webhook call of a final job anew, with three tries and the record as it is now, under the same `webhook-id`. It is stored when this
+   * returns, and made at least once. One that is still to be made is answered as it is, so that asking twice orders one. NOT_FOUND: no such job.
+   * FAILED_PRECONDITION: no call of it has ended, or it was redriven 20 times.
+   */
+  redriveWebhook(
+    request: RedriveWebhookRequest,
+    callback: (error: ServiceError | null, response: RedriveWebhookResponse) => void,
+  ): ClientUnaryCall;
+  redriveWebhook(
+    request: RedriveWebhookRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RedriveWebhookResponse) => void,
+  ): ClientUnaryCall;
+  redriveWebhook(
+    request: RedriveWebhookRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RedriveWebhookResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const JobServiceClient = makeGenericClientConstructor(JobServiceService, "slipway.v1.JobService") as unknown as {
@@ -3415,6 +3930,18 @@ type DeepPartial<T> = T extends Builtin ? T
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function toTimestamp(date: Date): Timestamp {
+  const seconds = Math.trunc(date.getTime() / 1_000);
+  const nanos = (date.getTime() % 1_000) * 1_000_000;
+  return { seconds, nanos };
+}
+
+function fromTimestamp(t: Timestamp): Date {
+  let millis = (t.seconds || 0) * 1_000;
+  millis += (t.nanos || 0) / 1_000_000;
+  return new globalThis.Date(millis);
+}
 
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());

@@ -1,0 +1,58 @@
+/** What became of the webhook calls of a job, and asking for the newest one anew. */
+import { DomainError } from '../domain/errors.ts';
+import { isJobId } from '../domain/job-id.ts';
+import { ANNOUNCED_STATES } from '../domain/job-state.ts';
+import { jobNotFound } from '../domain/job.ts';
+import type { JobKey } from '../domain/job.ts';
+import type { Stores } from '../store/storage.ts';
+import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
+import type { ReadJob } from './read-job.ts';
+
+/** What it needs. */
+export interface RedriveWebhookOptions {
+  stores: Pick<Stores, 'webhookResults'>;
+  reads: ReadJob;
+  /** A call may be due. */
+  onWebhooks: () => void;
+}
+
+/** How often one call may be asked for anew: what fails that often is mended by nobody asking again. */
+export const REDRIVES_MAX = 20;
+/** Calls of a job that are told; each end of a job orders one. */
+const CALLS_MAX = 100;
+
+export class RedriveWebhook {
+  readonly #options: RedriveWebhookOptions;
+
+  constructor(options: RedriveWebhookOptions) {
+    this.#options = options;
+  }
+
+  /** The calls, newest first. JOB_NOT_FOUND. */
+  async list(key: JobKey): Promise<WebhookCallRecord[]> {
+    if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    const { reads, stores } = this.#options;
+    await reads.read(key, { omitOutput: true });
+    return await stores.webhookResults.list(key, CALLS_MAX);
+  }
+
+  /** The newest call, which will be made: ordered anew, or still to be made. JOB_NOT_FOUND; WEBHOOK_NOT_REDRIVABLE. */
+  async redrive(key: JobKey): Promise<WebhookCallRecord> {
+    if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    const { reads, stores, onWebhooks } = this.#options;
+    const isOrdered = await stores.webhookResults.redrive(key, REDRIVES_MAX);
+    const [newest] = await stores.webhookResults.list(key, 1);
+    if (isOrdered) onWebhooks();
+    // Delivered already, perhaps: what was ordered is on its way all the same.
+    if (newest && (isOrdered || newest.state === 'WAITING')) return newest;
+    const { state } = await reads.read(key, { omitOutput: true });
+    throw new DomainError('WEBHOOK_NOT_REDRIVABLE', whyNot(state, newest));
+  }
+}
+
+function whyNot(state: string, newest: WebhookCallRecord | undefined): string {
+  if (!(ANNOUNCED_STATES as readonly string[]).includes(state)) return `The job is ${state}; only the end of ${ANNOUNCED_STATES.join(', ')} jobs is announced.`;
+  if (!newest) return 'No webhook call of this job has ended: it was submitted without a webhook.';
+  const why = newest.lastError || 'it was delivered';
+  return `This call was redriven ${newest.redrives} times, and more than ${REDRIVES_MAX} are refused. Look why its receiver needs it again: ${why}`;
+}
