@@ -133,6 +133,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
     submitAndWait: (submission, signal) => submitAndWait.run(submission, signal),
     get: (key, request) => reads.get(key, request),
+    input: (key) => reads.input(key),
     wait: (key, waitMs, signal, room) => waits.wait(key, waitMs, signal, room),
     readChunks: (key, request, signal) => chunks.read(key, request, signal),
     cancel: (key) => cancels.cancel(key),

@@ -52,6 +52,7 @@ import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
 import { handleUnknownRoutes, refuseUnknown, shapeOf } from './plugins/unknown-route.ts';
 import type { JobParts } from './jobs/job-parts.ts';
+import { logs } from './queue/logs.ts';
 import { queueRoutes } from './queue/routes.ts';
 import { restRoutes } from './rest/routes.ts';
 
@@ -138,7 +139,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, logger, gate }));
-  const console = { core, gate, sessions, feeds: new LiveFeeds(clock), clock, peers };
+  const console = { core, gate, sessions, answers, feeds: new LiveFeeds(clock), jobLog: logs(queue), clock, peers };
   app.register(async (scope) => consoleRoutes(scope, console, logger));
   const executor = new GraphqlExecutor(core, clock);
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));

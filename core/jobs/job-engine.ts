@@ -94,6 +94,8 @@ export interface JobCalls {
   submitAndWait(submission: Submission, signal: AbortSignal): Promise<Job>;
   /** `room` is waited for before a large output is read. */
   get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; room?: Room }): Promise<Job>;
+  /** What was submitted as its input. */
+  input(key: JobKey): Promise<Buffer>;
   wait(key: JobKey, waitMs: number, signal: AbortSignal, room?: Room): Promise<Job>;
   readChunks(key: JobKey, options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number }, signal: AbortSignal): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;

@@ -24,12 +24,16 @@ const BATCH_OUTPUT_BYTES_MAX = 64 * 1024;
 const BATCH_ITEMS_MAX = 200;
 const BATCHES_AT_ONCE = 3;
 const WHOLE_AT_ONCE = 4;
+/** Inputs that are in memory at a time, for people who look at them, and who may wait for that. */
+const INPUTS_AT_ONCE = 2;
+const INPUTS_WAITING_MAX = 500;
 const WAITING_MAX = 50_000;
 
 export class ReadJob {
   readonly #jobs: Stores['jobs'];
   readonly #batcher: Batcher<ReadRequest, Found>;
   readonly #whole: Batcher<JobKey, Job>;
+  readonly #inputs: Batcher<JobKey, Buffer>;
 
   constructor({ jobs }: Pick<Stores, 'jobs'>, batches?: BatchMeter) {
     this.#jobs = jobs;
@@ -40,6 +44,10 @@ export class ReadJob {
     this.#whole = new Batcher<JobKey, Job>({
       name: 'large reads', meter: batches, flush: ([key]) => this.#readWhole(key!), itemsMax: 1, waitingMax: WAITING_MAX, flushesMax: WHOLE_AT_ONCE,
     });
+    this.#inputs = new Batcher<JobKey, Buffer>({
+      name: 'input reads', meter: batches, flush: async ([key]) => [await this.#jobs.readInput(key!) ?? jobNotFound(key!.jobId)], itemsMax: 1,
+      waitingMax: INPUTS_WAITING_MAX, flushesMax: INPUTS_AT_ONCE,
+    });
   }
 
   /** The job as it stands. JOB_NOT_FOUND. */
@@ -49,6 +57,12 @@ export class ReadJob {
     if (!found.outputLeftOut || options.omitOutput) return found.job;
     await options.room?.();
     return await this.#whole.add(key);
+  }
+
+  /** The input as it was submitted. JOB_NOT_FOUND; OverloadError: too many are being read. */
+  async input(key: JobKey): Promise<Buffer> {
+    if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
+    return await this.#inputs.add(key);
   }
 
   /**

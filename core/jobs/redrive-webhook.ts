@@ -18,6 +18,8 @@ export interface RedriveWebhookOptions {
 
 /** How often one call may be asked for anew: what fails that often is mended by nobody asking again. */
 export const REDRIVES_MAX = 20;
+/** What was seen may change before it is acted upon; by then it is another's doing. */
+const LOOKS_MAX = 5;
 /** Calls of a job that are told; each end of a job orders one. */
 const CALLS_MAX = 100;
 
@@ -40,18 +42,28 @@ export class RedriveWebhook {
   async redrive(key: JobKey): Promise<WebhookCallRecord> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
     const { reads, stores, onWebhooks } = this.#options;
-    const isOrdered = await stores.webhookResults.redrive(key, REDRIVES_MAX);
-    const [newest] = await stores.webhookResults.list(key, 1);
-    if (isOrdered) onWebhooks();
-    // Delivered already, perhaps: what was ordered is on its way all the same.
-    if (newest && (isOrdered || newest.state === 'WAITING')) return newest;
     const { state } = await reads.read(key, { omitOutput: true });
+    let newest: WebhookCallRecord | undefined;
+    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+      [newest] = await stores.webhookResults.list(key, 1);
+      if (newest?.state === 'WAITING') return newest;
+      if (!newest || newest.redrives >= REDRIVES_MAX || !isAnnounced(state)) break;
+      // False: somebody else has asked for it since, or it is another one that is the newest now.
+      if (!(await stores.webhookResults.redrive(key, REDRIVES_MAX))) continue;
+      onWebhooks();
+      const [ordered = newest] = await stores.webhookResults.list(key, 1);
+      return ordered;
+    }
     throw new DomainError('WEBHOOK_NOT_REDRIVABLE', whyNot(state, newest));
   }
 }
 
+function isAnnounced(state: string): boolean {
+  return (ANNOUNCED_STATES as readonly string[]).includes(state);
+}
+
 function whyNot(state: string, newest: WebhookCallRecord | undefined): string {
-  if (!(ANNOUNCED_STATES as readonly string[]).includes(state)) return `The job is ${state}; only the end of ${ANNOUNCED_STATES.join(', ')} jobs is announced.`;
+  if (!isAnnounced(state)) return `The job is ${state}; only the end of ${ANNOUNCED_STATES.join(', ')} jobs is announced.`;
   if (!newest) return 'No webhook call of this job has ended: it was submitted without a webhook.';
   const why = newest.lastError || 'it was delivered';
   return `This call was redriven ${newest.redrives} times, and more than ${REDRIVES_MAX} are refused. Look why its receiver needs it again: ${why}`;

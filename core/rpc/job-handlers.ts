@@ -70,6 +70,10 @@ export function createJobHandlers({ calls, explains, logs, access, tracing, cloc
       pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, clock, logger, onEnd })),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
+      getJobInput: unary(logger, async ({ endpointId, jobId }, apiKey) => {
+        await access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+        return { input: await calls.input({ endpointId, jobId }) };
+      }),
       waitJob: waiting(logger, open, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
       readChunks: waiting(logger, open, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
       cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),

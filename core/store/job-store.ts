@@ -52,6 +52,14 @@ export class JobStore {
     return row && jobFromRow(row);
   }
 
+  /** What was submitted as its input. Undefined: no such job. */
+  async readInput(key: JobKey): Promise<Buffer | undefined> {
+    const [row] = await this.#hot<{ input: Buffer }[]>`
+      SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
+      WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(this.#hot)}`;
+    return row?.input;
+  }
+
   /** Sets the remaining life of a job; of a finished one also the end of its result, which it cannot put off. False: no such job. */
   async setRemainingLife(key: JobKey, ttlMs: number): Promise<boolean> {
     const result = await this.#hot`

@@ -4,6 +4,8 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
+import type { JobHandler } from '../jobs/job-parts.ts';
+import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import { HttpRefusal } from '../plugins/http-refusal.ts';
 import { isOwnPage } from './own-page.ts';
@@ -16,6 +18,9 @@ export interface ConsoleParts {
   gate: GateParts;
   sessions: Sessions;
   feeds: LiveFeeds;
+  answers: AnswerBudget;
+  /** The queue surface's own, for under the path of that surface a load-balancing endpoint's worker may answer. */
+  jobLog: JobHandler;
   clock: Clock;
 }
 

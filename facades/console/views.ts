@@ -181,3 +181,14 @@ export interface ListView {
   /** Names the next page; empty: there is none. */
   next: string;
 }
+
+/** A webhook call of a job. Times are 0 where there is none. */
+export interface WebhookView {
+  id: string;
+  state: string;
+  tries: number;
+  lastError: string;
+  redrives: number;
+  dueMs: number;
+  endMs: number;
+}

@@ -1,22 +1,60 @@
-/** Why a job is where it is, and its record without its output: what changes on a job's page. */
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+/** A job's page: its record and why it is where it is, which change, and what is read when it is asked for. */
+import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import { WebhookDeliveryState } from '../../../proto/gen/slipway/v1/job_service.ts';
+import type { WebhookDelivery } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
+import { sendJson } from '../../jobs/job-parts.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
+import type { WebhookView } from '../views.ts';
 
 /** The feed of a job. */
 export function jobPage({ core, clock }: ConsoleParts, apiKey: string, endpointId: string, jobId: string): FeedSource {
   return { read: async () => ({ nowMs: clock.nowMs(), ...await lookAt(core, apiKey, endpointId, jobId) }) };
 }
 
-/** Adds the route. */
-export function jobRoutes(app: FastifyInstance, { core, clock }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
-  app.get('/console/api/endpoints/:endpointId/jobs/:jobId', { onRequest }, async (request) => {
-    const { endpointId, jobId } = request.params as { endpointId: string; jobId: string };
+const PATH = '/console/api/endpoints/:endpointId/jobs/:jobId';
+
+/** Adds the routes: the record, what was submitted, what workers wrote, the webhook calls and one of them once more. */
+export function jobRoutes(app: FastifyInstance, { core, clock, answers, jobLog }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+  app.get(PATH, { onRequest }, async (request) => {
+    const { endpointId, jobId } = jobOf(request);
     return { nowMs: clock.nowMs(), ...await lookAt(core, request.caller.apiKey, endpointId, jobId) };
   });
+  app.get(`${PATH}/logs`, { onRequest }, (request, reply) => {
+    jobOf(request);
+    return jobLog(request, reply);
+  });
+  app.get(`${PATH}/input`, { onRequest }, async (request, reply) => {
+    const job = jobOf(request);
+    const { answer } = await answers.hold(request, reply, {
+      read: () => core.jobs.call((client) => client.getJobInput, job, { apiKey: request.caller.apiKey, repeatable: true }),
+      bytesOf: ({ input }) => input.length,
+    });
+    return sendJson(reply, answer.input);
+  });
+  app.get(`${PATH}/webhooks`, { onRequest }, async (request): Promise<WebhookView[]> => {
+    const { apiKey } = request.caller;
+    const { deliveries } = await core.jobs.call((client) => client.listWebhookDeliveries, jobOf(request), { apiKey, repeatable: true });
+    return deliveries.map(webhookView);
+  });
+  app.post(`${PATH}/webhooks`, { onRequest }, async (request): Promise<WebhookView[]> => {
+    const { delivery } = await core.jobs.call((client) => client.redriveWebhook, jobOf(request), { apiKey: request.caller.apiKey, repeatable: false });
+    return delivery ? [webhookView(delivery)] : [];
+  });
+}
+
+function jobOf(request: FastifyRequest): { endpointId: string; jobId: string } {
+  const { endpointId, jobId } = request.params as { endpointId: string; jobId: string };
+  if (!isId(endpointId) || !isId(jobId)) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
+  return { endpointId, jobId };
+}
+
+function webhookView({ id, state, tries, lastError, redrives, dueTime, endTime }: WebhookDelivery): WebhookView {
+  const word = Object.entries(WebhookDeliveryState).find(([, value]) => value === state)?.[0] ?? '';
+  return { id, state: word, tries, lastError, redrives, dueMs: dueTime?.getTime() ?? 0, endMs: endTime?.getTime() ?? 0 };
 }
 
 async function lookAt(core: ConsoleParts['core'], apiKey: string, endpointId: string, jobId: string) {

@@ -123,8 +123,10 @@ const failedJob = async (): Promise<string> => {
 const hook = createServer((_request, response) => response.end());
 await new Promise<void>((resolve) => { hook.listen(0, '127.0.0.1', resolve); });
 t.teardown(() => hook.close());
-/** A failed job whose webhook was called. */
-const announcedJob = async (): Promise<string> => {
+let announced: Promise<string> | undefined;
+/** A failed job whose webhook was called: one for all, which may be called again many times. */
+const announcedJob = (): Promise<string> => announced ??= announceJob();
+const announceJob = async (): Promise<string> => {
   const webhook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
   const { id } = (await call(clients.jobs, 'submitJob', { ...submission(served), webhook }, key)).job!;
   await waitFor('the call of its webhook', async () => {
@@ -229,6 +231,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/SubmitJob', 'jobs: change', () => about(served, submission(served))],
   ['JobService/GetJob', 'jobs: read', onJob()],
   ['JobService/GetJob', 'jobs: change', onJob({ ttlMs: 60_000 })],
+  ['JobService/GetJobInput', 'jobs: read', onJob()],
   ['JobService/WaitJob', 'jobs: read', onJob()],
   ['JobService/ReadChunks', 'jobs: read', onJob()],
   ['JobService/CancelJob', 'jobs: change', onJob()],

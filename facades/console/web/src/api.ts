@@ -23,9 +23,9 @@ export async function ask<Answer>(method: string, path: string, body?: unknown, 
   return (text === '' ? {} : JSON.parse(text)) as Answer;
 }
 
-/** Asks and answers the text of the answer as it came. Throws ApiError. */
-export async function askText(path: string, signal?: AbortSignal): Promise<string> {
-  return (await send('GET', path, undefined, signal)).text();
+/** Asks and answers the bytes of the answer as they came. Throws ApiError. */
+export async function askBlob(path: string, signal?: AbortSignal): Promise<Blob> {
+  return (await send('GET', path, undefined, signal)).blob();
 }
 
 /** Sends JSON text as it was written. */

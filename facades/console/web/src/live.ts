@@ -44,7 +44,8 @@ function textOf(data: unknown): string {
   return (JSON.parse(String(data)) as { error: string }).error;
 }
 
-function useIsShown(): boolean {
+/** Whether anybody sees this tab. */
+export function useIsShown(): boolean {
   const [isShown, setIsShown] = useState(document.visibilityState === 'visible');
   useEffect(() => {
     const look = (): void => setIsShown(document.visibilityState === 'visible');

@@ -281,6 +281,20 @@ export interface GetJobResponse {
   job: Job | undefined;
 }
 
+/** A job whose input to read. */
+export interface GetJobInputRequest {
+  /** Its endpoint. */
+  endpointId: string;
+  /** Its id. */
+  jobId: string;
+}
+
+/** Its input. */
+export interface GetJobInputResponse {
+  /** One JSON object as UTF-8 text, at most 20 MiB. */
+  input: Buffer;
+}
+
 /** A job to wait for. */
 export interface WaitJobRequest {
   /** Its endpoint. */
@@ -2044,6 +2058,128 @@ export const GetJobResponse: MessageFns<GetJobResponse> = {
   },
 };
 
+function createBaseGetJobInputRequest(): GetJobInputRequest {
+  return { endpointId: "", jobId: "" };
+}
+
+export const GetJobInputRequest: MessageFns<GetJobInputRequest> = {
+  encode(message: GetJobInputRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(18).string(message.jobId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobInputRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobInputRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetJobInputRequest>): GetJobInputRequest {
+    return GetJobInputRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetJobInputRequest>): GetJobInputRequest {
+    const message = createBaseGetJobInputRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.jobId = object.jobId ?? "";
+    return message;
+  },
+};
+
+function createBaseGetJobInputResponse(): GetJobInputResponse {
+  return { input: Buffer.alloc(0) };
+}
+
+export const GetJobInputResponse: MessageFns<GetJobInputResponse> = {
+  encode(message: GetJobInputResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.input.length !== 0) {
+      writer.uint32(10).bytes(message.input);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobInputResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobInputResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.input = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetJobInputResponse>): GetJobInputResponse {
+    return GetJobInputResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetJobInputResponse>): GetJobInputResponse {
+    const message = createBaseGetJobInputResponse();
+    message.input = object.input ?? Buffer.alloc(0);
+    return message;
+  },
+};
+
 function createBaseWaitJobRequest(): WaitJobRequest {
   return { endpointId: "", jobId: "", waitMs: 0 };
 }
@@ -3496,6 +3632,16 @@ export const JobServiceService = {
     responseSerialize: (value: GetJobResponse): Buffer => Buffer.from(GetJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetJobResponse => GetJobResponse.decode(value),
   },
+  /** Reads what was submitted as a job's input, byte for byte. NOT_FOUND as GetJob. RESOURCE_EXHAUSTED: too many inputs are being read. */
+  getJobInput: {
+    path: "/slipway.v1.JobService/GetJobInput" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetJobInputRequest): Buffer => Buffer.from(GetJobInputRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetJobInputRequest => GetJobInputRequest.decode(value),
+    responseSerialize: (value: GetJobInputResponse): Buffer => Buffer.from(GetJobInputResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetJobInputResponse => GetJobInputResponse.decode(value),
+  },
   /**
    * Reads a job as soon as it is final, or as it stands when the wait ends. The answer comes from the server's own clock: give the call
    * a deadline of wait_ms + 10 s.
@@ -3642,6 +3788,8 @@ export interface JobServiceServer extends UntypedServiceImplementation {
   submitJob: handleUnaryCall<SubmitJobRequest, SubmitJobResponse>;
   /** Reads a job; may set its remaining life. NOT_FOUND when it is unknown, purged or its ttl has elapsed. */
   getJob: handleUnaryCall<GetJobRequest, GetJobResponse>;
+  /** Reads what was submitted as a job's input, byte for byte. NOT_FOUND as GetJob. RESOURCE_EXHAUSTED: too many inputs are being read. */
+  getJobInput: handleUnaryCall<GetJobInputRequest, GetJobInputResponse>;
   /**
    * Reads a job as soon as it is final, or as it stands when the wait ends. The answer comes from the server's own clock: give the call
    * a deadline of wait_ms + 10 s.
@@ -3723,6 +3871,22 @@ export interface JobServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetJobResponse) => void,
+  ): ClientUnaryCall;
+  /** Reads what was submitted as a job's input, byte for byte. NOT_FOUND as GetJob. RESOURCE_EXHAUSTED: too many inputs are being read. */
+  getJobInput(
+    request: GetJobInputRequest,
+    callback: (error: ServiceError | null, response: GetJobInputResponse) => void,
+  ): ClientUnaryCall;
+  getJobInput(
+    request: GetJobInputRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetJobInputResponse) => void,
+  ): ClientUnaryCall;
+  getJobInput(
+    request: GetJobInputRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetJobInputResponse) => void,
   ): ClientUnaryCall;
   /**
    * Reads a job as soon as it is final, or as it stands when the wait ends. The answer comes from the server's own clock: give the call

@@ -1,11 +1,14 @@
 /** A job: where it is and why, its attempts, what it gave, and what can be done about it. */
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { ask } from '../api.ts';
 import { errorText } from '../error-text.ts';
 import { TimeLine } from '../job/time-line.tsx';
 import type { JobView } from '../job/time-line.tsx';
+import { LogView } from '../job/log-view.tsx';
 import { OutputView } from '../job/output-view.tsx';
+import { PayloadView } from '../job/payload-view.tsx';
 import { StreamView } from '../job/stream-view.tsx';
+import { Webhooks } from '../job/webhooks.tsx';
 import { useLive } from '../live.ts';
 import { Away, Badge, Failed, Figure, Loading, Panel, Trail } from '../parts.tsx';
 import { useSession } from '../session.tsx';
@@ -20,6 +23,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
   if (ended !== '') return <><h1>Job</h1><Failed error={`${ended} Results are kept for half an hour after a job ends.`} /></>;
   if (!view) return <><h1>Job</h1><Loading /></>;
   const { why } = view;
+  const path = `/api/endpoints/${endpointId}/jobs/${jobId}`;
   const isFinal = FINAL.includes(why.state);
   return (
     <>
@@ -42,17 +46,32 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       </dl>
       {view.error && <Panel title="Error"><pre className="viewer" tabIndex={0} aria-label="Error">{errorText(view.error).whole}</pre></Panel>}
       <TimeLine view={view} />
+      <Webhooks path={`${path}/webhooks`} state={why.state} />
       {isFinal ? <OutputView endpointId={endpointId} jobId={jobId} state={why.state} /> : null}
-      <Stream endpointId={endpointId} jobId={jobId} isLive={why.state === 'IN_PROGRESS'} />
+      <Parts path={path} endpointId={endpointId} jobId={jobId} isLive={why.state === 'IN_PROGRESS'} />
     </>
   );
 }
 
-/** Most jobs stream nothing, so that nobody reads it unasked; that of a running one is shown at once. */
-function Stream({ endpointId, jobId, isLive }: { endpointId: string; jobId: string; isLive: boolean }) {
-  const [isWanted, setIsWanted] = useState(isLive);
-  if (isWanted || isLive) return <StreamView endpointId={endpointId} jobId={jobId} />;
-  return <p><button type="button" onClick={() => setIsWanted(true)}>Show what it streams</button></p>;
+/** What is read only when somebody wants it: most jobs stream nothing, inputs may be large. Of a job that runs, its stream and logs are shown at once. */
+function Parts({ path, endpointId, jobId, isLive }: { path: string; endpointId: string; jobId: string; isLive: boolean }) {
+  const [wanted, setWanted] = useState<readonly string[]>(isLive ? ['logs', 'stream'] : []);
+  useEffect(() => {
+    // They stay when the job ends.
+    if (isLive) setWanted((before) => [...new Set(['logs', 'stream', ...before])]);
+  }, [isLive]);
+  const shows = (part: string): boolean => wanted.includes(part);
+  const names = [['logs', 'Show logs'], ['stream', 'Show what it streams'], ['input', 'Show its input']] as const;
+  return (
+    <>
+      {shows('logs') && <LogView path={`${path}/logs`} />}
+      {shows('stream') && <StreamView endpointId={endpointId} jobId={jobId} />}
+      {shows('input') && <PayloadView title="Input" path={`${path}/input`} name={`${jobId}-input.json`} version="" />}
+      <p className="choices">
+        {names.map(([part, text]) => !shows(part) && <button key={part} type="button" onClick={() => setWanted([...wanted, part])}>{text}</button>)}
+      </p>
+    </>
+  );
 }
 
 function Actions({ endpointId, jobId, state }: { endpointId: string; jobId: string; state: string }) {

@@ -1,0 +1,99 @@
+/**
+ * What a job was given or gave, whatever its size: it stays a Blob, which browsers keep outside of the page's memory, and only the part that is shown is
+ * ever made into text. What is small is laid out to be read.
+ */
+import { useEffect, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { askBlob } from '../api.ts';
+import { Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { bytes } from '../words.ts';
+
+/** Up to here JSON is laid out to be read, in bytes. */
+const LAID_OUT_MAX = 200_000;
+const PART = 100_000;
+/** More than this nobody reads in a page. */
+const SHOWN_MAX = 10 * PART;
+/** The record in front of an output: an error may stand in it. */
+const RECORD_MAX = 2_000_000;
+
+interface PayloadProps {
+  title: string;
+  path: string;
+  /** Of the file that it is saved as. */
+  name: string;
+  /** What changes when there may be another. */
+  version: string;
+  /** Where it stands in what the path answers. */
+  find?: (answer: Blob) => Promise<Blob>;
+}
+
+/** The panel. */
+export function PayloadView({ title, path, name, version, find = whole }: PayloadProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['payload', path, version], staleTime: Infinity, gcTime: 60_000, queryFn: async ({ signal }) => find(await askBlob(path, signal)),
+  });
+  if (error) return <Panel title={title}><Failed error={error} again={() => void refetch()} /></Panel>;
+  if (data === undefined) return <Panel title={title}><Loading /></Panel>;
+  if (data.size === 0) return <Panel title={title}><Empty title="There is none." /></Panel>;
+  return (
+    <Panel title={title} aside={<><span>{bytes(data.size)}</span><button type="button" onClick={() => save(data, name)}>Download</button></>}>
+      <Shown payload={data} title={title} />
+    </Panel>
+  );
+}
+
+function Shown({ payload, title }: { payload: Blob; title: string }) {
+  const [wanted, setWanted] = useState(PART);
+  const [text, setText] = useState<string>();
+  const isLaidOut = payload.size <= LAID_OUT_MAX;
+  useEffect(() => {
+    let isWanted = true;
+    const show = (found: string): void => { if (isWanted) setText(found); };
+    void (isLaidOut ? payload.text().then(laidOut) : firstOf(payload, wanted)).then(show);
+    return () => { isWanted = false; };
+  }, [payload, wanted, isLaidOut]);
+  if (text === undefined) return <Loading />;
+  const isAll = isLaidOut || wanted >= payload.size;
+  return (
+    <>
+      <pre className="viewer" tabIndex={0} aria-label={title}>{text}</pre>
+      {!isAll && (
+        <div className="more">
+          {wanted < SHOWN_MAX && <button type="button" onClick={() => setWanted(wanted + PART)}>Show more</button>}
+          <span className="hint">the first {bytes(wanted)} of {bytes(payload.size)}; “Download” has all of it</span>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The first bytes as text; a character that the cut goes through is left out. */
+async function firstOf(payload: Blob, length: number): Promise<string> {
+  return new TextDecoder().decode(await payload.slice(0, length).arrayBuffer(), { stream: true });
+}
+
+async function whole(answer: Blob): Promise<Blob> {
+  return answer;
+}
+
+/** The output of a record, its last member; no text in front of it can hold these characters, because quotes in texts are escaped. */
+export async function outputOf(record: Blob): Promise<Blob> {
+  const mark = ',"output":';
+  const head = await firstOf(record, RECORD_MAX);
+  const at = head.indexOf(mark);
+  if (at < 0) return new Blob();
+  return record.slice(new TextEncoder().encode(head.slice(0, at + mark.length)).length, -1, 'application/json');
+}
+
+function laidOut(json: string): string {
+  const value = JSON.parse(json) as unknown;
+  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+}
+
+function save(payload: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(payload);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
