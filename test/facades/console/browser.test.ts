@@ -10,7 +10,9 @@ import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../../helpers/grpc-clients.ts';
+import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
+import { webhookReceiver } from '../../helpers/webhook-receiver.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FIRST_LOAD_BYTES_MAX = 300 * 1024;
@@ -115,33 +117,74 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
 
   t.test('jobs: the list, one that failed, a large output, one that waits', async (t) => {
     const failed = await jobs.run({ mode: 'throw', message: 'out of memory on card 3' });
-    const large = await jobs.run({ mode: 'big', length: 5_000_000 });
     await jobs.reached(failed, 'FAILED');
-    await jobs.reached(large, 'COMPLETED', WAIT_MS);
     const page = await open(t, PHONE);
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/jobs`);
     await page.getByLabel('State').selectOption('FAILED');
     await page.getByRole('row').filter({ hasText: 'out of memory on card 3' }).waitFor();
-    await page.getByText(large).waitFor({ state: 'detached' });
+    await page.getByRole('cell', { name: 'completed' }).first().waitFor({ state: 'detached' });
     await inspect(t, page, 'jobs');
     await page.getByRole('link', { name: failed }).click();
     await page.getByLabel('Error', { exact: true }).waitFor();
     await inspect(t, page, 'a failed job');
     await page.getByRole('button', { name: 'Run it again' }).click();
     await page.getByText('failed', { exact: true }).first().waitFor();
-    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${large}`);
-    await page.getByRole('button', { name: 'Show more' }).click();
-    const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download' }).click();
-    t.equal(readFileSync(await (await download).path()).length, 5_000_002, 'all of it, with its quotes');
-    await inspect(t, page, 'a large output');
     await page.goto(`${system.url}/console/endpoints/${id}/errors`);
     await page.getByText('out of memory on card 3').first().waitFor();
     const waiting = await jobs.run({ mode: 'block' });
     await page.goto(`${system.url}/console/endpoints/${id}/jobs/${waiting}`);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('cancelled', { exact: true }).waitFor();
+  });
+
+  t.test('a job with 20 MB in and out: a page shows the first part of each and has all of it', async (t) => {
+    const text = 'täglich '.repeat(2_100_000);
+    const { id: large } = await jobs.runSync({ mode: 'echo', text });
+    const page = await open(t);
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${id}/jobs/${large}`);
+    await page.getByLabel('Output', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Show its input' }).click();
+    for (const title of ['Output', 'Input']) {
+      const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+      const viewer = panel.getByLabel(title, { exact: true });
+      await viewer.waitFor();
+      t.equal((await viewer.textContent())!.length < 100_001, true, `${title}: a part of it`);
+      await panel.getByRole('button', { name: 'Show more' }).click();
+      await panel.getByText(/^the first 195/).waitFor();
+      const download = page.waitForEvent('download');
+      await panel.getByRole('button', { name: 'Download' }).click();
+      const saved = readFileSync(await (await download).path());
+      t.ok(saved.length > 18_000_000, `${saved.length} bytes`);
+      t.equal((JSON.parse(saved.toString()) as { text: string }).text === text, true, `${title}: all of it, as it was`);
+    }
+    await inspect(t, page, 'a large job');
+  });
+
+  t.test('a job: what its workers write, live, and its webhook calls', async (t) => {
+    const files = await scratch(t);
+    const hooks = await webhookReceiver(t);
+    const talker = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js'), fields: { name: 'talker' } }));
+    files.makeFolder('gate');
+    const said = await talker.run({ words: ['one', 'two'], gate: files.path('gate') }, { webhook: hooks.url('console') });
+    const page = await open(t, { ...PHONE, colorScheme: 'dark' });
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${talker.id}/jobs/${said}`);
+    const log = page.getByLabel('Logs', { exact: true });
+    files.open('gate/1');
+    await log.getByText('saying one').waitFor();
+    t.notMatch(await log.textContent(), /saying two/);
+    files.open('gate/2');
+    await log.getByText('saying two').waitFor();
+    await page.getByText('completed', { exact: true }).first().waitFor();
+    await hooks.received('console', 1);
+    await page.getByText('delivered', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Call again' }).click();
+    await hooks.received('console', 2);
+    await page.getByText('delivered', { exact: true }).waitFor();
+    await page.getByText('Redriven').waitFor();
+    await inspect(t, page, 'a job with logs and webhook calls');
   });
 
   t.test('lists: sorted, searched, empty', async (t) => {
@@ -155,7 +198,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await page.getByLabel('Search').fill('no such key');
     await page.getByRole('cell').first().waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Audit' }).click();
-    await page.getByRole('cell', { name: 'CreateEndpoint' }).waitFor();
+    await page.getByRole('cell', { name: 'CreateEndpoint' }).first().waitFor();
     await inspect(t, page, 'audit');
     await page.getByRole('link', { name: 'Volumes' }).click();
     await page.getByText('There is none.').waitFor();
