@@ -28,7 +28,7 @@ export interface ConsoleParts {
 export const BODY_BYTES_MAX = 64 * 1024;
 
 /** Lets a request through with a session that holds and whose key does; counts it among the account's requests of that kind. */
-export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>, operation: 'management' | 'live'): onRequestAsyncHookHandler {
+export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>, operation: 'management' | 'live' | 'logs'): onRequestAsyncHookHandler {
   return async (request, reply) => {
     request.bodyBytesMax = BODY_BYTES_MAX;
     if (!isOwnPage(request.raw)) throw otherPage();
@@ -37,7 +37,8 @@ export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 
     const caller = await callerOf(gate, session.apiKey);
     request.caller = { apiKey: session.apiKey, accountId: caller.accountId, workersRunning: caller.workersRunning };
     const { accountId, workersRunning } = caller;
-    await gate.rateLimit?.admit({ endpointId: '', operation, accountId, workersRunning }, reply);
+    const { endpointId = '' } = request.params as { endpointId?: string };
+    await gate.rateLimit?.admit({ endpointId: operation === 'logs' ? endpointId : '', operation, accountId, workersRunning }, reply);
   };
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
-import { jobRoutes } from './api/job-why.ts';
+import { jobLogRoute, jobRoutes } from './api/job-why.ts';
 import { listRoutes } from './api/lists.ts';
 import { liveRoute } from './api/live.ts';
 import { machineRoutes } from './api/machines.ts';
@@ -30,6 +30,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     if (request.url.startsWith('/console/api')) reply.header('cache-control', 'no-store');
   });
   liveRoute(app, parts, consoleGate(parts, 'live'));
+  jobLogRoute(app, parts, consoleGate(parts, 'logs'));
   const gate = consoleGate(parts, 'management');
   for (const add of [jobRoutes, machineRoutes, whatIfRoutes, listRoutes]) add(app, parts, gate);
 }

@@ -17,15 +17,11 @@ export function jobPage({ core, clock }: ConsoleParts, apiKey: string, endpointI
 
 const PATH = '/console/api/endpoints/:endpointId/jobs/:jobId';
 
-/** Adds the routes: the record, what was submitted, what workers wrote, the webhook calls and one of them once more. */
-export function jobRoutes(app: FastifyInstance, { core, clock, answers, jobLog }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+/** Adds the routes: the record, what was submitted, the webhook calls and one of them once more. */
+export function jobRoutes(app: FastifyInstance, { core, clock, answers }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get(PATH, { onRequest }, async (request) => {
     const { endpointId, jobId } = jobOf(request);
     return { nowMs: clock.nowMs(), ...await lookAt(core, request.caller.apiKey, endpointId, jobId) };
-  });
-  app.get(`${PATH}/logs`, { onRequest }, (request, reply) => {
-    jobOf(request);
-    return jobLog(request, reply);
   });
   app.get(`${PATH}/input`, { onRequest }, async (request, reply) => {
     const job = jobOf(request);
@@ -43,6 +39,14 @@ export function jobRoutes(app: FastifyInstance, { core, clock, answers, jobLog }
   app.post(`${PATH}/webhooks`, { onRequest }, async (request): Promise<WebhookView[]> => {
     const { delivery } = await core.jobs.call((client) => client.redriveWebhook, jobOf(request), { apiKey: request.caller.apiKey, repeatable: false });
     return delivery ? [webhookView(delivery)] : [];
+  });
+}
+
+/** Adds what workers wrote, live or a page; it counts with the account's other readers of these logs, and as long as it is open. */
+export function jobLogRoute(app: FastifyInstance, { jobLog }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+  app.get(`${PATH}/logs`, { onRequest }, (request, reply) => {
+    jobOf(request);
+    return jobLog(request, reply);
   });
 }
 

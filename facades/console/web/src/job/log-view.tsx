@@ -36,7 +36,9 @@ export function LogView({ path }: { path: string }) {
   useEffect(() => {
     if (isAtEnd.current && end.current) end.current.scrollTop = end.current.scrollHeight;
   }, [told.lines]);
-  if (useSession().manage === 'none') return <Panel title="Logs"><Empty title="This key may not read what workers write.">Sign in with a key that may.</Empty></Panel>;
+  if (useSession().manage === 'none') {
+    return <Panel title="Logs"><Empty title="This key may not read what workers write.">Sign in with a key that may.</Empty></Panel>;
+  }
   if (told.failure !== undefined) return <Panel title="Logs"><Failed error={told.failure} /></Panel>;
   const isLive = told.state === '';
   return (
