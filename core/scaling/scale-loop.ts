@@ -20,7 +20,10 @@ import { isQuiet, isStuck, scaleEndpoint } from './scale-endpoint.ts';
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
 const NO_IDS: ReadonlySet<string> = new Set();
-/** Shortest pause between two looks at one endpoint that queued jobs cause, in milliseconds: while it has no worker, and when some start already. */
+/**
+ * Shortest pause between two looks at one endpoint that queued jobs cause, in milliseconds: while it has no worker, and when some start already. Looks with
+ * another cause do not count: the first job that finds no worker is in a hurry, whenever its endpoint was looked at before.
+ */
 const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
 /** Where looking through all queues is slow, the next look is after this many times what it took: what is queued is news by itself. */
@@ -111,13 +114,14 @@ export class ScaleLoop extends BaseService {
     for (const id of endpointIds) {
       if (this.#delayed.has(id) || hasWorker(id)) continue;
       const restMs = (this.#restUntil.get(id) ?? now) - now;
-      if (restMs <= 0) this.wake([id]);
-      else this.#delayed.set(id, clock.after(restMs, () => this.#wakeDelayed(id)));
+      if (restMs <= 0) this.#wakeForJobs(id);
+      else this.#delayed.set(id, clock.after(restMs, () => this.#wakeForJobs(id)));
     }
   }
 
-  #wakeDelayed(endpointId: string): void {
+  #wakeForJobs(endpointId: string): void {
     this.#delayed.delete(endpointId);
+    this.#restUntil.set(endpointId, this.#options.clock.monotonicMs() + QUEUED_PAUSE_MS);
     this.wake([endpointId]);
   }
 
@@ -134,21 +138,30 @@ export class ScaleLoop extends BaseService {
     const { store, clock, duty } = this.#options;
     const now = clock.monotonicMs();
     this.#healthySinceMs ??= now;
-    const ids = new Set(this.#woken);
-    this.#woken.clear();
     for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
-    if (duty.mine && now - this.#sweptAtMs >= PERIOD_MS * 0.9) {
-      this.#sweptAtMs = now;
-      const queues = now >= this.#queuesRestUntilMs;
-      const { endpointIds, lost } = await store.endpointsToLookAt({ queues });
-      if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - now) * QUEUES_REST_FACTOR;
-      this.#swept = new Set(endpointIds);
-      for (const id of endpointIds) ids.add(id);
-      if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
-    }
     this.#dispensable.keepOnly(duty.mine ? this.#swept : NO_IDS);
+    await this.#lookAtWoken();
+    if (!duty.mine || now - this.#sweptAtMs < PERIOD_MS * 0.9) return;
+    this.#sweptAtMs = now;
+    const queues = now >= this.#queuesRestUntilMs;
+    const { endpointIds, lost } = await store.endpointsToLookAt({ queues });
+    if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - now) * QUEUES_REST_FACTOR;
+    const ids = new Set(endpointIds);
+    this.#swept = new Set(endpointIds);
+    this.#dispensable.keepOnly(this.#swept);
+    if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
     const all = [...ids];
-    for (let from = 0; from < all.length; from += LOOKED_MAX) await this.#look(all.slice(from, from + LOOKED_MAX));
+    for (let from = 0; from < all.length; from += LOOKED_MAX) {
+      await this.#look(all.slice(from, from + LOOKED_MAX));
+      await this.#lookAtWoken();
+    }
+  }
+
+  /** Somebody waits for these: before all that is looked at anyway. */
+  async #lookAtWoken(): Promise<void> {
+    const ids = [...this.#woken];
+    this.#woken.clear();
+    for (let from = 0; from < ids.length; from += LOOKED_MAX) await this.#look(ids.slice(from, from + LOOKED_MAX));
   }
 
   /** Takes a turn at those of these endpoints whose turn would come to something. */
@@ -158,7 +171,7 @@ export class ScaleLoop extends BaseService {
     const now = clock.monotonicMs();
     for (const { endpoint, sample } of seen) {
       const starting = sample.demand.workers.some(({ desired }) => desired === 'RUN');
-      this.#restUntil.set(endpoint.id, now + (starting ? QUEUED_PAUSE_STARTING_MS : QUEUED_PAUSE_MS));
+      if (starting && this.#restUntil.has(endpoint.id)) this.#restUntil.set(endpoint.id, now + QUEUED_PAUSE_STARTING_MS);
       this.#dispensable.see(endpoint.id, duty.mine ? dispensable(sample.demand, sample.settings).map(({ id }) => id) : []);
     }
     const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
@@ -184,11 +197,13 @@ export class ScaleLoop extends BaseService {
     if (!result) return;
     this.#options.onTurn?.(result);
     const { added, drained, retired, woken, frozen, preempted, throttled, reason } = result;
+    if (result.machineIds.length > 0) onDesired(result.machineIds);
+    if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
+    // None of those that the pause is for may be left.
+    if (drained.length + retired.length + frozen.length > 0) this.#restUntil.delete(endpointId);
     if (added.length + drained.length + retired.length + woken.length + frozen.length + preempted.length > 0) {
       logger.info({ endpointId, added, drained, retired, woken, frozen, preempted, throttled, reason }, 'workers changed');
       await store.pruneEnded(endpointId);
     }
-    if (result.machineIds.length > 0) onDesired(result.machineIds);
-    if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
   }
 }

@@ -6,9 +6,14 @@ import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { CreatePodRequest } from '../../../proto/gen/slipway/v1/pod_service.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
+import { chosenScaler } from '../../../core/domain/chosen-scaler.ts';
+import { systemRandom } from '../../../core/runtime/clock.ts';
+import { ScaleLoop } from '../../../core/scaling/scale-loop.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
+import { LIVE_MACHINES, logger, startEngines, submission } from '../../helpers/job-engine.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
 import type { ScriptedAgent } from '../../helpers/scripted-agent.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
@@ -93,4 +98,34 @@ t.test('frozen workers are nothing that the quota counts, and waking one is', as
   });
   await core.updateEndpoint(other, { workersMin: 0, workersMax: 0 });
   t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED, 'then the frozen one is woken');
+});
+
+t.test('a job that finds only frozen workers waits for no period, no pause, and no tidying up', async (t) => {
+  const { sql, stores, events, engine, endpoint } = await startEngines(t, { idle: true });
+  const [machineId] = LIVE_MACHINES;
+  await sql`UPDATE machine SET session_id = 'session', standby_max = 1, cpu_slots = 1 WHERE id = ${machineId}`;
+  const endpointId = await endpoint({ flash_boot_type: 'FLASHBOOT', workers_min: 0, workers_max: 1, idle_timeout_seconds: 1 });
+  const worker = (id: string, state: string, endedAt: string | null) => sql`
+    INSERT INTO worker (id, endpoint_id, machine_id, version, state, busy_at, ended_at)
+    VALUES (${id}, ${endpointId}, ${machineId}, 0, ${state}, now() - interval '1 h', ${endedAt}::timestamptz)`;
+  await worker('idle', 'READY', null);
+  await worker('older', 'STOPPED', '2020-01-01Z');
+  const desired: string[] = [];
+  const onDesired = async (): Promise<void> => { desired.push((await sql<{ desired: string }[]>`SELECT desired FROM worker WHERE id = 'idle'`)[0]!.desired); };
+  const loop = new ScaleLoop({
+    store: stores.scales, scaler: chosenScaler, events, duty: { mine: true, onTaken: () => () => undefined }, hasWorker: () => false,
+    onDesired: () => { void onDesired(); }, clock: new ManualClock(), random: systemRandom, logger,
+  });
+  await loop.start();
+  t.teardown(() => loop.stop());
+  await waitFor('it to be frozen', () => desired.join() === 'FREEZE');
+  await waitFor('what is old to go', async () => (await sql`SELECT FROM worker WHERE id = 'older'`).length === 0);
+  await worker('old', 'STOPPED', '2020-01-01Z');
+  // The clock stands still: whatever waits for it waits for ever.
+  await sql.begin(async (transaction) => {
+    await transaction`SELECT FROM worker WHERE id = 'old' FOR UPDATE`;
+    await engine.calls.submit(submission(endpointId));
+    await waitFor('it to be woken', () => desired.join() === 'FREEZE,RUN');
+  });
+  await waitFor('what is old to go', async () => (await sql`SELECT FROM worker WHERE id = 'old'`).length === 0);
 });
