@@ -20,6 +20,7 @@ export const SHAPES: Record<MachineKind, { workers: number; capacity: number }> 
 /** A machine that runs. */
 export interface Machine {
   pid: number;
+  child: Child;
   stop(): Promise<void>;
 }
 
@@ -48,7 +49,7 @@ async function startSessionWorker(stack: Stack): Promise<Machine> {
   const { workers, capacity } = SHAPES.session;
   const options: SessionWorkerOptions = { address: stack.coreAddress, agentKey: await stack.newAgentKey(), cpuSlots: workers, capacity };
   await child.ask('join', options);
-  return { pid: child.pid, stop: () => child.stop() };
+  return { pid: child.pid, child, stop: () => child.stop() };
 }
 
 async function startAgent(stack: Stack, endpointId: string, wanted: number): Promise<Machine> {
@@ -61,5 +62,5 @@ async function startAgent(stack: Stack, endpointId: string, wanted: number): Pro
     const { workers } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
     return workers!.ready + workers!.running >= wanted;
   }, 60_000);
-  return { pid: child.pid, stop: async () => { await child.stop(); await rm(folder, { recursive: true, force: true }); } };
+  return { pid: child.pid, child, stop: async () => { await child.stop(); await rm(folder, { recursive: true, force: true }); } };
 }

@@ -1,6 +1,6 @@
 /** A fresh Slipway for one part of the bench: its own database, core and facade as processes, an account, and an endpoint. */
 import { randomBytes } from 'node:crypto';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import postgres from 'postgres';
 import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
@@ -25,6 +25,8 @@ export interface Stack {
   newAgentKey(): Promise<string>;
   /** Process ids, for CPU and memory. */
   processes: { core: number; facade: number; postgres: number };
+  /** For questions to them; see `watchLoops`. */
+  children: { core: Child; facade: Child };
   clients: GrpcClients;
   databaseUrl: string;
   /** A look into the database. */
@@ -36,8 +38,9 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Starts it. `env`: more variables of core and facade. */
-export async function startStack(bench: Bench, env: Record<string, string> = {}): Promise<Stack> {
+/** Starts it. `env`: more variables of core and facade. `watchLoops`: each program can be asked for `loopMs`, see loop-delay.ts. */
+export async function startStack(bench: Bench, env: Record<string, string> = {}, { watchLoops = false } = {}): Promise<Stack> {
+  const watched = watchLoops ? ['--import', join(import.meta.dirname, 'loop-delay.ts')] : [];
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const admin = postgres(bench.database.url, { max: 1 });
   await admin`CREATE DATABASE ${admin(name)}`;
@@ -46,8 +49,9 @@ export async function startStack(bench: Bench, env: Record<string, string> = {})
   const edgeKey = randomBytes(24).toString('hex');
   const stops: (() => Promise<void>)[] = [async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); }];
   const stop = async (): Promise<void> => { for (const each of stops.toReversed()) await each(); };
-  const flags = (program: string): string[] => (bench.options.profile === undefined ? [...NODE_FLAGS]
-    : [...NODE_FLAGS, '--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
+  const profiled = (program: string): string[] => (bench.options.profile === undefined ? []
+    : ['--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
+  const flags = (program: string): string[] => [...NODE_FLAGS, ...watched, ...profiled(program)];
   try {
     const core = await Child.start('core/main.ts', {
       SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
@@ -80,7 +84,8 @@ export async function startStack(bench: Bench, env: Record<string, string> = {})
     };
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
     const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);
-    return { url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, clients, sql, flags, createEndpoint, stop };
+    const children = { core, facade };
+    return { url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, children, clients, sql, flags, createEndpoint, stop };
   } catch (error) {
     await stop();
     throw error;
