@@ -1,17 +1,22 @@
 /** How many workers of an endpoint have started, at most a second old: the dynamic rate limit of docs/api.md#rate-limits grows with them. */
+import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Stores } from '../store/storage.ts';
 import { LookupCache } from './lookup-cache.ts';
 
 const VALID_MS = 1_000;
 const ENDPOINTS_MAX = 20_000;
+/** Endpoints that are counted in one statement. */
+const LOOKUPS_MAX = 500;
 
 export class StartedWorkers {
   readonly #counts: LookupCache<number>;
 
   constructor(workers: Pick<Stores['workers'], 'countStarted'>, clock: Clock) {
-    const load = (endpointId: string): Promise<number> => workers.countStarted(endpointId);
-    this.#counts = new LookupCache({ load, validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
+    const lookups = new Batcher<string, number>({
+      name: 'started workers', clock, itemsMax: LOOKUPS_MAX, waitingMax: ENDPOINTS_MAX, flush: (endpointIds) => workers.countStarted(endpointIds),
+    });
+    this.#counts = new LookupCache({ load: (endpointId) => lookups.add(endpointId), validMs: VALID_MS, sizeMax: ENDPOINTS_MAX, clock });
   }
 
   /** Busy ones and idle ones. */

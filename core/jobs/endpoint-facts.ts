@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import type { CoreEvents } from '../events/core-events.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -10,7 +11,10 @@ import type { Stores } from '../store/storage.ts';
 const FRESH_MS = 1_000;
 const USABLE_MS = 5_000;
 /** Most endpoints that are remembered. */
-const ENTRIES_MAX = 10_000;
+const ENTRIES_MAX = 20_000;
+/** Endpoints that are read in one statement, and that may wait to be. */
+const BATCH_MAX = 500;
+const WAITING_MAX = 50_000;
 
 interface Entry {
   facts: EndpointFacts;
@@ -18,14 +22,15 @@ interface Entry {
 }
 
 export class EndpointFactsCache {
-  readonly #counts: Stores['counts'];
+  readonly #lookups: Batcher<string, EndpointFacts | undefined>;
   readonly #clock: Clock;
   readonly #entries = new LRUCache<string, Entry>({ max: ENTRIES_MAX });
   /** The reads in flight; one that is not here any more began before a change, and what it finds must not be remembered. */
   readonly #reads = new Map<string, Promise<EndpointFacts | undefined>>();
 
   constructor({ stores, events, clock }: { stores: Pick<Stores, 'counts'>; events: CoreEvents; clock: Clock }) {
-    this.#counts = stores.counts;
+    const flush = (endpointIds: readonly string[]): Promise<(EndpointFacts | undefined)[]> => stores.counts.endpointFacts(endpointIds);
+    this.#lookups = new Batcher({ name: 'endpoint facts', clock, itemsMax: BATCH_MAX, waitingMax: WAITING_MAX, flush });
     this.#clock = clock;
     events.on('endpoints', (endpointIds) => { for (const id of endpointIds) this.#forget(id); });
   }
@@ -55,7 +60,7 @@ export class EndpointFactsCache {
 
   #fetch(endpointId: string): Promise<EndpointFacts | undefined> {
     const isCurrent = (): boolean => this.#reads.get(endpointId) === read;
-    const read = this.#counts.endpointFacts(endpointId).then((facts) => {
+    const read = this.#lookups.add(endpointId).then((facts) => {
       if (isCurrent() && facts) this.#entries.set(endpointId, { facts, readAtMs: this.#clock.monotonicMs() });
       if (isCurrent() && !facts) this.#entries.delete(endpointId);
       return facts;

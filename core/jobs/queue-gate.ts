@@ -2,17 +2,22 @@
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/errors.ts';
 import { queueLengthMax } from '../domain/queue-limit.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EndpointFacts } from '../store/count-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { QueueCount } from './queue-count.ts';
 
-const ENTRIES_MAX = 10_000;
+const ENTRIES_MAX = 20_000;
+/** Queues whose length is read in one statement, and that may wait to be. */
+const BATCH_MAX = 500;
+const WAITING_MAX = 50_000;
 
 /** The counts are corrected at least once a second while they are used. */
 export class QueueGate {
   readonly #counts: Stores['counts'];
   readonly #clock: Clock;
+  readonly #lengths: Batcher<string, number>;
   readonly #endpoints = new LRUCache<string, QueueCount>({ max: ENTRIES_MAX });
   /** Of accounts with a quota. */
   readonly #accounts = new LRUCache<string, QueueCount>({ max: ENTRIES_MAX });
@@ -22,6 +27,8 @@ export class QueueGate {
   constructor({ counts }: Pick<Stores, 'counts'>, clock: Clock) {
     this.#counts = counts;
     this.#clock = clock;
+    const flush = (endpointIds: readonly string[]): Promise<number[]> => counts.queued(endpointIds);
+    this.#lengths = new Batcher({ name: 'queue lengths', clock, itemsMax: BATCH_MAX, waitingMax: WAITING_MAX, flush });
   }
 
   /** Lets a submission pass, at once when the counts allow. QUEUE_FULL: the queue is too long, or the account's quota is used up. */
@@ -51,7 +58,7 @@ export class QueueGate {
 
   #admitEndpoint({ id, workersMax }: EndpointFacts): void | Promise<void> {
     const max = queueLengthMax(workersMax);
-    const counted = this.#of(this.#endpoints, id, () => this.#counts.queued(id));
+    const counted = this.#of(this.#endpoints, id, () => this.#lengths.add(id));
     return counted.admit(max, () => new DomainError('QUEUE_FULL', `The endpoint has more than ${max} queued jobs, which is the most for its `
       + `workersMax of ${workersMax}. Try again later, raise workersMax or purge the queue.`));
   }

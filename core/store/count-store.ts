@@ -60,30 +60,23 @@ export class CountStore {
     this.#running = running;
   }
 
-  /** Reads an endpoint's facts. Undefined: no such endpoint. */
-  async endpointFacts(endpointId: string): Promise<EndpointFacts | undefined> {
-    const [row] = await this.#sql<FactsRow[]>`
+  /** Reads endpoints' facts, in order. Undefined: no such endpoint. */
+  async endpointFacts(endpointIds: readonly string[]): Promise<(EndpointFacts | undefined)[]> {
+    const rows = await this.#sql<FactsRow[]>`
       SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit, e.retry_handler_errors, e.workers_max,
         a.queued_job_quota
-      FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ${endpointId}`;
-    return row && {
-      id: row.id,
-      accountId: row.account_id,
-      accountName: row.account_name,
-      type: row.type,
-      executionTimeoutMs: row.execution_timeout_ms,
-      retryLimit: row.retry_limit,
-      retryHandlerErrors: row.retry_handler_errors,
-      workersMax: row.workers_max,
-      queuedJobQuota: row.queued_job_quota,
-    };
+      FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ANY(${textArray(endpointIds)}::text[])`;
+    const found = new Map(rows.map((row) => [row.id, factsOf(row)]));
+    return endpointIds.map((id) => found.get(id));
   }
 
-  /** Number of queued jobs. */
-  async queued(endpointId: string): Promise<number> {
-    const [row] = await this.#hot<{ count: number }[]>`
-      SELECT greatest(coalesce(sum(queued), 0), 0)::bigint AS count FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
-    return row!.count;
+  /** Numbers of queued jobs of endpoints, in order. */
+  async queued(endpointIds: readonly string[]): Promise<number[]> {
+    const rows = await this.#hot<{ place: number; count: number }[]>`
+      SELECT g.place, (SELECT greatest(coalesce(sum(queued), 0), 0)::bigint FROM endpoint_tally WHERE endpoint_id = g.id) AS count
+      FROM unnest(${textArray(endpointIds)}::text[]) WITH ORDINALITY AS g(id, place)`;
+    const counts = new Map(rows.map(({ place, count }) => [place, count]));
+    return endpointIds.map((_, index) => counts.get(index + 1)!);
   }
 
   /** Number of queued jobs of all endpoints of an account. */
@@ -142,4 +135,18 @@ export class CountStore {
       WHERE e.id = ${endpointId}`;
     return row;
   }
+}
+
+function factsOf(row: FactsRow): EndpointFacts {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    accountName: row.account_name,
+    type: row.type,
+    executionTimeoutMs: row.execution_timeout_ms,
+    retryLimit: row.retry_limit,
+    retryHandlerErrors: row.retry_handler_errors,
+    workersMax: row.workers_max,
+    queuedJobQuota: row.queued_job_quota,
+  };
 }

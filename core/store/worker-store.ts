@@ -12,7 +12,7 @@ import type { Database, Sql } from './database.ts';
 import { DEMAND_VALID_MS } from './edge-store.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
-import { flagArray } from './pack.ts';
+import { flagArray, textArray } from './pack.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
@@ -271,11 +271,13 @@ export class WorkerStore {
     return rows.map(({ endedAtMs, ...row }) => ({ ...row, endedAt: new Date(endedAtMs) }));
   }
 
-  /** Workers that have asked for work and go on, busy or not; the dynamic rate limit of docs/api.md#rate-limits grows with them. */
-  async countStarted(endpointId: string): Promise<number> {
-    const [row] = await this.#database.sql<{ started: number }[]>`
-      SELECT count(*)::int AS started FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND state = 'READY'`;
-    return row!.started;
+  /** Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of docs/api.md#rate-limits grows with them. */
+  async countStarted(endpointIds: readonly string[]): Promise<number[]> {
+    const rows = await this.#database.sql<{ endpoint_id: string; started: number }[]>`
+      SELECT endpoint_id, count(*)::int AS started FROM worker
+      WHERE endpoint_id = ANY(${textArray(endpointIds)}::text[]) AND ended_at IS NULL AND state = 'READY' GROUP BY endpoint_id`;
+    const started = new Map(rows.map((row) => [row.endpoint_id, row.started]));
+    return endpointIds.map((id) => started.get(id) ?? 0);
   }
 
   async #held(endpointIds: readonly string[]): Promise<Map<string, number>> {

@@ -51,7 +51,7 @@ async function useAll(stores: Stores, count: number, measure: (name: string, wor
   await measure('insert', () => submissions.insert(fresh, randomUUID()));
   await measure('read what was inserted', () => submissions.read(fresh.map(({ job }) => job)));
   await measure('look for queues', () => claims.queuedEndpoints([ENDPOINT]));
-  await measure('count a queue', () => counts.queued(ENDPOINT));
+  await measure('count a queue', () => counts.queued([ENDPOINT]));
   await measure('claim', () => claim(stores, count));
   const keys = (await claim(stores, count)).map(({ job }) => job).toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
   await measure('read', () => jobs.read(keys, keys.map(() => 1_000)));

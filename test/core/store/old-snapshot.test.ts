@@ -57,7 +57,7 @@ t.test('with an old snapshot held open', async (t) => {
   const { deleted, lastUs: reapedToUs } = await stores.deletions.reapExpired(BATCH * BATCHES);
   t.equal(deleted.length, BATCH * BATCHES / 2);
   const asked: Record<string, () => Promise<unknown>> = {
-    'the length of the queue': () => stores.counts.queued(endpointId),
+    'the length of the queue': () => stores.counts.queued([endpointId]),
     'what workers hold': () => running.heldBy([endpointId]),
     'a sample of scaling': async () => t.match(await explains.endpoint(endpointId), { sample: { demand: { queued: 1, running: 0 } } }),
     'the next execution deadline': () => stores.deadlines.nextMs(2_500),

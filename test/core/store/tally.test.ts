@@ -14,7 +14,7 @@ const { calls, attempts } = engine;
 /** What is told, and what counting finds. */
 async function lengths(endpointId: string): Promise<{ told: number; counted: number }> {
   const [row] = await sql<{ count: number }[]>`SELECT count(*) AS count FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'`;
-  return { told: await stores.counts.queued(endpointId), counted: row!.count };
+  return { told: (await stores.counts.queued([endpointId]))[0]!, counted: row!.count };
 }
 
 t.test('whatever happens to jobs, the queue is as long as is told', async (t) => {
@@ -72,7 +72,7 @@ t.test('asking for the length of a long queue, and for the few jobs of another s
   const list = () => jobs.list(endpointId, { state: 'FAILED', offset: 0, limit: 100 });
   t.match(await list(), { jobs: [{ id: failed!.jobId }], total: 1, totalCapped: false });
   t.match(await jobs.list(endpointId, { state: undefined, offset: 0, limit: 1 }), { jobs: { length: 1 }, total: 10_000, totalCapped: true });
-  for (const [what, ask] of [['the queue', () => counts.queued(endpointId)], ['health', () => counts.health(endpointId)], ['a list', list]] as const) {
+  for (const [what, ask] of [['the queue', () => counts.queued([endpointId])], ['health', () => counts.health(endpointId)], ['a list', list]] as const) {
     // Once before, because a first use reads the catalogue.
     for (let i = 0; i < 9; i += 1) await ask();
     const before = await pages();
