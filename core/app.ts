@@ -9,13 +9,13 @@ import { CatalogServiceService } from '../proto/gen/slipway/v1/catalog_service.t
 import { AuditServiceService } from '../proto/gen/slipway/v1/audit_service.ts';
 import { EdgeServiceService } from '../proto/gen/slipway/v1/edge_service.ts';
 import { EndpointServiceService } from '../proto/gen/slipway/v1/endpoint_service.ts';
-import { JobServiceService } from '../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceService } from '../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceService } from '../proto/gen/slipway/v1/pod_service.ts';
 import { RegistryAuthServiceService } from '../proto/gen/slipway/v1/registry_auth_service.ts';
 import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceService } from '../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceService } from '../proto/gen/slipway/v1/volume_service.ts';
+import { LargeJobService } from '../proto/wire/large-message.ts';
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
@@ -143,7 +143,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
     interceptors: [requestInterceptor({ ...seams, onCall: parts.meter.onCall })],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
-      [JobServiceService, jobs.handlers],
+      [LargeJobService, jobs.handlers],
       [EdgeServiceService, edge.handlers],
       [AggregatedDiscoveryServiceService, controlPlane.discovery],
       [LoadReportingServiceService, controlPlane.loadReports],

@@ -5,7 +5,7 @@ import { AccessServiceClient, KeyServiceClient } from '../../proto/gen/slipway/v
 import { AuditServiceClient } from '../../proto/gen/slipway/v1/audit_service.ts';
 import { CatalogServiceClient } from '../../proto/gen/slipway/v1/catalog_service.ts';
 import { EndpointServiceClient } from '../../proto/gen/slipway/v1/endpoint_service.ts';
-import { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
+import type { JobServiceClient } from '../../proto/gen/slipway/v1/job_service.ts';
 import { MachineServiceClient } from '../../proto/gen/slipway/v1/machine_service.ts';
 import { PodServiceClient } from '../../proto/gen/slipway/v1/pod_service.ts';
 import { RegistryAuthServiceClient } from '../../proto/gen/slipway/v1/registry_auth_service.ts';
@@ -13,6 +13,7 @@ import { TemplateServiceClient } from '../../proto/gen/slipway/v1/template_servi
 import { UsageServiceClient } from '../../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceClient } from '../../proto/gen/slipway/v1/volume_service.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
+import { LargeJobServiceClient } from '../../proto/wire/large-message.ts';
 import { ServiceCalls } from './service-calls.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
@@ -41,7 +42,7 @@ export class CoreServices extends BaseService {
     this.keys = this.callsOf(KeyServiceClient);
     this.endpoints = this.callsOf(EndpointServiceClient);
     this.templates = this.callsOf(TemplateServiceClient);
-    this.jobs = this.callsOf(JobServiceClient);
+    this.jobs = this.callsOf(LargeJobServiceClient);
     this.machines = this.callsOf(MachineServiceClient);
     this.volumes = this.callsOf(VolumeServiceClient);
     this.registryAuths = this.callsOf(RegistryAuthServiceClient);

@@ -1,6 +1,6 @@
 /** What the spool keeps of an attempt, and its bytes. */
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { AttemptChunk, AttemptOutcome, SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { inField } from '../../proto/wire/field-pieces.ts';
 
 /** An outcome and the chunks that must reach core before it. */
 export interface SpoolEntry {
@@ -29,12 +29,5 @@ export function entryPieces({ outcome, chunks }: SpoolEntry): Uint8Array[] {
 
 /** A message in this field, whose own last field is the output. Fields may stand in any order. */
 function withOutput(field: number, rest: Uint8Array, output: Uint8Array | undefined): Uint8Array[] {
-  if (output === undefined) return [head(field, rest.length), rest];
-  const last = head(OUTPUT, output.length);
-  return [head(field, rest.length + last.length + output.length), rest, last, output];
-}
-
-/** What stands before so many bytes of a field. */
-function head(field: number, bytes: number): Uint8Array {
-  return new BinaryWriter().tag(field, WireType.LengthDelimited).uint32(bytes).finish();
+  return inField(field, output === undefined ? [rest] : [rest, ...inField(OUTPUT, [output])]);
 }
