@@ -23,6 +23,8 @@ const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
 /** Words that stand for other things in the place of an endpoint's id (facades/plugins/unknown-route.ts). */
 const NO_ENDPOINT = /^(account|billing|catalog|endpoints|network-volumes|pods|registries|serverless|templates)$/;
 const SHARED_FORM = /^\/+(openai\/|(explain|metrics)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$))/;
+/** As nearly all requests of queue-based endpoints are written: what `lbTarget` says of them without taking them apart. */
+const PLAIN_QUEUE_FORM = /^\/v2\/[a-z0-9]{14}\/(run|runsync|health|(status|status-sync|stream)\/[\w-]+)(\?|$)/;
 const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;
 
 /** Undefined: it is for another surface. `domains`: behind an endpoint's id they make the host form. */
@@ -30,6 +32,7 @@ export function lbTarget(request: Pick<IncomingMessage, 'url' | 'headers'>, doma
   const url = request.url ?? '/';
   const hostId = endpointOfHost(request.headers.host, domains);
   if (hostId !== undefined && url.startsWith('/')) return target(hostId, url, '');
+  if (PLAIN_QUEUE_FORM.test(url)) return undefined;
   const [, id, rest = '', query = ''] = PATH_FORM.exec(url) ?? [];
   if (id === undefined || NO_ENDPOINT.test(id)) return undefined;
   if (decoded(rest) === undefined || isQueueOperation(rest)) return undefined;

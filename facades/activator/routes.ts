@@ -72,29 +72,39 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     upgrades.set(request, { socket, head });
     app.routing(request, reply);
   });
-  app.addHook('onRequest', async (request, reply) => {
-    const { pod, target } = wantedOf(request.raw, parts);
-    if (!pod && !target) return;
-    parts.peers.clean(request.raw);
-    const upgrade = upgrades.get(request.raw);
-    try {
-      if (pod && upgrade && hasBody(request.raw)) throw upgradeWithBody();
-      if (pod) return await parts.pods.serve(request.raw, reply, pod, upgrade);
-      if (!target) return;
-      const who = await admit(request, reply, target, parts);
-      if (!who) return;
-      if (upgrade && hasBody(request.raw)) throw upgradeWithBody();
-      reply.hijack();
-      await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
-    } catch (error) {
-      reply.hijack();
-      writeRefusal(error, request.raw, reply.raw, parts.logger);
-    }
+  app.addHook('onRequest', (request, reply, done) => {
+    const wanted = wantedOf(request.raw, parts);
+    // Without a promise, which every request of all surfaces would pay for.
+    if (!wanted.pod && !wanted.target) return done();
+    serve(request, reply, wanted, { ...parts, upgrade: upgrades.get(request.raw) }).then(() => done(), done);
   });
 }
 
+interface Wanted {
+  pod?: PodTarget;
+  target?: Target;
+}
+
+async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target }: Wanted, parts: LbParts & { upgrade: UpgradeSocket | undefined }): Promise<void> {
+  const { upgrade } = parts;
+  parts.peers.clean(request.raw);
+  try {
+    if (pod && upgrade && hasBody(request.raw)) throw upgradeWithBody();
+    if (pod) return await parts.pods.serve(request.raw, reply, pod, upgrade);
+    if (!target) return;
+    const who = await admit(request, reply, target, parts);
+    if (!who) return;
+    if (upgrade && hasBody(request.raw)) throw upgradeWithBody();
+    reply.hijack();
+    await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
+  } catch (error) {
+    reply.hijack();
+    writeRefusal(error, request.raw, reply.raw, parts.logger);
+  }
+}
+
 /** The pod or the endpoint that a request is for; neither: it is for another surface. A host or an edge's word comes before any path. */
-function wantedOf(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains' | 'podDomains'>): { pod?: PodTarget; target?: Target } {
+function wantedOf(request: IncomingMessage, forms: Pick<LbParts, 'edgeKey' | 'domains' | 'podDomains'>): Wanted {
   const open = podOfHost(request, forms.podDomains);
   if (open) return { pod: open };
   const target = targetOf(request, forms);
