@@ -1,18 +1,29 @@
-/** Loaded into a program under test (`--import`): how long its event loop was busy at a time, told to the bench when it asks. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+/**
+ * Loaded into a program under test (`--import`): for how long its event loop was busy at a time, told to the bench when it asks. It is processor time of
+ * the loop's thread from one look to the next, so that other programs on a busy machine do not count.
+ */
 
-/** Milliseconds between two looks at the loop. */
-const LOOK_MS = 2;
-const NS_PER_MS = 1e6;
+/** Milliseconds between two looks; what is told is up to so much too long. */
+const LOOK_MS = 5;
 
-const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
-delays.enable();
+let longestMs = 0;
+let before = cpuMs();
+setInterval(() => {
+  const now = cpuMs();
+  longestMs = Math.max(longestMs, now - before);
+  before = now;
+}, LOOK_MS).unref();
 
-/** As child.ts asks. The longest delay since it was last asked, in milliseconds. */
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** As child.ts asks: the longest since it was last asked. */
 process.on('message', (question: { id: number; ask?: string }) => {
   if (question.ask !== 'loopMs') return;
-  process.send?.({ id: question.id, answer: delays.max / NS_PER_MS });
-  delays.reset();
+  process.send?.({ id: question.id, answer: longestMs });
+  longestMs = 0;
 });
 // It must not keep the program alive.
 process.channel?.unref();
