@@ -85,7 +85,11 @@ interface Wanted {
   target?: Target;
 }
 
-async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target }: Wanted, parts: LbParts & { upgrade: UpgradeSocket | undefined }): Promise<void> {
+interface ServeParts extends LbParts {
+  upgrade: UpgradeSocket | undefined;
+}
+
+async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target }: Wanted, parts: ServeParts): Promise<void> {
   const { upgrade } = parts;
   parts.peers.clean(request.raw);
   try {
