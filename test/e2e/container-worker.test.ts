@@ -6,7 +6,7 @@ import t from 'tap';
 import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
-import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
+import { BASE_IMAGE, makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -47,7 +47,7 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
   });
 
   await t.test('an image is pulled before any worker needs it, by its endpoint\'s credentials', async (t) => {
-    const spare = await registry.push(images.old!, 'lab/spare:1');
+    const spare = await registry.push(BASE_IMAGE, 'lab/spare:1');
     const has = async (): Promise<boolean> => (await podman.cli('images', '--format={{.Repository}}:{{.Tag}}')).includes(spare);
     // Pushing gave it no name here.
     t.notOk(await has());
