@@ -45,7 +45,7 @@ t.test('agent', async (t) => {
     t.notMatch(agent.stdout + agent.stderr, key, 'the key is not shown');
     const { id } = (await machine('dock-2'))!;
     t.match(await cli.run('keys', 'list', '--scope', 'agent'), { code: 0, stdout: new RegExp(`dock-2 +agent .*${id}`) }, 'the key is its machine\'s now');
-    const other = await cli.run('agent', '--key-file', keyFile, ...options('dock-9'));
+    const other = await cli.start('agent', '--key-file', keyFile, ...options('dock-9')).ended;
     t.match(other, { code: 1, stderr: new RegExp(`This key is that of machine ${id}, and this is machine \\w+\\..*keys create NAME --scope agent`) });
     const processes = descendants(agent.child.pid!);
     t.ok(processes.length >= 3, 'the command, the agent and a worker');
@@ -71,21 +71,21 @@ t.test('agent', async (t) => {
   await t.test('a key that is refused and options that are wrong', async (t) => {
     if (process.getuid!() === 0) {
       t.match(
-        await cli.run('agent', '--key', system.agentKey, '--join', address, '--worker-user', ''),
+        await cli.start('agent', '--key', system.agentKey, '--join', address, '--worker-user', '').ended,
         { code: 2, stderr: /runs as root.*--worker-user per-account/ },
       );
       t.match(
-        await cli.run('agent', '--key', system.agentKey, ...options('dock-6'), '--worker-user', 'nobody-here'),
+        await cli.start('agent', '--key', system.agentKey, ...options('dock-6'), '--worker-user', 'nobody-here').ended,
         { code: 1, stderr: /Workers cannot run as nobody-here [\s\S]*useradd --system nobody-here/ },
       );
       // Its folder lies in one that only root can enter.
-      const closed = await cli.run('agent', '--key', system.agentKey, ...options('dock-7'), '--worker-user', 'per-account');
+      const closed = await cli.start('agent', '--key', system.agentKey, ...options('dock-7'), '--worker-user', 'per-account').ended;
       t.match(closed, { code: 1, stderr: /Workers cannot run as user 2000000000 in .*Choose a data folder/ });
     }
-    const refused = await cli.run('agent', '--key', system.key, ...options('dock-4'));
+    const refused = await cli.start('agent', '--key', system.key, ...options('dock-4')).ended;
     t.match(refused, { code: 1, stderr: /error: Core at .* refuses the key\. It must be a key of scope agent/ });
     t.match(
-      await cli.run('agent', '--key', await system.newKey(KeyScope.AGENT), '--virtual-gpus', 'many', ...options('dock-5')),
+      await cli.start('agent', '--key', await system.newKey(KeyScope.AGENT), '--virtual-gpus', 'many', ...options('dock-5')).ended,
       { code: 2, stderr: /NVIDIA L4:24576x2/ },
     );
   });
