@@ -32,14 +32,14 @@ export function whatIfRoutes(app: FastifyInstance, { core }: ConsoleParts, onReq
   });
 }
 
-/** Only what has the right type goes on; whether a value is in range is core's to say. */
+/** Only what has the right type, and only words that there are, go on; whether a value is in range is core's to say. */
 function checked(body: Record<string, unknown>): Record<string, unknown> {
-  for (const { name, kind } of fieldViews(ENDPOINT)) {
+  for (const { name, kind, words } of fieldViews(ENDPOINT)) {
     const value = body[name];
     if (value === undefined) continue;
     const fits = kind === 'whole' ? Number.isSafeInteger(value) && Math.abs(value as number) < 2 ** 31
-      : kind === 'flag' || kind === 'switch' ? typeof value === 'boolean' : kind === 'word' && typeof value === 'string';
-    if (!fits) throw new CoreError('INVALID_REQUEST', `"${name}" is no setting of scaling, or its value is of the wrong kind.`);
+      : kind === 'flag' || kind === 'switch' ? typeof value === 'boolean' : kind === 'word' && words?.includes(value as string) === true;
+    if (!fits) throw new CoreError('INVALID_REQUEST', `"${name}" is no setting of scaling, or its value is of the wrong kind${words ? `: it is one of ${words.join(', ')}` : ''}.`);
   }
   return body;
 }

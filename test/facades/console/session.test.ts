@@ -42,6 +42,13 @@ t.test('the console over HTTP', async (t) => {
     t.equal(outside.status, 401, 'the API itself knows no cookie');
   });
 
+  t.test('a word that is none of a setting is refused, whatever the language has of that name', async (t) => {
+    for (const scalerType of ['XYZ', 'toString', '__proto__']) {
+      const asked = await ask('/api/endpoints/abcdefgh/what-if', { method: 'POST', headers: { cookie: pair }, body: JSON.stringify({ scalerType }) });
+      t.same([asked.status, (await asked.json() as { code: string }).code], [400, 'invalid_request'], scalerType);
+    }
+  });
+
   t.test('no other page can use it', async (t) => {
     const foreign: Record<string, string>[] = [
       { origin: 'https://evil.example' }, { origin: 'null' },
