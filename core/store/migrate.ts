@@ -12,6 +12,14 @@ const FOLDER = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url
 /** Key of the advisory lock; any number that nobody else uses. drizzle's migrator takes no lock of its own. */
 const LOCK = 5_947_213_005;
 
+/**
+ * How long a migration waits for a table that a long transaction reads, a backup for instance, before it lets all those through that queue up behind it;
+ * it tries again after a pause. Both in milliseconds.
+ */
+const TABLE_MS_MAX = 2_000;
+const TABLE_PAUSE_MS = 1_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
 /** The database was migrated by a newer build; running this one could damage it. */
 export class NewerDatabaseError extends Error {
   constructor() {
@@ -27,7 +35,7 @@ export async function migrate(database: { url: string }, logger: Logger): Promis
     await lock(sql);
     await refuseNewer(sql);
     await buildLargeIndexes(sql, logger);
-    await runMigrations(drizzle(sql), { migrationsFolder: FOLDER });
+    await applyMigrations(sql, logger);
     await tuneHotTables(sql);
   } finally {
     // Ending the connection frees the lock.
@@ -42,6 +50,27 @@ async function lock(sql: Sql): Promise<void> {
     if (row!.locked) return;
     await sql`SELECT pg_sleep(0.1)`;
   }
+}
+
+/** All that are missing, in one transaction. */
+async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
+  await sql`SELECT set_config('lock_timeout', ${String(TABLE_MS_MAX)}, false)`;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await runMigrations(drizzle(sql), { migrationsFolder: FOLDER });
+      break;
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+      if (tries === 1) logger.warn('a long transaction, a backup for instance, uses a table that this release changes; trying again until it has ended');
+      await sql`SELECT pg_sleep(${TABLE_PAUSE_MS / 1_000})`;
+    }
+  }
+  await sql`SELECT set_config('lock_timeout', '0', false)`;
+}
+
+function isLocked(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if ((cause as { code?: string }).code === LOCK_NOT_AVAILABLE) return true;
+  return false;
 }
 
 async function refuseNewer(sql: Sql): Promise<void> {

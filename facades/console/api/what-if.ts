@@ -39,7 +39,8 @@ function checked(body: Record<string, unknown>): Record<string, unknown> {
     if (value === undefined) continue;
     const fits = kind === 'whole' ? Number.isSafeInteger(value) && Math.abs(value as number) < 2 ** 31
       : kind === 'flag' || kind === 'switch' ? typeof value === 'boolean' : kind === 'word' && words?.includes(value as string) === true;
-    if (!fits) throw new CoreError('INVALID_REQUEST', `"${name}" is no setting of scaling, or its value is of the wrong kind${words ? `: it is one of ${words.join(', ')}` : ''}.`);
+    const known = words ? `: it is one of ${words.join(', ')}` : '';
+    if (!fits) throw new CoreError('INVALID_REQUEST', `"${name}" is no setting of scaling, or its value is of the wrong kind${known}.`);
   }
   return body;
 }

@@ -8,6 +8,7 @@ import { NewerDatabaseError, migrate } from '../../../core/store/migrate.ts';
 import { createDatabase } from '../../helpers/database.ts';
 import { logger } from '../../helpers/job-engine.ts';
 import { scratch } from '../../helpers/scratch.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 t.test('replicas that start together migrate once', async (t) => {
   const { url } = await createDatabase(t, { empty: true });
@@ -35,6 +36,30 @@ async function databaseOf(t: Test, migrations: number): Promise<{ url: string; s
   await runMigrations(drizzle(sql), { migrationsFolder: folder });
   return { url, sql };
 }
+
+t.test('an upgrade beside a backup keeps nobody from the tables that it waits for', async (t) => {
+  const { url, sql } = await databaseOf(t, 21);
+  const backup = postgres(url, { max: 1 });
+  t.teardown(() => backup.end());
+  let read = (): void => undefined;
+  const done = new Promise<void>((resolve) => { read = resolve; });
+  const began = Promise.withResolvers<void>();
+  const reading = backup.begin(async (tx) => {
+    await tx`SELECT count(*) FROM job_input`;
+    began.resolve();
+    await done;
+  });
+  await began.promise;
+  const upgrade = migrate({ url }, logger);
+  await waitFor('the upgrade to wait for the table', async () => (
+    (await sql`SELECT FROM pg_locks WHERE NOT granted AND relation = 'job_input'::regclass`).length > 0
+  ));
+  await sql`SET statement_timeout = '20s'`;
+  t.same(await sql`SELECT input FROM job_input`, [], 'whoever comes behind it');
+  read();
+  await Promise.all([reading, upgrade]);
+  t.equal((await sql`SELECT FROM information_schema.columns WHERE table_name = 'job_input' AND column_name = 'traceparent'`).length, 1);
+});
 
 t.test('0017: the index of finished jobs is built beside a release that serves, also where a start before was interrupted', async (t) => {
   const { url, sql } = await databaseOf(t, 17);
