@@ -145,7 +145,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
-  const services = [...(tracing ? [tracing] : []), core, executor, link, tunnels, places, measures];
+  const services = [...(tracing ? [tracing] : []), core, executor, link, tunnels, places, activator, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
     services,

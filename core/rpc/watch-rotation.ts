@@ -166,9 +166,9 @@ export class WatchRotation {
   }
 }
 
-function rotationToMessage({ endpointId, workerConcurrency, h2c, workers }: RotationEndpoint): EndpointRotation {
+function rotationToMessage({ endpointId, workerConcurrency, h2c, singleUse, workers }: RotationEndpoint): EndpointRotation {
   const staying = workers.filter(({ draining }) => !draining);
-  return { endpointId, workerConcurrency, h2c, workers: staying.map(({ id, address, ready, tunnelMachineId }) => ({
+  return { endpointId, workerConcurrency, h2c, keepsConnections: !singleUse, workers: staying.map(({ id, address, ready, tunnelMachineId }) => ({
     workerId: id, address, ready, tunnelMachineId,
   })) };
 }

@@ -3,9 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { BaseService } from '../../core/runtime/service.ts';
 import type { PlaceRequest, WorkerPlace } from './endpoint-queue.ts';
 import { dial, forward } from './forward.ts';
-import type { ClientSide, ForwardLimits } from './forward.ts';
+import type { ClientSide, ForwardLimits, Way } from './forward.ts';
+import { KeptConnections } from './kept-connections.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import { needsEdge } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
@@ -19,17 +21,27 @@ export interface ActivatorLimits extends ForwardLimits {
   waits: Pick<WaitBounds, 'strictMs'>;
 }
 
-export class Activator {
+export class Activator extends BaseService {
+  readonly name = 'activator';
   readonly #places: Places;
   readonly #tunnels: Tunnels;
   readonly #limits: ActivatorLimits;
   readonly #clock: Clock;
+  readonly #connections: KeptConnections;
 
   constructor({ places, tunnels, limits, clock }: { places: Places; tunnels: Tunnels; limits: ActivatorLimits; clock: Clock }) {
+    super();
     this.#places = places;
     this.#tunnels = tunnels;
     this.#limits = limits;
     this.#clock = clock;
+    this.#connections = new KeptConnections(clock);
+  }
+
+  protected override onStart(): void {}
+
+  protected override onStop(): void {
+    this.#connections.destroy();
   }
 
   /** Carries a request that was let in to a worker. Rejects with what its client is to be told. */
@@ -50,8 +62,8 @@ export class Activator {
       if (!place) return;
       try {
         if (!this.#places.carries(target.endpointId)) throw needsEdge();
-        const socket = await this.#dial(place, gone.signal);
-        const outcome = socket && await forward(client, socket, place, this.#limits, this.#clock);
+        const way = this.#kept(place, upgrade) ?? await this.#open(place, upgrade, gone.signal);
+        const outcome = way && await forward(client, way, place, this.#limits, this.#clock);
         if (outcome === 'SERVED' || gone.signal.aborted) return;
         if (outcome !== 'AGAIN') this.#places.suspect(target.endpointId, place);
       } finally {
@@ -60,8 +72,16 @@ export class Activator {
     }
   }
 
-  #dial({ workerId, address, tunnelMachineId }: WorkerPlace, gone: AbortSignal): Promise<Duplex | undefined> {
-    return tunnelMachineId === '' ? dial(address, gone) : this.#tunnels.open(tunnelMachineId, workerId, gone);
+  /** One that is kept. It is there only until anything else is done. */
+  #kept({ isKept, address }: WorkerPlace, upgrade: ClientSide['upgrade']): Way | undefined {
+    return isKept && !upgrade && this.#connections.has(address) ? { kept: this.#connections, address } : undefined;
+  }
+
+  /** Undefined: nobody listens there. */
+  async #open({ workerId, address, tunnelMachineId, isKept }: WorkerPlace, upgrade: ClientSide['upgrade'], gone: AbortSignal): Promise<Way | undefined> {
+    if (tunnelMachineId !== '') return wayBy(await this.#tunnels.open(tunnelMachineId, workerId, gone));
+    const socket = await dial(address, gone);
+    return socket && isKept && !upgrade ? { socket, kept: this.#connections, address } : wayBy(socket);
   }
 
   #ask({ headers }: IncomingMessage, signal: AbortSignal): PlaceRequest {
@@ -69,6 +89,10 @@ export class Activator {
     const strict = mode !== undefined;
     return { workerId, strict, waitMs: strict ? this.#limits.waits.strictMs : this.#limits.holdMs, again: false, signal };
   }
+}
+
+function wayBy(socket: Duplex | undefined): Way | undefined {
+  return socket && { socket };
 }
 
 /** A socket that a client wants to use for another protocol, and what came behind its request. */

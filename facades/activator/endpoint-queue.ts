@@ -10,6 +10,9 @@ import { noWorkers, workerGone, workerTimeout } from './lb-error.ts';
 /** How long a worker that refused a connection, or said that it is full, gets nothing, in milliseconds; its agent finds out how it is meanwhile. */
 const SUSPECT_MS = 500;
 
+/** How long after a worker is ready its agent has seen by then how it treats connections, and core has told, in milliseconds. */
+const WATCHED_MS = 10_000;
+
 /** A place at a worker. */
 export interface WorkerPlace {
   workerId: string;
@@ -17,6 +20,8 @@ export interface WorkerPlace {
   address: string;
   /** The machine through whose tunnel alone it is reached; empty: it is reached by its address. */
   tunnelMachineId: string;
+  /** Its connections may be kept for other requests. */
+  isKept: boolean;
   /** It is asked before it gets a body. */
   isAsked: boolean;
   /** It does not answer when it is asked. */
@@ -44,6 +49,8 @@ interface Worker {
   address: string;
   tunnelMachineId: string;
   ready: boolean;
+  /** Since when. */
+  readyAtMs: number;
   /** Core names it no more: what runs there runs on, and is counted until it ends. */
   gone: boolean;
   inFlight: number;
@@ -66,6 +73,7 @@ export class EndpointQueue {
   readonly #waiters = new Set<Waiter>();
   #concurrency = 1;
   #isH2c = false;
+  #keepsConnections = false;
   #turns = 0;
   readonly #told = Promise.withResolvers<void>();
   /** Core has told of its workers, or that it will not. */
@@ -136,15 +144,18 @@ export class EndpointQueue {
   }
 
   /** The picture of core. */
-  update({ workerConcurrency, h2c, workers }: EndpointRotation): void {
+  update({ workerConcurrency, h2c, keepsConnections, workers }: EndpointRotation): void {
     this.#hear();
     this.#isH2c = h2c;
+    this.#keepsConnections = keepsConnections;
+    const now = this.#clock.monotonicMs();
     this.#concurrency = Math.max(1, workerConcurrency);
     const named = new Set(workers.map(({ workerId }) => workerId));
     for (const { workerId: id, address, ready, tunnelMachineId } of workers) {
       const worker = this.#workers.get(id)
-        ?? { id, address, tunnelMachineId, ready, gone: false, inFlight: 0, turn: 0, isAsked: true, suspect: undefined };
+        ?? { id, address, tunnelMachineId, ready: false, readyAtMs: now, gone: false, inFlight: 0, turn: 0, isAsked: true, suspect: undefined };
       const isKnown = address !== '' || tunnelMachineId !== '';
+      if (!worker.ready) worker.readyAtMs = now;
       this.#workers.set(id, Object.assign(worker, { address, tunnelMachineId, ready: ready && isKnown, gone: false }));
     }
     for (const worker of this.#workers.values()) {
@@ -233,8 +244,9 @@ export class EndpointQueue {
       this.#onChanged();
       this.#serve();
     };
-    const { id: workerId, address, tunnelMachineId, isAsked } = worker;
-    return { workerId, address, tunnelMachineId, isAsked, askNoMore: () => { worker.isAsked = false; }, release };
+    const { id: workerId, address, tunnelMachineId, isAsked, readyAtMs } = worker;
+    const isKept = this.#keepsConnections && tunnelMachineId === '' && this.#clock.monotonicMs() - readyAtMs >= WATCHED_MS;
+    return { workerId, address, tunnelMachineId, isKept, isAsked, askNoMore: () => { worker.isAsked = false; }, release };
   }
 }
 

@@ -9,6 +9,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { WorkerPlace } from './endpoint-queue.ts';
+import { hostPortOf } from './kept-connections.ts';
+import type { KeptConnections } from './kept-connections.ts';
 import { requestHeaders, responseHeaders } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import { FULL_HEADER } from '../../proto/wire/edge-authorizer.ts';
@@ -46,10 +48,8 @@ export interface ForwardLimits {
 
 /** A connection to a worker; undefined: nobody listens there. */
 export function dial(address: string, gone: AbortSignal): Promise<Socket | undefined> {
-  const at = address.lastIndexOf(':');
-  const host = address.slice(0, at).replace(/^\[|\]$/g, '');
   return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(address.slice(at + 1)), noDelay: true });
+    const socket = connect({ ...hostPortOf(address), noDelay: true });
     const giveUp = (): void => { socket.destroy(); };
     const done = (result: Socket | undefined): void => {
       gone.removeEventListener('abort', giveUp);
@@ -70,9 +70,12 @@ export type Outcome = 'SERVED' | 'FULL' | 'AGAIN';
 /** Whom it goes to: a place at a worker, or with an empty id what is no worker. */
 export type ForwardPlace = Pick<WorkerPlace, 'workerId' | 'isAsked' | 'askNoMore'>;
 
+/** A connection for this request alone, one for others too, or one of those that are kept (KeptConnections.has). */
+export type Way = { socket: Duplex; kept?: undefined } | { socket?: Duplex | undefined; kept: KeptConnections; address: string };
+
 /** Resolves when nothing of it runs any more. Rejects with an LbError while the client may still be answered. */
-export function forward(client: ClientSide, socket: Duplex, place: ForwardPlace, limits: ForwardLimits, clock: Clock): Promise<Outcome> {
-  return new Promise((resolve, reject) => new Forward(client, socket, place, limits, clock, { resolve, reject }).start());
+export function forward(client: ClientSide, way: Way, place: ForwardPlace, limits: ForwardLimits, clock: Clock): Promise<Outcome> {
+  return new Promise((resolve, reject) => new Forward(client, way, place, limits, clock, { resolve, reject }).start());
 }
 
 interface Over {
@@ -82,7 +85,7 @@ interface Over {
 
 class Forward {
   readonly #client: ClientSide;
-  readonly #socket: Duplex;
+  readonly #way: Way;
   readonly #place: ForwardPlace;
   readonly #limits: ForwardLimits;
   readonly #clock: Clock;
@@ -95,9 +98,9 @@ class Forward {
   /** It has become two sockets, or its answer is whole: what the worker's side does now is no failure. */
   #done = false;
 
-  constructor(client: ClientSide, socket: Duplex, place: ForwardPlace, limits: ForwardLimits, clock: Clock, over: Over) {
+  constructor(client: ClientSide, way: Way, place: ForwardPlace, limits: ForwardLimits, clock: Clock, over: Over) {
     this.#client = client;
-    this.#socket = socket;
+    this.#way = way;
     this.#place = place;
     this.#limits = limits;
     this.#clock = clock;
@@ -111,12 +114,14 @@ class Forward {
     const protocol = upgrade && request.headers.upgrade;
     const origin = { prefix: target.prefix, remoteAddress: request.socket.remoteAddress ?? '', keepsKey: target.keepsKey === true };
     const headers = requestHeaders(request, origin, protocol);
+    const { socket, kept } = this.#way;
     // A connection for one request: a worker that closes idle ones can never lose one that it was about to get.
-    if (protocol === undefined) headers.push('Connection', 'close');
+    if (protocol === undefined && !kept) headers.push('Connection', 'close');
     const sendsBody = !upgrade && hasBody(request);
     const asks = sendsBody && this.#place.isAsked;
     if (asks) headers.push('Expect', '100-continue');
-    const upstream = httpRequest({ method: request.method, path: target.path, headers, createConnection: () => this.#socket, setHost: false });
+    const by = kept ? kept.optionsFor(this.#way.address, socket) : { createConnection: () => socket };
+    const upstream = httpRequest({ method: request.method, path: target.path, headers, setHost: false, ...by });
     this.#upstream = upstream;
     gone.addEventListener('abort', this.#left);
     upstream.once('response', (response) => this.#answer(response));
@@ -226,7 +231,7 @@ class Forward {
     this.#end();
     const { reply, upgrade } = this.#client;
     this.#upstream?.destroy();
-    this.#socket.destroy();
+    this.#way.socket?.destroy();
     if (error === undefined || reply.writableEnded) return this.#over.resolve('SERVED');
     if (!reply.headersSent) return this.#over.reject(error);
     // The answer has begun: only a broken connection says that it is not whole.
@@ -239,6 +244,7 @@ class Forward {
     const { request } = this.#client;
     // An answer may come before all of the request: what is still sent is thrown away by the connection's end.
     if (!request.complete) request.resume();
+    if (this.#upstream?.writableFinished === false) this.#upstream.destroy();
     this.#over.resolve('SERVED');
   }
 }

@@ -55,7 +55,7 @@ export class PodProxy {
     const isOpen = target.prefix === '';
     const { podId: endpointId, path, prefix } = target;
     const seen = { endpointId, path, prefix, queryKey: undefined, isShared: false, keepsKey: isOpen };
-    await forward({ request, reply: reply.raw, target: seen, gone, upgrade }, socket, NO_WORKER, limits, clock);
+    await forward({ request, reply: reply.raw, target: seen, gone, upgrade }, { socket }, NO_WORKER, limits, clock);
   }
 
   #goneOf(reply: ServerResponse, upgrade: UpgradeSocket | undefined): AbortSignal {

@@ -46,6 +46,8 @@ export const LB_PROCESSING_MS_DEFAULT = 330_000;
 export const LB_SOCKET_IDLE_MS_DEFAULT = 600_000;
 /** Largest body of a load-balancing endpoint each way in bytes (docs/api.md#load-balancing). */
 export const LB_BODY_BYTES_MAX = 30 * 1024 * 1024;
+/** How long a silent connection to a worker is kept, in milliseconds: half of what its agent has seen that it does (gpu-agent/units/http/single-use.ts). */
+export const LB_KEPT_MS = 1_000;
 /**
  * A proxy knows no exact limit for one worker, an activator does. So an endpoint whose workers get fewer requests at once than this, the default
  * of endpoints of this type, is served through activators alone.

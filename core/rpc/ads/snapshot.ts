@@ -14,7 +14,7 @@ import { ClusterLoadAssignment, LbEndpoint } from '../../../proto/gen/envoy/conf
 import { HttpProtocolOptions } from '../../../proto/gen/envoy/extensions/upstreams/http/v3/http_protocol_options.ts';
 import { ACTIVATION_METADATA, activationText } from '../../../proto/wire/activation.ts';
 import { clusterName } from '../../../proto/wire/edge-authorizer.ts';
-import { LB_DIRECT_CONCURRENCY_MIN, LB_REQUESTS_AT_ONCE, LB_REQUESTS_AT_ONCE_PER_WORKER } from '../../../proto/wire/limits.ts';
+import { LB_DIRECT_CONCURRENCY_MIN, LB_KEPT_MS, LB_REQUESTS_AT_ONCE, LB_REQUESTS_AT_ONCE_PER_WORKER } from '../../../proto/wire/limits.ts';
 import type { RotationEndpoint, RotationWorker } from '../../store/edge-store.ts';
 
 /** Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own configuration. */
@@ -36,8 +36,6 @@ export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
 
 const CONNECT_SECONDS = 1;
 const RETRIES_MAX = 100;
-/** How long a silent connection to a worker is kept: half of what the agent has seen that the worker does (gpu-agent/units/http/single-use.ts). */
-const KEPT_SECONDS = 1;
 /** Nobody listens there: whoever is sent to it comes again (deploy/envoy/direct-way.ts). */
 const NOBODY = '127.0.0.1:1';
 /** With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not healthy. */
@@ -81,7 +79,7 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEn
   const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
   const options = HttpProtocolOptions.encode(HttpProtocolOptions.fromPartial({
     // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again. Most keep theirs far longer.
-    commonHttpProtocolOptions: singleUse ? { maxRequestsPerConnection: 1 } : { idleTimeout: { seconds: KEPT_SECONDS, nanos: 0 } },
+    commonHttpProtocolOptions: singleUse ? { maxRequestsPerConnection: 1 } : { idleTimeout: { seconds: LB_KEPT_MS / 1_000, nanos: 0 } },
     upstreamProtocolOptions: { $case: 'explicitHttpConfig', value: { protocolConfig: h2c
       ? { $case: 'http2ProtocolOptions', value: {} } : { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
   })).finish();

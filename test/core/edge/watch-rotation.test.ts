@@ -59,7 +59,7 @@ t.test('from zero: a request that waits starts a worker, its health brings it in
   facade.tell({ endpointId });
   other.tell({ endpointId });
   await waitFor('the empty picture', () => facade.latest.has(endpointId) && other.latest.has(endpointId));
-  t.match(facade.latest.get(endpointId), { workerConcurrency: 100, workers: [] });
+  t.match(facade.latest.get(endpointId), { workerConcurrency: 100, keepsConnections: true, workers: [] });
 
   facade.tell({ endpointId, waiting: 1 });
   const first = await waitFor('a worker', (): DesiredWorker | undefined => agent.desired[0]);
@@ -72,6 +72,9 @@ t.test('from zero: a request that waits starts a worker, its health brings it in
     reported(workerId, endpointId, health);
     await waitFor(`ready: ${ready}`, () => [facade, other].every(({ latest }) => latest.get(endpointId)?.workers[0]?.ready === ready));
   }
+
+  agent.send({ workers: [{ workerId, endpointId, state: WorkerState.READY, address: '127.0.0.1:20001', health: HttpHealth.READY, singleUse: true }] });
+  await waitFor('the word that connections are for one request', () => facade.latest.get(endpointId)?.keepsConnections === false);
 
   facade.tell({ endpointId, waiting: 0, workers: [{ workerId, inFlight: 11 }] });
   await waitFor('a worker for every 10 requests', () => agent.desired.length > 1);

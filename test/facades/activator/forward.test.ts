@@ -59,7 +59,7 @@ t.test('a client that reads after the worker has gone gets all of it', async (t)
   const socket = await dial(`127.0.0.1:${(worker.address() as AddressInfo).port}`, gone);
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
   const place = { workerId: 'w', isAsked: true, askNoMore: () => undefined };
-  const outcome = forward({ request, reply, target, gone }, socket!, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock);
+  const outcome = forward({ request, reply, target, gone }, { socket: socket! }, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock);
   await waitFor('the answer to begin', () => client.bytes > 0);
   const [connection] = await seen;
   const closed = once(connection, 'close');

@@ -69,6 +69,11 @@ export interface EndpointRotation {
   workers: RotationWorker[];
   /** They speak HTTP/2 without TLS: only proxies that do carry requests to them. */
   h2c: boolean;
+  /**
+   * None of its workers was seen to end silent connections soon, or to serve one at a time: one that is ready for 10 s or longer keeps connections for
+   * other requests, if they are silent for 1 s at most. False: each is for one request.
+   */
+  keepsConnections: boolean;
 }
 
 /** One worker of an endpoint. */
@@ -404,7 +409,7 @@ export const WatchRotationResponse: MessageFns<WatchRotationResponse> = {
 };
 
 function createBaseEndpointRotation(): EndpointRotation {
-  return { endpointId: "", workerConcurrency: 0, workers: [], h2c: false };
+  return { endpointId: "", workerConcurrency: 0, workers: [], h2c: false, keepsConnections: false };
 }
 
 export const EndpointRotation: MessageFns<EndpointRotation> = {
@@ -420,6 +425,9 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     }
     if (message.h2c !== false) {
       writer.uint32(32).bool(message.h2c);
+    }
+    if (message.keepsConnections !== false) {
+      writer.uint32(40).bool(message.keepsConnections);
     }
     return writer;
   },
@@ -469,6 +477,14 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
             message.h2c = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.keepsConnections = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -490,6 +506,7 @@ export const EndpointRotation: MessageFns<EndpointRotation> = {
     message.workerConcurrency = object.workerConcurrency ?? 0;
     message.workers = object.workers?.map((e) => RotationWorker.fromPartial(e)) || [];
     message.h2c = object.h2c ?? false;
+    message.keepsConnections = object.keepsConnections ?? false;
     return message;
   },
 };
