@@ -38,9 +38,10 @@ export class DeadlineStore {
 
   /** Milliseconds until the next execution deadline when there is one within the next `withinMs`, else undefined. */
   async nextMs(withinMs: number): Promise<number | undefined> {
-    const [row] = await this.#hot<{ ms: number | null }[]>`
-      SELECT (extract(epoch FROM min(execution_deadline_at) - clock_timestamp()) * 1000)::float8 AS ms FROM job
-      WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now() + ${withinMs}::int * interval '1 ms'`;
-    return row?.ms ?? undefined;
+    const [row] = await this.#hot<{ ms: number }[]>`
+      SELECT (extract(epoch FROM execution_deadline_at - clock_timestamp()) * 1000)::float8 AS ms FROM job
+      WHERE state = 'IN_PROGRESS' AND execution_deadline_at <= now() + ${withinMs}::int * interval '1 ms'
+      ORDER BY execution_deadline_at LIMIT 1`;
+    return row?.ms;
   }
 }
