@@ -19,8 +19,12 @@ import { filesToRunAgain, resultsOfBoth } from './test-second-run.ts';
 const root = join(import.meta.dirname, '..', '..');
 const tapProgram = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
 const poolProgram = join(import.meta.dirname, 'test-pool.ts');
-/** Files side by side: two more than cores, since most wait for something most of the time; not more than one PostgreSQL has connections for. */
-const JOBS = Math.min(availableParallelism() + 2, 8);
+/** Files side by side that one PostgreSQL has connections for. */
+const JOBS_MAX = 8;
+/** Files side by side: two more than cores, since most wait for something most of the time. */
+const JOBS = Math.min(availableParallelism() + 2, JOBS_MAX);
+/** So many more while processors idle all the same. */
+const SPARE_JOBS = Math.min(availableParallelism(), JOBS_MAX - JOBS);
 const outputFile = join(root, '.tap', 'results.tap');
 /** Read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');
@@ -108,7 +112,7 @@ async function runFiles(args: readonly string[]): Promise<RunOutcome> {
     return { code, results: reader.end(), files: reader.files, flaky: [] };
   }
   if (!files) return readRun(tapProgram, ['run', '--reporter=tap', ...args]);
-  const first = await readRun(poolProgram, [`--jobs=${JOBS}`, ...files]);
+  const first = await readRun(poolProgram, [`--jobs=${JOBS}`, `--spare=${SPARE_JOBS}`, ...files]);
   const again = typeof first.code === 'string' || stopping.signal.aborted ? [] : filesToRunAgain(first.failedFiles, files);
   if (again.length === 0) return first;
   say(`Once more, alone: ${again.join(', ')}`);

@@ -1,12 +1,13 @@
 /**
  * Runs test files side by side and writes their output as one TAP stream, each file a subtest; the files that wait longest go first. `tap
  * run` would do it too, but puts a loader of its own (for coverage, which nobody reads here) into every Node process that a test starts:
- * that doubled the run. Most files share a few processes, which halved it again. Arguments: `--jobs=N`, then the files. Ends with 1 when a
- * file failed.
+ * that doubled the run. Most files share a few processes, which halved it again. Arguments: `--jobs=N`, `--spare=N` for so many more while
+ * processors idle, then the files. Ends with 1 when a file failed.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { SpareProcessors } from './spare-processors.ts';
 import { runsAlone } from './test-alone.ts';
 import { SharedProcess, runAlone } from './test-process.ts';
 import type { FileResult } from './test-process.ts';
@@ -15,6 +16,9 @@ import type { FileResult } from './test-process.ts';
 const SLOW_FOLDERS = [
   'test/examples/', 'test/e2e/', 'test/kill/', 'test/docs/', 'test/deploy/', 'test/fleet/', 'test/facades/cli/', 'test/bad-input/', 'test/spec/',
 ];
+
+/** What the pool is told besides the files. */
+const COUNTS = { jobs: { type: 'string', default: '2' }, spare: { type: 'string', default: '0' } } as const;
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -49,15 +53,21 @@ class Report {
 }
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({ options: { jobs: { type: 'string', default: '2' } }, allowPositionals: true });
+  const { values, positionals } = parseArgs({ options: COUNTS, allowPositionals: true });
   const waiting = positionals.toSorted((a, b) => place(a) - place(b));
   // Without a PostgreSQL for all, each process starts one for itself, which ends with its file.
   const mayShare = (process.env.SLIPWAY_TEST_POSTGRES ?? '') !== '';
   const report = new Report();
   process.stdout.write('TAP version 14\n');
-  await Promise.all(Array.from({ length: Math.max(1, Number(values.jobs)) }, async (_, slot) => {
+  const jobs = Math.max(1, Number(values.jobs));
+  const processors = new SpareProcessors(systemClock);
+  await Promise.all(Array.from({ length: jobs + Number(values.spare) }, async (_, slot) => {
     const shared = new SharedProcess(slot, systemClock);
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    const next = async (): Promise<string | undefined> => {
+      if (slot >= jobs) await processors.free(() => waiting.length > 0);
+      return waiting.shift();
+    };
+    for (let file = await next(); file !== undefined; file = await next()) {
       const startedMs = systemClock.monotonicMs();
       const result = mayShare && !runsAlone(root, file) ? await shared.run(join(root, file)) : await runAlone(file, slot, systemClock);
       report.add(file, result, systemClock.monotonicMs() - startedMs);

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { runsAlone } from '../../deploy/local/test-alone.ts';
+import { SpareProcessors } from '../../deploy/local/spare-processors.ts';
 import { SharedProcess } from '../../deploy/local/test-process.ts';
 import { TestResultReader } from '../../deploy/local/test-results.ts';
+import { ManualClock } from '../helpers/manual-clock.ts';
 import { scratch } from '../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -53,3 +55,36 @@ t.test('files that get a process for themselves', async (t) => {
   t.ok(runsAlone(root, 'test/gpu-agent/executors/container/networks.test.ts'), 'has a helper that starts something for the whole file');
   t.notOk(runsAlone(root, 'test/spec/states.test.ts'));
 });
+
+t.test('one more file runs while processors idle, and the next looks anew', async (t) => {
+  const clock = new ManualClock();
+  let [idleMs, allMs] = [0, 0];
+  const processors = new SpareProcessors(clock, () => ({ idleMs, allMs }));
+  const went: string[] = [];
+  let wanted = true;
+  const ends = ['first', 'second', 'third'].map((name) => processors.free(() => wanted).then(() => went.push(name)));
+  const period = async (idleShare: number): Promise<void> => {
+    await settle();
+    allMs += 6_000;
+    idleMs += 6_000 * idleShare;
+    clock.pass(3_000);
+    await settle();
+  };
+  await period(0.2);
+  t.same(went, [], 'they are busy');
+  await period(0.5);
+  t.same(went, ['first'], 'one at a time');
+  await period(0);
+  t.same(went, ['first'], 'it took what there was');
+  await period(0.9);
+  t.same(went, ['first', 'second']);
+  wanted = false;
+  await period(0);
+  await Promise.all(ends);
+  t.same(went, ['first', 'second', 'third'], 'nothing is left to run: nobody waits on');
+});
+
+/** What was set going has come to its next wait. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => { setImmediate(resolve); });
+}
