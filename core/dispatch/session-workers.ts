@@ -147,15 +147,16 @@ export class SessionWorkers {
     if (refresh && !worker.refresh) onRefresh(facts.workerId, machineId);
     worker.refresh = refresh;
     this.#offer(worker);
-    if (facts.state === 'STOPPED' || facts.state === 'UNHEALTHY') this.#ended(worker);
+    if (hasEnded(facts)) this.#ended(worker);
   }
 
   #offer(worker: SessionWorker): void {
     const { facts, refresh } = worker;
     const desired = this.#desired.get(facts.workerId);
     const open = facts.state === 'READY' && !refresh && desired === 'RUN';
+    const awake = !hasEnded(facts) && (desired === undefined || desired === 'RUN');
     this.#options.pool.update(facts.workerId, {
-      capacity: facts.capacity, open, awake: desired === undefined || desired === 'RUN', takesAhead: worker.takesAhead, keepsAhead: worker.keepsAhead,
+      capacity: facts.capacity, open, awake, takesAhead: worker.takesAhead, keepsAhead: worker.keepsAhead,
     });
   }
 
@@ -184,4 +185,8 @@ export class SessionWorkers {
     this.#retired.add(workerId);
     for (const id of this.#retired) if (pool.heldBy(id).length === 0) this.#retired.delete(id);
   }
+}
+
+function hasEnded({ state }: WorkerFacts): boolean {
+  return state === 'STOPPED' || state === 'UNHEALTHY';
 }

@@ -142,10 +142,11 @@ export class ScaleLoop extends BaseService {
     this.#dispensable.keepOnly(duty.mine ? this.#swept : NO_IDS);
     await this.#lookAtWoken();
     if (!duty.mine || now - this.#sweptAtMs < PERIOD_MS * 0.9) return;
-    this.#sweptAtMs = now;
-    const queues = now >= this.#queuesRestUntilMs;
+    const sweptAtMs = clock.monotonicMs();
+    this.#sweptAtMs = sweptAtMs;
+    const queues = sweptAtMs >= this.#queuesRestUntilMs;
     const { endpointIds, lost } = await store.endpointsToLookAt({ queues });
-    if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - now) * QUEUES_REST_FACTOR;
+    if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - sweptAtMs) * QUEUES_REST_FACTOR;
     const ids = new Set(endpointIds);
     this.#swept = new Set(endpointIds);
     this.#dispensable.keepOnly(this.#swept);

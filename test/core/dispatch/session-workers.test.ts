@@ -73,6 +73,14 @@ t.test('one that holds what has not begun to arrive loses it', async (t) => {
   t.equal(pool.hasWorker('e'), false);
 });
 
+t.test('one that has ended keeps no queued job from being seen, while its last results may still come', async (t) => {
+  const { pool, workers } = setup();
+  workers.begin([report(WorkerState.READY, 1)], []);
+  t.equal(pool.hasWorker('e'), true);
+  workers.report([report(WorkerState.STOPPED, 0)]);
+  t.equal(pool.hasWorker('e'), false);
+});
+
 t.test('a worker of an earlier life of the agent leaves with its last result', async (t) => {
   const first = setup();
   first.workers.begin([], [attempt]);
