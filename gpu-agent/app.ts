@@ -200,6 +200,7 @@ class AgentProcess extends SingleRunService {
     await this.#containers.stop();
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
+    this.#parts.outcomes.writeAll();
     await this.#parts.spool.close();
     await this.#parts.runLog.close();
     this.#unlock();

@@ -71,12 +71,14 @@ export interface AttemptOptions {
   /** Counts ends of attempts. Default: nobody does. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
   disk?: Disk | undefined;
+  /** How long outcomes wait for core before they are written, in milliseconds. Default: as the reporter's. */
+  diskAfterMs?: number | undefined;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
 }
 
 /** Builds them. */
-export function buildAttempts({ config, logger, clock, random, units, disk, tracing, onAttemptEnd }: AttemptOptions): AttemptParts {
+export function buildAttempts({ config, logger, clock, random, units, disk, diskAfterMs, tracing, onAttemptEnd }: AttemptOptions): AttemptParts {
   const outbox = new Outbox();
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
@@ -87,7 +89,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk, trac
   const runLog = new RunLog({ folder: config.dataDir, logger, disk });
   const keeper = new Keeper(runLog);
   const chunks = new ChunkLog({ send: (chunk) => outbox.addChunk(chunk), stored: (key, number) => keeper.stored(key, number) });
-  const outcomes = new OutcomeReporter({ spool, chunks, toCore: outbox, large, logger });
+  const outcomes = new OutcomeReporter({ spool, chunks, toCore: outbox, large, clock, diskAfterMs, logger });
   const reporter = new WorkerReporter({ toCore: outbox, room, owes: (workerId) => outcomes.owes(workerId), keeper });
   const questions = {
     isBusy: (workerId: string) => holdings.isBusy(workerId),

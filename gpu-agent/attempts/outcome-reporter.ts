@@ -1,13 +1,15 @@
 /**
- * Brings outcomes to core: onto the disk and onto the wire at the same time, again after every reconnect, until core has acknowledged
- * them. An outcome is safe as soon as either has happened; then the worker may be answered.
+ * Brings outcomes to core: onto the wire at once, again after every reconnect, until core has acknowledged them; and onto the disk, unless
+ * core was faster. An outcome is safe as soon as either has happened; only then is its worker answered.
  */
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptOutcome, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { SIDE_STREAM_BYTES_MIN } from '../../proto/wire/limits.ts';
 import type { OutcomeSpool } from '../spool/outcome-spool.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
+import { Grace } from '../spool/grace.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import type { LargeToCore, ToCore } from './to-core.ts';
 
@@ -18,8 +20,15 @@ interface Pending {
   large: boolean;
   /** How often it could not be read from the disk. */
   unread: number;
-  onAcknowledged(): void;
+  /** It is on the disk or acknowledged. */
+  onSafe(): void;
 }
+
+/**
+ * For this long, in milliseconds, and up to twice as long, an outcome waits for core before it is written to the disk. A core that is there
+ * acknowledges within a few milliseconds: then nothing is written, and no flush stands in the way of others on a disk that is shared.
+ */
+const DISK_AFTER_MS = 10;
 
 /** Tries to read an outcome from the disk before its attempt counts as lost. */
 const READS_MAX = 5;
@@ -33,15 +42,23 @@ export class OutcomeReporter {
   readonly #pending = new Map<string, Pending>();
   /** How many outcomes of each worker are pending. */
   readonly #owed = new Map<string, number>();
+  /** Those that are not on the disk, nor on their way to it. */
+  readonly #grace: Grace<Pending> | undefined;
   readonly #waitingForIdle: (() => void)[] = [];
   readonly #listeners: ((workerId: string) => void)[] = [];
 
-  constructor(options: { spool: OutcomeSpool; chunks: ChunkLog; toCore: Pick<ToCore, 'addOutcome'>; large: Pick<LargeToCore, 'send'>; logger: Logger }) {
+  constructor(options: {
+    spool: OutcomeSpool; chunks: ChunkLog; toCore: Pick<ToCore, 'addOutcome'>; large: Pick<LargeToCore, 'send'>; clock: Clock; logger: Logger;
+    /** See DISK_AFTER_MS, the default. 0: onto the disk at once. */
+    diskAfterMs?: number | undefined;
+  }) {
     this.#spool = options.spool;
     this.#chunks = options.chunks;
     this.#toCore = options.toCore;
     this.#large = options.large;
     this.#logger = options.logger;
+    const { clock, diskAfterMs = DISK_AFTER_MS } = options;
+    this.#grace = diskAfterMs === 0 ? undefined : new Grace({ clock, periodMs: diskAfterMs, due: (pending) => this.#toDisk(pending) });
   }
 
   /** Calls `listener` whenever core has acknowledged all outcomes of a worker's attempts. */
@@ -55,7 +72,7 @@ export class OutcomeReporter {
     for (const { outcome, chunks } of entries) {
       for (const chunk of chunks) this.#chunks.add(chunk);
       const large = isLarge(outcome);
-      this.#keep({ ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, onAcknowledged: () => {} });
+      this.#keep({ ref: outcome.ref!, outcome: large ? undefined : outcome, large, unread: 0, onSafe: () => {} });
     }
     return entries.length;
   }
@@ -79,17 +96,18 @@ export class OutcomeReporter {
   report(outcome: AttemptOutcome): Promise<void> {
     const key = attemptKey(outcome.ref!);
     return new Promise((resolve) => {
-      const pending: Pending = { ref: outcome.ref!, outcome, large: isLarge(outcome), unread: 0, onAcknowledged: resolve };
+      const pending: Pending = { ref: outcome.ref!, outcome, large: isLarge(outcome), unread: 0, onSafe: resolve };
       this.#keep(pending);
       this.#send(key, pending);
-      this.#spool.add({ outcome, chunks: [...this.#chunks.unacknowledged(key)] }).then(
-        () => {
-          if (pending.large) pending.outcome = undefined;
-          resolve();
-        },
-        (error: unknown) => this.#logger.error({ err: error, ...outcome.ref }, 'outcome could not be written to disk'),
-      );
+      // A large one leaves the memory as soon as it is on the disk, and takes its time to core.
+      if (pending.large || !this.#grace) this.#toDisk(pending);
+      else this.#grace.add(key, pending);
     });
+  }
+
+  /** Writes at once what waits to be written: the agent ends. */
+  writeAll(): void {
+    this.#grace?.endAll();
   }
 
   /** Core has committed it, or does not care any more. */
@@ -99,8 +117,8 @@ export class OutcomeReporter {
     if (!pending) return;
     this.#pending.delete(key);
     this.#chunks.forget(key);
-    this.#spool.acknowledge(key);
-    pending.onAcknowledged();
+    if (!this.#grace?.takeBack(key)) this.#spool.acknowledge(key);
+    pending.onSafe();
     this.#settle(pending.ref.workerId);
     if (this.#pending.size === 0) for (const wake of this.#waitingForIdle.splice(0)) wake();
   }
@@ -138,6 +156,17 @@ export class OutcomeReporter {
     const { workerId } = pending.ref;
     if (!this.#pending.has(key)) this.#owed.set(workerId, (this.#owed.get(workerId) ?? 0) + 1);
     this.#pending.set(key, pending);
+  }
+
+  #toDisk(pending: Pending): void {
+    const outcome = pending.outcome!;
+    this.#spool.add({ outcome, chunks: [...this.#chunks.unacknowledged(attemptKey(pending.ref))] }).then(
+      () => {
+        if (pending.large) pending.outcome = undefined;
+        pending.onSafe();
+      },
+      (error: unknown) => this.#logger.error({ err: error, ...pending.ref }, 'outcome could not be written to disk'),
+    );
   }
 
   #settle(workerId: string): void {

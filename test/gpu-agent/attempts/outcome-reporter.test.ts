@@ -1,4 +1,6 @@
 /** Outcomes on their way: onto the disk and onto the wire, again for every session, until core has them. */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { ChunkLog } from '../../../gpu-agent/attempts/chunk-log.ts';
@@ -8,19 +10,22 @@ import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
 const LARGE = Buffer.from(JSON.stringify('x'.repeat(300_000)));
 
 /** A reporter on a spool in `folder`, and what it has sent. */
-async function reporterIn(t: Test, folder: string) {
+async function reporterIn(t: Test, folder: string, clock: Clock = systemClock) {
   const logger = createLogger('test', 'silent');
   const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: undefined });
   const sent: string[] = [];
   const large: LargeOutcome[] = [];
   const chunks = new ChunkLog({ send: ({ ref, number }) => sent.push(`${ref!.jobId} ${number}`) });
   const reporter = new OutcomeReporter({
-    spool, chunks, logger, toCore: { addOutcome: ({ ref }) => { sent.push(ref!.jobId); } }, large: { send: (outcome) => { large.push(outcome); } },
+    spool, chunks, clock, logger, toCore: { addOutcome: ({ ref }) => { sent.push(ref!.jobId); } }, large: { send: (outcome) => { large.push(outcome); } },
   });
   const recovered = await reporter.recover();
   let isOpen = true;
@@ -83,4 +88,36 @@ t.test('the next run of the agent takes over what this one left, chunks first', 
   reporter.sendAll();
   t.same(sent, ['a 1', 'a']);
   t.ok((await large[0]!.load())?.output?.equals(LARGE));
+});
+
+t.test('onto the disk goes only what core does not acknowledge in time, and its chunks', async (t) => {
+  const folder = t.testdir({});
+  const clock = new ManualClock();
+  const { reporter, chunks, spool, close } = await reporterIn(t, folder, clock);
+  const [first] = readdirSync(folder);
+  const bytes = (): number => statSync(join(folder, first!)).size;
+  const empty = bytes();
+  const safe: string[] = [];
+  const report = (job: string): void => void reporter.report(outcomeOf(job)).then(() => safe.push(job));
+  report('quick');
+  reporter.acknowledge(refOf('quick'));
+  chunks.add(chunkOf('slow', 1));
+  report('slow');
+  clock.pass(10);
+  report('slower');
+  await waitFor('the answer to the worker', () => safe.length > 0);
+  t.same([safe, spool.size, bytes()], [['quick'], 0, empty], 'nothing was written for it');
+  clock.pass(10);
+  await waitFor('the answer to the next', () => safe.length > 1);
+  t.same([safe, spool.size], [['quick', 'slow'], 1]);
+  reporter.acknowledge(refOf('slow'));
+  report('last');
+  reporter.writeAll();
+  await waitFor('the last answers', () => safe.length === 4);
+  t.equal(spool.size, 2, 'an agent that ends writes the rest at once');
+  clock.pass(100);
+  await close();
+  const { recovered, reporter: next } = await reporterIn(t, folder);
+  t.equal(recovered, 2);
+  t.same(next.refs(), [refOf('slower'), refOf('last')]);
 });

@@ -34,7 +34,7 @@ export async function wired(t: Test) {
       SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_WORKER_USER: 'same',
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     }),
-    logger, clock, random: systemRandom, units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover() },
+    logger, clock, diskAfterMs: 0, random: systemRandom, units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover() },
   });
   await parts.spool.open();
   t.teardown(async () => {
