@@ -67,7 +67,8 @@ export function addLoadBalancing(app: FastifyInstance, parts: LbParts): void {
     const reply = new ServerResponse(request);
     reply.assignSocket(socket);
     reply.shouldKeepAlive = false;
-    // Node looks after replies of its own only: one that is no upgrade ends the connection.
+    // Node looks after replies of its own only: one that is no upgrade goes on when its client has taken what was written, and ends the connection.
+    socket.on('drain', () => { if (reply.socket === socket) reply.emit('drain'); });
     reply.once('finish', () => socket.destroySoon());
     upgrades.set(request, { socket, head });
     app.routing(request, reply);

@@ -6,7 +6,8 @@ import { createServer } from 'node:http';
 const seen = [];
 const asked = [];
 const isFull = ({ pathname, searchParams }) => pathname === '/full' && searchParams.get('but') !== process.env.RUNPOD_POD_ID;
-const server = createServer((request, reply) => {
+// What is there to be downloaded is no WebSocket, whoever asks for one.
+const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWith('/download') }, (request, reply) => {
   const url = new URL(request.url, 'http://worker');
   if (url.pathname !== process.env.HEALTH_CHECK_PATH) seen.push(`${request.method} ${request.url}`);
   const show = (more = {}) => {

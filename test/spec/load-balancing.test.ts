@@ -163,6 +163,34 @@ t.test('WebSocket: echo, the key in the query, the idle limit', async (t) => {
   t.equal(refused.readyState, WebSocket.CLOSED, 'no key, no connection');
 });
 
+t.test('a large answer to a request for a WebSocket comes whole', async (t) => {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let bytes = 0;
+  let isOver = false;
+  socket.on('data', (piece: Buffer) => { bytes += piece.length; }).on('error', () => undefined).once('close', () => { isOver = true; });
+  socket.write(`GET /v2/${endpointId}/download?bytes=4000000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\n`
+    + `upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`);
+  await waitFor('its end', () => isOver);
+  t.ok(bytes > 4_000_000, `${bytes} bytes`);
+});
+
+t.test('a worker that is to go keeps its WebSockets until these end', async (t) => {
+  const going = await balanced({ workersMin: 1, workersMax: 1 });
+  const talk = talkOn(`${url.replace('http', 'ws')}/v2/${going}/chat`, key);
+  await waitFor('words', () => talk.words > 0 || !talk.isOpen);
+  const sql = postgres(system.database.url, { max: 1 });
+  t.teardown(() => sql.end());
+  await system.endWorkers(going);
+  await waitFor('the drain', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${going} AND state = 'DRAINING'`).length === 1);
+  const { words } = talk;
+  // Longer than a worker without requests gets.
+  await waitFor('more words', () => talk.words > words + 60 || !talk.isOpen);
+  t.ok(talk.isOpen, `${talk.words} words`);
+  talk.stop();
+  await waitFor('its end', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${going} AND ended_at IS NULL`).length === 0);
+});
+
 t.test('trailers both ways', async (t) => {
   const answer = await new Promise<{ body: string; trailers: NodeJS.Dict<string> }>((resolve, reject) => {
     const headers = { ...AUTH, trailer: 'x-up', te: 'trailers', 'transfer-encoding': 'chunked' };
