@@ -52,6 +52,15 @@ export function gpuTypeOf(gpu: { name: string; migProfile: string }): string {
 /** Every known type once: of two spellings of one card the one without doubled blanks. */
 export const KNOWN_GPU_TYPES: ReadonlySet<string> = new Set([...GPU_TYPES].map(sameCard));
 
+/** A card reports less than what it is sold with, for error correction and its own use: never so much less. */
+const REPORTED_SHARE_MIN = 0.85;
+
+/** Memory in GB of a whole card that reports much less than its type has, as a part of one does. Undefined: it has what it should, or that is not known. */
+export function shortMemoryGb({ name, migProfile, memoryMib }: { name: string; migProfile: string; memoryMib: number }): number | undefined {
+  const gb = memoryMib / 1_024;
+  return migProfile === '' && memoryMib > 0 && gb < gpuMemoryGb(name) * REPORTED_SHARE_MIN ? Math.round(gb) : undefined;
+}
+
 /** Memory in GB; 0: not known. */
 export function gpuMemoryGb(type: string): number {
   return memoryOf.get(sameCard(type)) ?? 0;

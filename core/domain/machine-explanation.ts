@@ -54,6 +54,7 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     CORDONED: 'let its operator take new work again (slipway machines uncordon)',
     TOO_FEW_GPUS: 'ask for fewer GPUs (gpuCount), or add a machine with more of one type',
     OTHER_GPUS: `add ${own ?? 'one of their types'} to gpuIds, or add a machine with ${gpus}`,
+    GPU_MEMORY: 'give its GPUs their whole memory, or name no type (gpuIds) and take any',
     NO_GPU: `add a machine with ${gpus}, or make the endpoint one without GPUs (computeType CPU)`,
     NO_GPU_HANDOVER: 'set up GPU access of its container engine (CDI)',
     NO_SLOTS: 'let it take workers without a GPU, or add a machine that does',

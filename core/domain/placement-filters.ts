@@ -1,6 +1,7 @@
 /** What keeps a worker or pod from a machine. Pure: small filters, each able to say why it refuses. */
 import { cpuSize } from './cpu-size.ts';
 import type { CpuSize } from './cpu-size.ts';
+import { gpuMemoryGb } from './gpu-facts.ts';
 import { gpuPreference, sameCard } from './gpu-pools.ts';
 import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
 import type { PlacementStandby } from './standby-eviction.ts';
@@ -19,6 +20,8 @@ export interface PlacementGpu {
   standby: boolean;
   /** Why nothing may run on it; empty: it is well. */
   unhealthy: string;
+  /** Memory in GB of one that has much less than its type: it is none of that type. Absent: it has what it should. */
+  shortGb?: number;
 }
 
 /** A machine as placement sees it. */
@@ -110,6 +113,8 @@ const cuda: Filter = (machine, request) => {
 const gpuType: Filter = (machine, request) => {
   if (request.gpuCount === 0) return undefined;
   if (machine.gpus.some((gpu) => rankOf(gpu, request) !== undefined)) return undefined;
+  const short = machine.gpus.find(({ shortGb, ...gpu }) => shortGb !== undefined && rankOf(gpu, request) !== undefined);
+  if (short) return no('GPU_MEMORY', `its ${short.name} has ${short.shortGb} GB of memory, and the type has ${gpuMemoryGb(short.name)}`);
   const names = new Set(machine.gpus.map((gpu) => gpu.name));
   return names.size === 0 ? no('NO_GPU', 'it has no GPU') : no('OTHER_GPUS', `none of its GPUs (${[...names].join(', ')}) is asked for`);
 };
@@ -177,7 +182,7 @@ export function lastingRefusal(machine: PlacementMachine, request: PlacementRequ
 /** All that decides whether a machine could ever take something: two with the same text answer alike (`lastingRefusal`). */
 export function lastingFacts(machine: PlacementMachine): string {
   const { locations, runsCommands, engine, cudaVersion, cpuSlots, vcpus, memoryGb, gpus } = machine;
-  const types = gpus.map(({ name, migProfile }) => `${name} ${migProfile}`).sort();
+  const types = gpus.map(({ name, migProfile, shortGb = '' }) => `${name} ${migProfile} ${shortGb}`).sort();
   return JSON.stringify([locations, runsCommands, engine, cudaVersion, cpuSlots > 0, vcpus, memoryGb, types]);
 }
 
@@ -244,7 +249,8 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
 const ranks = new WeakMap<readonly string[], Map<string, number | undefined>>();
 
 /** Place of a GPU in the list of preferences, from 0; undefined when it is not asked for. A MIG slice is no card of its product's name. */
-export function rankOf({ name, migProfile }: PlacementGpu, { gpuIds }: PlacementRequest): number | undefined {
+export function rankOf({ name, migProfile, shortGb }: PlacementGpu, { gpuIds }: PlacementRequest): number | undefined {
+  if (shortGb !== undefined && gpuIds.some((id) => !id.startsWith('-'))) return undefined;
   let known = ranks.get(gpuIds);
   if (!known) ranks.set(gpuIds, known = new Map());
   const key = `${name}\n${migProfile}`;

@@ -1,7 +1,7 @@
 /** Why no machine takes a worker or pod, in two texts: for its owner, who is told no machine's name, and for the operator, who is told all. */
 
 /** What keeps a machine from taking it. */
-export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'NO_ENGINE' | 'NO_COMMANDS' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'TOO_FEW_GPUS'
+export type RefusalKind = 'AWAY' | 'LOCATION' | 'VOLUME' | 'NO_ENGINE' | 'NO_COMMANDS' | 'CUDA' | 'NO_GPU' | 'OTHER_GPUS' | 'GPU_MEMORY' | 'TOO_FEW_GPUS'
   | 'NO_GPU_HANDOVER' | 'NO_SLOTS' | 'TOO_SMALL' | 'CORDONED' | 'GPUS_UNHEALTHY' | 'GPUS_TAKEN' | 'SLOTS_TAKEN' | 'SIZE_TAKEN';
 
 /** One machine's answer. */
@@ -61,6 +61,7 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   TOO_FEW_GPUS: ['has too few of them', 'have too few of them'],
   NO_SLOTS: ['takes nothing without a GPU', 'take nothing without a GPU'],
   TOO_SMALL: ['is too small', 'are too small'],
+  GPU_MEMORY: ['has them with less memory than their type has', 'have them with less memory than their type has'],
   OTHER_GPUS: ['has other GPUs', 'have other GPUs'],
   NO_GPU: ['has no GPU', 'have no GPU'],
   NO_GPU_HANDOVER: ['cannot hand GPUs to containers', 'cannot hand GPUs to containers'],

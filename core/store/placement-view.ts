@@ -2,7 +2,8 @@
 import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { cpuSize, memoryGb } from '../domain/cpu-size.ts';
 import type { CpuSize } from '../domain/cpu-size.ts';
-import type { PlacementMachine } from '../domain/placement-filters.ts';
+import { shortMemoryGb } from '../domain/gpu-facts.ts';
+import type { PlacementGpu, PlacementMachine } from '../domain/placement-filters.ts';
 import { GONE_AFTER_MINUTES } from '../domain/placement.ts';
 import type { PlacementStandby } from '../domain/standby-eviction.ts';
 import type { Sql, Statement } from './database.ts';
@@ -91,14 +92,19 @@ export async function readPlacement(
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
   return rows.map((row) => ({
     id: row.id, name: row.name, connected: row.connected, gone: row.gone, locations: row.locations, cudaVersion: row.cuda_version,
-    cordoned: row.cordoned, gpus: row.gpus.map(({ uuid, name, migProfile, unhealthy = '' }) => ({
-      uuid, name, migProfile, unhealthy, used: row.used_uuids.includes(uuid), standby: row.standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid)),
-    })),
+    cordoned: row.cordoned, gpus: row.gpus.map((gpu) => placementGpu(gpu, row)),
     cpuSlots: row.cpu_slots, cpuSlotsUsed: row.cpu_used, siblings: row.siblings,
     vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys, standbyMax: row.standby_max,
     memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
     runsCommands: row.runs_commands, engine: row.engine ?? undefined, noEngineReason: row.no_engine_reason, hasImage: row.has_image,
   }));
+}
+
+function placementGpu(gpu: GpuRow, { used_uuids: used, standbys }: Uses): PlacementGpu {
+  const { uuid, name, migProfile, unhealthy = '' } = gpu;
+  const shortGb = shortMemoryGb(gpu);
+  const standby = standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid));
+  return { uuid, name, migProfile, unhealthy, used: used.includes(uuid), standby, ...(shortGb !== undefined && { shortGb }) };
 }
 
 /** Columns of what an endpoint `e` asks of machines. */

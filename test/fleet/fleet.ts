@@ -1,5 +1,6 @@
 /** A fleet on a real core: machines that join, fail and come back, endpoints of several accounts, load in several shapes, and what must hold of it all. */
 import type postgres from 'postgres';
+import { gpuMemoryGb } from '../../core/domain/gpu-facts.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint, FlashBootType, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
@@ -80,9 +81,10 @@ export class Fleet {
 
   /** One more machine. */
   addMachine(id: string, agentKey: string, kinds: readonly string[], { slowness = 1, crashShare = 0.01 } = {}): FleetMachine {
+    const memoryMib = (name: string): number => gpuMemoryGb(name) * 1_024;
     const machine = new FleetMachine({
       id, agentKey, slowness, addresses: this.#core.addresses, crashShare, random: randomOf(this.random.below(2 ** 31)),
-      gpus: kinds.map((name, n) => ({ uuid: `GPU-${id}-${n}`, name, memoryMib: 24_576, migProfile: '', unhealthy: '' })),
+      gpus: kinds.map((name, n) => ({ uuid: `GPU-${id}-${n}`, name, memoryMib: memoryMib(name), migProfile: '', unhealthy: '' })),
       lengths: this.#options.lengths ?? HUNDREDTHS, held: () => this.#held.promise,
       onFault: (text) => { this.faults.push(text); },
     });

@@ -1,5 +1,6 @@
 /** Where a worker goes, and why not elsewhere. */
 import t from 'tap';
+import { shortMemoryGb } from '../../../core/domain/gpu-facts.ts';
 import { cannotRun, occupied, place, placeWorker } from '../../../core/domain/placement.ts';
 import type { PlacementGpu, PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
 
@@ -206,4 +207,19 @@ t.test('whatever the machines: placed, or refused for good by all, or waiting fo
     if (('machineId' in placeWorker(idle, request)) === (never !== undefined)) return t.fail(`${seed}: impossible is what even idle machines refuse`);
   }
   t.pass('3,000 made-up installations');
+});
+
+t.test('a card that reports much less memory than its type has is none of that type', async (t) => {
+  const any = asked({ gpuCount: 1 });
+  const request = { ...any, gpuIds: ['AMPERE_80'] };
+  const card = (memoryMib: number) => ({ name: 'NVIDIA A100 80GB PCIe', migProfile: '', memoryMib });
+  const short = gpu('g1', 'NVIDIA A100 80GB PCIe', { shortGb: shortMemoryGb(card(40_960))! });
+  t.same([81_920, 76_000, 0].map((mib) => shortMemoryGb(card(mib))), [undefined, undefined, undefined], 'what error correction takes is not missing');
+  t.equal(shortMemoryGb({ ...card(9_856), migProfile: '1g.10gb' }), undefined, 'a slice is a type of its own');
+  const refusalByMachine = 'a: its NVIDIA A100 80GB PCIe has 40 GB of memory, and the type has 80';
+  t.match(placeWorker([machine('a', { gpus: [short] })], request), { refusalByMachine });
+  const whole = machine('b', { gpus: [gpu('g2', 'NVIDIA A100 80GB PCIe')] });
+  t.match(placeWorker([machine('a', { gpus: [short] }), whole], request), { machineId: 'b' });
+  t.match(placeWorker([machine('a', { gpus: [short] })], any), { machineId: 'a' }, 'whoever takes any type takes it');
+  t.match(cannotRun([machine('a', { gpus: [short] })], request), { refusal: /1 machine has them with less memory than their type has/ });
 });
