@@ -1,7 +1,8 @@
 /**
  * Decides, for every endpoint that needs it, which workers there should be. Any replica may take a turn at any endpoint; the endpoint's row
  * lock keeps two from deciding at once. Those that something happened to are looked at right away, where it happened, so that a first job waits for
- * no period. Once a second the owner of this duty looks at all that have workers, demand or throttled ones; those that sleep cost nothing.
+ * no period. Once a second the owner of this duty looks at all that have workers, demand or throttled ones; those that sleep cost nothing. The two go on
+ * beside each other: a look at all takes long where there are many, and nobody's first job waits for it.
  */
 import { dispensable } from '../domain/giving-way.ts';
 import { HEARTBEAT_PERIOD_MS } from '../domain/lease.ts';
@@ -60,14 +61,15 @@ export class ScaleLoop extends BaseService {
   readonly name = 'scaling';
   readonly #options: ScaleLoopOptions;
   readonly #loop: Loop;
+  readonly #sweep: Loop;
+  /** Turns that are being taken. */
+  readonly #turning = new Map<string, Promise<void>>();
   readonly #woken = new Set<string>();
   /** When an endpoint may be looked at again because of queued jobs, on the steady clock; only those of the next moments. */
   readonly #restUntil = new Map<string, number>();
   readonly #delayed = new Map<string, Timer>();
   /** Empty where this replica does not have the duty, and so does not see all endpoints. */
   readonly #dispensable = new DispensableWorkers();
-  #sweptAtMs = -Infinity;
-  #swept: ReadonlySet<string> = NO_IDS;
   #queuesRestUntilMs = -Infinity;
   #healthySinceMs: number | undefined;
   #offs: (() => void)[] = [];
@@ -76,20 +78,22 @@ export class ScaleLoop extends BaseService {
     super();
     this.#options = options;
     const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#guarded(), clock, random, logger });
+    const seams = { periodMs: PERIOD_MS, clock, random, logger };
+    this.#loop = new Loop({ name: this.name, pass: () => this.#lookAtWoken(), ...seams });
+    this.#sweep = new Loop({ name: `${this.name} of all`, pass: () => this.#guarded(), ...seams });
   }
 
   protected override async onStart(): Promise<void> {
     const { events, duty } = this.#options;
     this.#offs = [events.on('queued', (endpointIds) => this.#queued(endpointIds)), duty.onTaken(() => this.#taken())];
-    await this.#loop.start();
+    await Promise.all([this.#loop.start(), this.#sweep.start()]);
   }
 
   protected override async onStop(): Promise<void> {
     for (const off of this.#offs) off();
     for (const timer of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
-    await this.#loop.stop();
+    await Promise.all([this.#loop.stop(), this.#sweep.stop()]);
   }
 
   /** Asks for a turn at these endpoints right away. */
@@ -101,9 +105,8 @@ export class ScaleLoop extends BaseService {
 
   /** Whoever had it may have left something undone. */
   #taken(): void {
-    this.#sweptAtMs = -Infinity;
     this.#healthySinceMs = undefined;
-    this.#loop.wake();
+    this.#sweep.wake();
   }
 
   /** A job that follows a look too closely gets its own a moment later. Those of another replica were looked at there. */
@@ -125,44 +128,40 @@ export class ScaleLoop extends BaseService {
     this.wake([endpointId]);
   }
 
+  async #lookAtWoken(): Promise<void> {
+    const now = this.#options.clock.monotonicMs();
+    const ids = new Set(this.#woken);
+    this.#woken.clear();
+    for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
+    await this.#lookAtAll(ids);
+  }
+
   async #guarded(): Promise<void> {
     try {
-      await this.#pass();
+      await this.#lookWhereNeeded();
     } catch (error) {
       this.#healthySinceMs = undefined;
       throw error;
     }
   }
 
-  async #pass(): Promise<void> {
+  async #lookWhereNeeded(): Promise<void> {
     const { store, clock, duty } = this.#options;
     const now = clock.monotonicMs();
     this.#healthySinceMs ??= now;
-    for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
-    this.#dispensable.keepOnly(duty.mine ? this.#swept : NO_IDS);
-    await this.#lookAtWoken();
-    if (!duty.mine || now - this.#sweptAtMs < PERIOD_MS * 0.9) return;
-    const sweptAtMs = clock.monotonicMs();
-    this.#sweptAtMs = sweptAtMs;
-    const queues = sweptAtMs >= this.#queuesRestUntilMs;
+    if (!duty.mine) return this.#dispensable.keepOnly(NO_IDS);
+    const queues = now >= this.#queuesRestUntilMs;
     const { endpointIds, lost } = await store.endpointsToLookAt({ queues });
-    if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - sweptAtMs) * QUEUES_REST_FACTOR;
+    if (queues) this.#queuesRestUntilMs = clock.monotonicMs() + (clock.monotonicMs() - now) * QUEUES_REST_FACTOR;
     const ids = new Set(endpointIds);
-    this.#swept = new Set(endpointIds);
-    this.#dispensable.keepOnly(this.#swept);
     if (lost && now - this.#healthySinceMs > LOST_AFTER_HEALTHY_MS) await this.#endLost(ids);
-    const all = [...ids];
-    for (let from = 0; from < all.length; from += LOOKED_MAX) {
-      await this.#look(all.slice(from, from + LOOKED_MAX));
-      await this.#lookAtWoken();
-    }
+    this.#dispensable.keepOnly(ids);
+    await this.#lookAtAll(ids);
   }
 
-  /** Somebody waits for these: before all that is looked at anyway. */
-  async #lookAtWoken(): Promise<void> {
-    const ids = [...this.#woken];
-    this.#woken.clear();
-    for (let from = 0; from < ids.length; from += LOOKED_MAX) await this.#look(ids.slice(from, from + LOOKED_MAX));
+  async #lookAtAll(ids: ReadonlySet<string>): Promise<void> {
+    const all = [...ids];
+    for (let from = 0; from < all.length; from += LOOKED_MAX) await this.#look(all.slice(from, from + LOOKED_MAX));
   }
 
   /** Takes a turn at those of these endpoints whose turn would come to something. */
@@ -192,7 +191,15 @@ export class ScaleLoop extends BaseService {
     this.#options.events.emit('rotation', lost);
   }
 
+  /** One at a time: whoever finds the endpoint locked does nothing, and what it saw would be looked at a second later. */
   async #turn(endpointId: string): Promise<void> {
+    for (let other = this.#turning.get(endpointId); other; other = this.#turning.get(endpointId)) await other.catch(() => undefined);
+    const turn = this.#takeTurn(endpointId);
+    this.#turning.set(endpointId, turn);
+    await turn.finally(() => this.#turning.delete(endpointId));
+  }
+
+  async #takeTurn(endpointId: string): Promise<void> {
     const { store, scaler, random, logger, events, onDesired } = this.#options;
     const result = await scaleEndpoint(store, endpointId, scaler, random, this.#dispensable.ofOthers(endpointId));
     if (!result) return;

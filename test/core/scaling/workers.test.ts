@@ -43,6 +43,20 @@ t.test('a first job waits for no period', async (t) => {
   t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
 });
 
+t.test('a first job does not wait for the look at all endpoints', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const endpointId = await core.createEndpoint({ workersMin: 0 });
+  await core.sql.begin(async (sql) => {
+    // The look at all endpoints reads this table, and no look at a single one does: it stands still until this ends.
+    await sql`LOCK TABLE endpoint_demand IN ACCESS EXCLUSIVE MODE`;
+    const waiting = () => sql`SELECT FROM pg_locks WHERE relation = 'endpoint_demand'::regclass AND NOT granted`;
+    await waitFor('the look to stand still', async () => (await waiting()).length > 0);
+    await core.submit(endpointId);
+    await waitFor('its worker', async () => (await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId}`).length === 1);
+  });
+});
+
 t.test('a job of low priority wakes nobody', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
