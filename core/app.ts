@@ -4,7 +4,6 @@ import { StartedWorkers } from './access/started-workers.ts';
 import { AggregatedDiscoveryServiceService } from '../proto/gen/envoy/service/discovery/v3/discovery.ts';
 import { LoadReportingServiceService } from '../proto/gen/envoy/service/load_stats/v3/lrs.ts';
 import { AccessServiceService, KeyServiceService } from '../proto/gen/slipway/v1/access_service.ts';
-import { AgentServiceService } from '../proto/gen/slipway/v1/agent_service.ts';
 import { CatalogServiceService } from '../proto/gen/slipway/v1/catalog_service.ts';
 import { AuditServiceService } from '../proto/gen/slipway/v1/audit_service.ts';
 import { EdgeServiceService } from '../proto/gen/slipway/v1/edge_service.ts';
@@ -16,6 +15,7 @@ import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service
 import { UsageServiceService } from '../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceService } from '../proto/gen/slipway/v1/volume_service.ts';
 import { LargeJobService } from '../proto/wire/large-message.ts';
+import { PieceAgentService } from '../proto/wire/piece-messages.ts';
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
@@ -160,7 +160,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
       [UsageServiceService, rate.limit(usageHandlers(access, { ...stores, clock }, logger))],
       [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, { ...stores, logs: dispatch.logs, clock }, lists))],
-      [AgentServiceService, agentHandlers({ access, keys: stores.keys, images: stores.images, onBound: onKeyChanged, context: dispatch.sessions, logger })],
+      [PieceAgentService, agentHandlers({ access, keys: stores.keys, images: stores.images, onBound: onKeyChanged, context: dispatch.sessions, logger })],
     ],
   });
   return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service };

@@ -3,6 +3,7 @@ import type { ClientDuplexStream, Metadata } from '@grpc/grpc-js';
 import { AgentServiceClient } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { SessionRequest, SessionResponse } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { PieceAgentServiceClient } from '../../proto/wire/piece-messages.ts';
 import type { TlsFiles } from '../../proto/wire/tls.ts';
 
 /** Where core is and as whom the agent comes. */
@@ -39,7 +40,7 @@ export class CoreLink {
 
   /** The client and metadata for large payloads. Connects when first used. */
   side(): { client: AgentServiceClient; metadata: Metadata } {
-    this.#side ??= openClient(AgentServiceClient, this.address, { ...SIDE, tls: this.#tls });
+    this.#side ??= openClient(PieceAgentServiceClient, this.address, { ...SIDE, tls: this.#tls });
     return { client: this.#side, metadata: this.#metadata };
   }
 

@@ -2,7 +2,9 @@
 import t from 'tap';
 import { Job, JobState, SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { PipelineResponse, SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
+import { FetchInputResponse, OutcomeKind, ReportOutcomeRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { encodePipelineResponse, encodeSubmitJobRequest } from '../../proto/wire/large-message.ts';
+import { encodeFetchInputResponse, encodeReportOutcomeRequest } from '../../proto/wire/piece-messages.ts';
 
 const BYTES = 10_000_000;
 /** The generated encoder takes some ten times as long as a copy. */
@@ -29,6 +31,17 @@ t.test('what is read is what was written', async (t) => {
     endpointId: 'e', requestId: 'r', kind: SubmitKind.SYNC, input: middling, webhook: 'http://w', policy: { ttlMs: 7 }, waitMs: 8, idempotencyKey: 'i',
   });
   for (const input of [middling, Buffer.from('{}')]) t.same(SubmitJobRequest.decode(encodeSubmitJobRequest({ ...request, input })), { ...request, input });
+});
+
+t.test('pieces', async (t) => {
+  const ref = { endpointId: 'e', jobId: 'j', attempt: 1, workerId: 'w' };
+  const outcome = { ref, kind: OutcomeKind.FAILED, output: undefined, error: 'no', executionMs: 5 };
+  for (const piece of [middling, Buffer.alloc(0)]) {
+    t.same(FetchInputResponse.decode(encodeFetchInputResponse({ piece })), { piece });
+    for (const request of [{ outcome, piece }, { outcome: undefined, piece }]) {
+      t.same(ReportOutcomeRequest.decode(encodeReportOutcomeRequest(request)), ReportOutcomeRequest.decode(ReportOutcomeRequest.encode(request).finish()));
+    }
+  }
 });
 
 t.test('a large text is copied once, whatever it stands in', async (t) => {
