@@ -3,7 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { handleErrors, queueErrorShape } from '../plugins/error-handler.ts';
+import { fieldRoutes } from './api/fields.ts';
 import { jobLogRoute, jobRoutes } from './api/job-why.ts';
+import { keyRoutes } from './api/keys.ts';
 import { listRoutes } from './api/lists.ts';
 import { liveRoute } from './api/live.ts';
 import { machineRoutes } from './api/machines.ts';
@@ -32,5 +34,5 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   liveRoute(app, parts, consoleGate(parts, 'live'));
   jobLogRoute(app, parts, consoleGate(parts, 'logs'));
   const gate = consoleGate(parts, 'management');
-  for (const add of [jobRoutes, machineRoutes, whatIfRoutes, listRoutes]) add(app, parts, gate);
+  for (const add of [jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes]) add(app, parts, gate);
 }

@@ -155,8 +155,12 @@ export interface FieldView {
   min?: number;
   max?: number;
   about: string;
+  /** What a new one has that does not say it. Absent: nothing. */
+  default?: number | boolean | string;
   /** Only a new one takes it. */
   fixed: boolean;
+  /** A new one must say it. */
+  required: boolean;
 }
 
 /** One side of a comparison. */
@@ -191,4 +195,11 @@ export interface WebhookView {
   redrives: number;
   dueMs: number;
   endMs: number;
+}
+
+/** A key that was just made. */
+export interface NewKeyView {
+  id: string;
+  /** Told this once. */
+  secret: string;
 }

@@ -1,24 +1,14 @@
 /** Lists that no other surface has in JSON: keys, the audit trail, and for the operator accounts. Rows are flat, as a table shows them. */
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
-import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { ListView } from '../views.ts';
 
-const PAGE_SIZE = 200;
+/** Rows of a page. */
+export const PAGE_SIZE = 200;
 
 /** Adds the routes. Query: `page`, the `next` of the page before; of the audit trail also `subject`. */
 export function listRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
-  app.get('/console/api/keys', { onRequest }, async (request): Promise<ListView> => {
-    const asked = { accountId: '', pageSize: PAGE_SIZE, pageToken: textOf(request, 'page'), ...(isOperator(request) ? { all: true } : {}) };
-    const { keys, nextPageToken } = await core.keys.call((client) => client.listKeys, asked, optionsOf(request));
-    const rows = keys.map(({ id, name, scope, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
-      id, name, may: Object.entries(KeyScope).find(([, value]) => value === scope)?.[0] ?? '', endpoints: endpointIds.join(', ') || 'all',
-      created: iso(createTime), revoked: iso(revokeTime), belongsTo: machineId || accountId,
-    }));
-    return { rows, next: nextPageToken };
-  });
   app.get('/console/api/audit', { onRequest }, async (request): Promise<ListView> => {
     const asked = { pageSize: PAGE_SIZE, pageToken: textOf(request, 'page'), subjectId: textOf(request, 'subject') };
     const { events, nextPageToken } = await core.audit.call((client) => client.listAuditEvents, asked, optionsOf(request));
@@ -37,16 +27,19 @@ export function listRoutes(app: FastifyInstance, { core }: ConsoleParts, onReque
   });
 }
 
-function optionsOf(request: FastifyRequest) {
+/** How core is asked for a list. */
+export function optionsOf(request: FastifyRequest) {
   return { apiKey: request.caller.apiKey, repeatable: true };
 }
 
-function textOf(request: FastifyRequest, name: string): string {
+/** A member of the query; empty: it is not there. */
+export function textOf(request: FastifyRequest, name: string): string {
   const { [name]: text = '' } = request.query as Record<string, unknown>;
   if (typeof text !== 'string') throw new CoreError('INVALID_REQUEST', `"${name}" must be given once.`);
   return text;
 }
 
-function iso(time: Date | undefined): string {
+/** For a row. */
+export function iso(time: Date | undefined): string {
   return time?.toISOString() ?? '';
 }

@@ -1,23 +1,22 @@
-/** The settings of an endpoint as a form, and what other settings would have come to: what the settings editor is made of. */
+/** What other settings of an endpoint would have come to, for the settings editor. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import type { WhatIfFigures } from '../../../proto/gen/slipway/v1/endpoint_service.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import { isId } from '../../plugins/authenticate.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
-import type { Table } from '../../resources/field.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { FieldView, WhatIfFiguresView, WhatIfView } from '../views.ts';
+import type { WhatIfFiguresView, WhatIfView } from '../views.ts';
+import { fieldViews } from './fields.ts';
 
 const HOURS = 12;
 /** Comparing hours of traffic takes core a while, in milliseconds. */
 const TRY_MS = 30_000;
 
-/** Adds both routes. */
+/** Adds the route. */
 export function whatIfRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
-  app.get('/console/api/fields/endpoint', { onRequest }, async () => fieldViews(ENDPOINT));
   app.post('/console/api/endpoints/:id/what-if', { onRequest }, async (request): Promise<WhatIfView> => {
     const { id } = request.params as { id: string };
     if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
@@ -43,16 +42,6 @@ function checked(body: Record<string, unknown>): Record<string, unknown> {
     if (!fits) throw new CoreError('INVALID_REQUEST', `"${name}" is no setting of scaling, or its value is of the wrong kind${known}.`);
   }
   return body;
-}
-
-/** What a table says of the settings that REST has. */
-function fieldViews(table: Table): FieldView[] {
-  return Object.values(table).flatMap(({ kind, rule, rest, fixed }): FieldView[] => {
-    if (!rest?.in) return [];
-    const words = kind.is === 'word' ? { words: Object.keys(kind.words) } : {};
-    const bounds = kind.is === 'whole' ? { min: rest.min ?? rule.min ?? 0, ...(rule.max === undefined ? {} : { max: rule.max }) } : {};
-    return [{ name: rest.name, kind: kind.is, ...words, ...bounds, about: rest.in, fixed: fixed === true }];
-  });
 }
 
 function figures(found: WhatIfFigures | undefined): WhatIfFiguresView {

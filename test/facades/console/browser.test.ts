@@ -8,7 +8,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { startChromium, whyNoChromium } from '../../helpers/chromium.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/handlers.ts';
-import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startSystem } from '../../helpers/system.ts';
@@ -187,6 +187,53 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await inspect(t, page, 'a job with logs and webhook calls');
   });
 
+  t.test('with the keyboard alone: from signing in to a job, the focus always seen', async (t) => {
+    const page = await open(t);
+    const focused = () => page.evaluate(`(() => {
+      const element = document.activeElement;
+      const { outlineStyle } = getComputedStyle(element);
+      const { left, right, bottom } = element.getBoundingClientRect();
+      const isSeen = outlineStyle !== 'none' && right > 0 && bottom > 0 && left < window.innerWidth;
+      return { name: (element.getAttribute('aria-label') ?? element.textContent).trim(), isSeen };
+    })()`) as Promise<{ name: string; isSeen: boolean }>;
+    /** Goes on with Tab to what has this name. */
+    const tabTo = async (name: RegExp): Promise<void> => {
+      const passed: string[] = [];
+      for (let tabs = 0; tabs < 60; tabs += 1) {
+        await page.keyboard.press('Tab');
+        const here = await focused();
+        if (!here.isSeen) t.fail(`one cannot see that the focus is on "${here.name}"`);
+        if (name.test(here.name)) return;
+        passed.push(here.name.slice(0, 30));
+      }
+      throw new Error(`Tab never came to ${String(name)}, but to ${passed.join(' | ')}`);
+    };
+    await page.goto(`${system.url}/console`);
+    await page.getByLabel('API key').waitFor();
+    await page.getByLabel('API key').focus();
+    await page.keyboard.type(system.key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /^test-/ }).first().waitFor();
+    await tabTo(/^New endpoint$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    t.equal((await focused()).name, 'New endpoint', 'the focus comes back');
+    await tabTo(/^test-/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Jobs' }).waitFor();
+    await tabTo(/^Jobs$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('rowheader').first().waitFor();
+    await tabTo(/-u1$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /-u1$/ }).waitFor();
+    await tabTo(/^Show logs$/);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Logs', { exact: true }).waitFor();
+  });
+
   t.test('lists: sorted, searched, empty', async (t) => {
     const page = await open(t);
     await signIn(page);
@@ -209,6 +256,78 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     }
   });
 
+  t.test('a key: made, shown once, usable, revoked', async (t) => {
+    const page = await open(t, PHONE);
+    await signIn(page);
+    await page.goto(`${system.url}/console/keys`);
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('dashboard');
+    await page.getByLabel('It may').selectOption('RESTRICTED');
+    await page.getByLabel('With jobs').selectOption('NONE');
+    await page.getByRole('checkbox', { name: id }).check();
+    await inspect(t, page, 'a new key');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const secret = (await page.getByLabel('The key', { exact: true }).textContent())!;
+    await inspect(t, page, 'a key that is shown');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { keys } = await call(system.clients.keys, 'listKeys', { accountId: '' }, system.key);
+    t.match(keys.find(({ name }) => name === 'dashboard'), {
+      scope: KeyScope.RESTRICTED, endpointIds: [id], permissions: { management: Permission.READ, jobs: Permission.UNSPECIFIED },
+    });
+    const asked = await fetch(`${system.url}/v1/endpoints/${id}`, { headers: { authorization: `Bearer ${secret}` } });
+    t.equal(asked.status, 200, 'it works');
+    const row = page.getByRole('row').filter({ hasText: 'dashboard' });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke it' }).click();
+    await row.getByRole('button', { name: 'Revoke' }).waitFor({ state: 'detached' });
+    const after = await call(system.clients.keys, 'listKeys', { accountId: '' }, system.key);
+    t.ok(after.keys.find(({ name }) => name === 'dashboard')!.revokeTime);
+    t.notMatch(await page.content(), secret);
+  });
+
+  t.test('a template and an endpoint: made from their forms, deleted', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('button', { name: 'New template' }).click();
+    await page.getByLabel('name *', { exact: true }).fill('by-form');
+    await page.getByLabel('dockerStartCmd').fill('node\nworker.js');
+    await page.getByLabel('env', { exact: true }).fill('MODEL=tiny=1\n\nDEBUG=');
+    await inspect(t, page, 'a new template');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('cell', { name: 'by-form', exact: true }).waitFor();
+    const { templates } = await call(system.clients.templates, 'listTemplates', { includePublic: false }, system.key);
+    const made = templates.find(({ name }) => name === 'by-form')!;
+    t.match(made, { startCommand: ['node', 'worker.js'], env: { MODEL: 'tiny=1', DEBUG: '' } });
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('button', { name: 'New endpoint' }).click();
+    await page.getByLabel('name', { exact: true }).fill('made-by-form');
+    await page.getByLabel('templateId *').selectOption(made.id);
+    await page.getByLabel('workersMax', { exact: true }).fill('-1');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    t.equal(await page.getByRole('dialog').count(), 1, 'what is out of range is not sent');
+    await page.getByLabel('workersMax', { exact: true }).fill('1');
+    await inspect(t, page, 'a new endpoint');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: /^made-by-form/ }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: /^Delete/ }).click();
+    await inspect(t, page, 'deleting an endpoint');
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    const { endpoints } = await call(system.clients.endpoints, 'listEndpoints', {}, system.key);
+    t.notOk(endpoints.some(({ name }) => name.startsWith('made-by-form')));
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('row').filter({ hasText: 'by-form' }).getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('cell', { name: 'by-form', exact: true }).waitFor({ state: 'detached' });
+    // A template that is in use says so, in its dialog.
+    await page.getByRole('row').filter({ hasText: 'test-' }).first().getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+  });
+
   t.test('a key that may only read is offered nothing else', async (t) => {
     const page = await open(t);
     await signIn(page, await system.newKey(KeyScope.READ_ONLY));
@@ -217,6 +336,9 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await page.getByText('This key may not send jobs.').waitFor();
     await page.goto(`${system.url}/console/endpoints/${id}/settings`);
     t.ok(await page.getByLabel('workersMax').isDisabled());
+    await page.goto(`${system.url}/console/keys`);
+    await page.getByRole('cell').first().waitFor();
+    t.equal(await page.getByRole('button', { name: /^(New key|Revoke )/ }).count(), 0);
     await page.goto(`${system.url}/console/endpoints/nosuchendpoint`);
     await page.getByRole('alert').waitFor();
     await inspect(t, page, 'an endpoint that is not there');
@@ -229,10 +351,17 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await page.getByText(/L4, 24 GiB/).first().waitFor({ state: 'attached' });
     await inspect(t, page, 'overview of the operator');
     await page.getByRole('link', { name: 'Machines' }).first().click();
-    await page.getByRole('button', { name: 'Cordon' }).click();
+    await page.getByRole('button', { name: 'Join a machine' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('rack-2');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    t.match(await page.getByLabel('The key', { exact: true }).textContent(), /^\S{20,}$/);
+    await inspect(t, page, 'a machine that is to join');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Drain' }).click();
     await page.getByRole('button', { name: 'Let work in' }).waitFor();
     await inspect(t, page, 'machines');
+    await page.getByText(/drained|draining, \d+ left/).waitFor();
     await page.getByRole('button', { name: 'Let work in' }).click();
-    await page.getByRole('button', { name: 'Cordon' }).waitFor();
+    await page.getByRole('button', { name: 'Drain' }).waitFor();
   });
 });

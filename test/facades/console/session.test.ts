@@ -55,7 +55,9 @@ t.test('the console over HTTP', async (t) => {
       { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'none' },
     ];
     for (const headers of foreign) {
-      for (const [method, path] of [['GET', '/api/v1/endpoints'], ['POST', '/api/v1/endpoints'], ['GET', '/api/live'], ['POST', '/session']] as const) {
+      for (const [method, path] of [['GET', '/api/v1/endpoints'], ['POST', '/api/v1/endpoints'], ['GET', '/api/live'], ['POST', '/session'],
+        ['POST', '/api/keys'], ['POST', '/api/keys/abc/revoke'], ['POST', '/api/endpoints/abc/jobs/abc/webhooks'],
+        ['GET', '/api/endpoints/abc/jobs/abc/input']] as const) {
         const sent = await ask(path, { method, headers: { cookie: pair, ...headers }, ...(method === 'POST' ? { body: '{}' } : {}) });
         t.equal(sent.status, 403, `${method} ${path} with ${JSON.stringify(headers)}`);
         t.equal(sent.headers.get('access-control-allow-origin'), null);
@@ -64,6 +66,13 @@ t.test('the console over HTTP', async (t) => {
     }
     const plain = await fetch(`${system.url}/console/api/v1/endpoints`, { method: 'POST', headers: { cookie: pair, origin: system.url }, body: '{}' });
     t.equal(plain.status, 403, 'a form of this very origin cannot send the header');
+  });
+
+  t.test('a key that is asked for wrongly is not made', async (t) => {
+    for (const body of [{}, { name: 1 }, { name: 'k', scope: 'ROOT' }, { name: 'k', scope: 'AGENT' }, { name: 'k', endpointIds: 'abc' }]) {
+      const { status } = await ask('/api/keys', { method: 'POST', headers: { cookie: pair }, body: JSON.stringify(body) });
+      t.ok([400, 401].includes(status), `${JSON.stringify(body)}: ${status}`);
+    }
   });
 
   t.test('paths of workers are not under the console', async (t) => {

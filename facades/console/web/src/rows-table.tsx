@@ -1,5 +1,6 @@
 /** A table that can be sorted, searched and taken along as CSV, over rows that are here already. */
 import { useMemo, useState } from 'react';
+import type { ReactNode } from 'react';
 import { createSortedRowModel, rowSortingFeature, sortFn_alphanumeric, tableFeatures, useTable } from '@tanstack/react-table';
 import { moment, span } from './words.ts';
 
@@ -9,8 +10,17 @@ export type Row = Readonly<Record<string, unknown>>;
 const FEATURES = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns: { alphanumeric: sortFn_alphanumeric } });
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-/** The table. `name`: what the rows are. */
-export function RowsTable({ rows, columns, name }: { rows: readonly Row[]; columns: readonly string[]; name: string }) {
+interface RowsTableProps {
+  rows: readonly Row[];
+  columns: readonly string[];
+  /** What the rows are. */
+  name: string;
+  /** What can be done with one of them. */
+  actions?: ((row: Row) => ReactNode) | undefined;
+}
+
+/** The table. */
+export function RowsTable({ rows, columns, name, actions }: RowsTableProps) {
   const [search, setSearch] = useState('');
   const data = useMemo(() => {
     const wanted = search.trim().toLowerCase();
@@ -41,11 +51,15 @@ export function RowsTable({ rows, columns, name }: { rows: readonly Row[]; colum
                   </th>
                 );
               })}
+              {actions && <th><span className="spoken">Actions</span></th>}
             </tr>
           </thead>
           <tbody>
             {table.getRowModel().rows.map((row) => (
-              <tr key={row.id}>{columns.map((column) => <td key={column} className={isId(column) ? 'id' : ''}>{shown(column, row.original[column])}</td>)}</tr>
+              <tr key={row.id}>
+                {columns.map((column) => <td key={column} className={isId(column) ? 'id' : ''}>{shown(column, row.original[column])}</td>)}
+                {actions && <td>{actions(row.original)}</td>}
+              </tr>
             ))}
           </tbody>
         </table>

@@ -1,9 +1,12 @@
 /** The settings of an endpoint as the table of the resource has them, and what changes to its scaling would have come to. */
 import { useState } from 'react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useLocation } from 'wouter';
 import type { FieldView, WhatIfView } from '../../../views.ts';
 import { ask } from '../api.ts';
+import { Field } from '../fields.tsx';
 import { Failed, Loading, Panel } from '../parts.tsx';
+import { Remove } from '../remove.tsx';
 import { useSession } from '../session.tsx';
 import { WhatIf } from './what-if.tsx';
 
@@ -58,48 +61,20 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
       </Panel>
       {whatIf.error && <Failed error={whatIf.error} />}
       {whatIf.data && <WhatIf answer={whatIf.data} changed={Object.keys(modelled)} />}
+      {mayChange && <End id={id} name={String(values['name'] ?? id)} />}
     </>
   );
 }
 
-function Field({ field, value, isChanged, isFixed, onChange }: {
-  field: FieldView; value: unknown; isChanged: boolean; isFixed: boolean; onChange: (value: unknown) => void;
-}) {
-  const { name, about, min, max } = field;
-  const bounds = max === undefined || max > 1e9 ? '' : ` ${min ?? 0} – ${max.toLocaleString('en')}.`;
+/** Core deletes an endpoint only when it is to have no workers. */
+function End({ id, name }: { id: string; name: string }) {
+  const [, go] = useLocation();
+  const list = '/api/v1/endpoints';
+  const stopWorkers = (): Promise<unknown> => ask('PATCH', `${list}/${id}`, { workersMin: 0, workersMax: 0 });
   return (
-    <div className={isChanged ? 'changed' : ''}>
-      <label htmlFor={`field-${name}`}>{name}</label>
-      <Input field={field} value={value} isFixed={isFixed} onChange={onChange} />
-      <p className="hint" id={`about-${name}`}>{about}{bounds}</p>
-    </div>
+    <Panel title="Delete this endpoint">
+      <div className="more"><Remove id={id} name={name} list={list} before={stopWorkers} onDone={() => go('/')} />
+        <span className="hint">Its workers end, its jobs go with it. workersMin and workersMax are set to 0 first.</span></div>
+    </Panel>
   );
-}
-
-function Input({ field: { name, kind, min, max, words }, value, isFixed, onChange }: {
-  field: FieldView; value: unknown; isFixed: boolean; onChange: (value: unknown) => void;
-}) {
-  const shared = { id: `field-${name}`, disabled: isFixed, 'aria-describedby': `about-${name}` };
-  switch (kind) {
-    case 'whole': {
-      const shown = typeof value === 'number' && !Number.isNaN(value) ? value : '';
-      return <input {...shared} type="number" min={min} max={max} value={shown} onChange={({ target }) => onChange(target.valueAsNumber)} />;
-    }
-    case 'flag': case 'switch':
-      return <input {...shared} type="checkbox" checked={value === true} onChange={({ target }) => onChange(target.checked)} />;
-    case 'word':
-      return (
-        <select {...shared} value={String(value)} onChange={({ target }) => onChange(target.value)}>
-          {words?.map((word) => <option key={word}>{word}</option>)}
-        </select>
-      );
-    case 'texts':
-      return <input {...shared} value={Array.isArray(value) ? value.join(', ') : ''} onChange={({ target }) => onChange(listOf(target.value))} />;
-    default:
-      return <input {...shared} value={String(value ?? '')} onChange={({ target }) => onChange(target.value)} />;
-  }
-}
-
-function listOf(text: string): string[] {
-  return text.split(',').map((part) => part.trimStart()).filter((part, index, all) => part !== '' || index === all.length - 1 && all.length > 1);
 }

@@ -2,8 +2,10 @@
 import { useState } from 'react';
 import type { MachineView, OverviewView } from '../../../views.ts';
 import { ask } from '../api.ts';
+import { DialogButton } from '../dialog.tsx';
 import { GpuMap } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
+import { NewKey } from '../new-key.tsx';
 import { Away, Badge, Failed, Loading, Panel } from '../parts.tsx';
 import { ago, mib } from '../words.ts';
 
@@ -15,7 +17,10 @@ export default function MachinesPage() {
   const machines = view.machines ?? [];
   return (
     <>
-      <h1>Machines</h1>
+      <div className="title">
+        <h1>Machines</h1>
+        <div className="actions"><DialogButton text="Join a machine" className="main">{(close) => <NewKey scope="AGENT" onClose={close} />}</DialogButton></div>
+      </div>
       <Away text={away} />
       <GpuMap machines={machines} />
       <Panel title="All machines">
@@ -42,7 +47,9 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
   return (
     <tr>
       <th scope="row">{name} <code className="id">{id}</code></th>
-      <td>{connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />} {cordoned && <Badge word="cordoned" tone="warn" />}</td>
+      <td>{connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />} {cordoned && (
+        <Badge word={machine.workers === 0 ? 'drained' : `draining, ${machine.workers} left`} tone={machine.workers === 0 ? 'good' : 'warn'} />
+      )}</td>
       <td>{ago(machine.seenMs, nowMs)}</td>
       <td className="right number">{machine.workers}</td>
       <td className="right number">{machine.cpuCount || '–'}</td>
@@ -51,7 +58,7 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
       <td>{machine.agentVersion}</td>
       <td>
         <button type="button" onClick={cordon} title={cordoned ? 'Work may go there again' : 'Nothing new goes there; what runs goes on'}>
-          {cordoned ? 'Let work in' : 'Cordon'}
+          {cordoned ? 'Let work in' : 'Drain'}
         </button>
         {failure && <span role="alert" className="failure">{failure}</span>}
       </td>

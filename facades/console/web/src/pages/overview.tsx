@@ -1,13 +1,17 @@
 /** The first page: what there is, how it goes, what is wrong. */
-import { Link } from 'wouter';
+import { lazy, Suspense } from 'react';
+import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Problem, Sample } from '../../../views.ts';
+import { DialogButton } from '../dialog.tsx';
 import { GpuMap } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
 import { Away, Badge, Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
-import { useIsOperator } from '../session.tsx';
+import { useIsOperator, useSession } from '../session.tsx';
 import { Sparkline } from '../sparkline.tsx';
 import { useHistory } from '../use-history.ts';
 import { count } from '../words.ts';
+
+const Create = lazy(async () => ({ default: (await import('../create.tsx')).Create }));
 
 /** The page. */
 export function Overview() {
@@ -17,7 +21,7 @@ export function Overview() {
   if (ended !== '') return <Failed error={ended} again={() => window.location.reload()} />;
   return (
     <>
-      <h1>Overview</h1>
+      <div className="title"><h1>Overview</h1>{!isOperator && <NewEndpoint />}</div>
       <Away text={away} />
       {view ? <>
         <Problems problems={view.problems} />
@@ -25,6 +29,19 @@ export function Overview() {
       </> : <Loading />}
       {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
     </>
+  );
+}
+
+/** Its form is no part of the first load. */
+function NewEndpoint() {
+  const [, go] = useLocation();
+  if (useSession().manage !== 'write') return null;
+  return (
+    <div className="actions">
+      <DialogButton text="New endpoint">
+        {(close) => <Suspense><Create kind="endpoint" onClose={close} onDone={(id) => go(`/endpoints/${id}`)} /></Suspense>}
+      </DialogButton>
+    </div>
   );
 }
 

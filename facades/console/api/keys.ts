@@ -1,0 +1,65 @@
+/** Keys: the list, a new one, which is told once, and revoking one. */
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import { isOperator } from '../console-parts.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { settingsOf } from '../read-settings.ts';
+import type { ListView, NewKeyView } from '../views.ts';
+import { PAGE_SIZE, iso, optionsOf, textOf } from './lists.ts';
+
+const SCOPES: Readonly<Record<string, KeyScope>> = {
+  ALL: KeyScope.ALL, READ_ONLY: KeyScope.READ_ONLY, RESTRICTED: KeyScope.RESTRICTED, AGENT: KeyScope.AGENT,
+};
+const PERMISSIONS: Readonly<Record<string, Permission>> = {
+  NONE: Permission.UNSPECIFIED, READ: Permission.READ, READ_WRITE: Permission.READ_WRITE,
+};
+
+/** Adds the routes. */
+export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+  app.get('/console/api/keys', { onRequest }, async (request): Promise<ListView> => {
+    const asked = { accountId: '', pageSize: PAGE_SIZE, pageToken: textOf(request, 'page'), ...(isOperator(request) ? { all: true } : {}) };
+    const { keys, nextPageToken } = await core.keys.call((client) => client.listKeys, asked, optionsOf(request));
+    const rows = keys.map(({ id, name, scope, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
+      id, name, may: Object.entries(KeyScope).find(([, value]) => value === scope)?.[0] ?? '', endpoints: endpointIds.join(', ') || 'all',
+      created: iso(createTime), revoked: iso(revokeTime), belongsTo: machineId || accountId,
+    }));
+    return { rows, next: nextPageToken };
+  });
+  app.post('/console/api/keys', { onRequest }, async (request): Promise<NewKeyView> => {
+    const body = settingsOf(request);
+    const scope = wordIn(SCOPES, body, 'scope', KeyScope.ALL);
+    const permissions = scope !== KeyScope.RESTRICTED ? undefined : {
+      management: wordIn(PERMISSIONS, body, 'management', Permission.UNSPECIFIED), jobs: wordIn(PERMISSIONS, body, 'jobs', Permission.UNSPECIFIED),
+    };
+    const asked = { name: textIn(body, 'name'), scope, endpointIds: textsIn(body, 'endpointIds'), accountId: textIn(body, 'accountId'), permissions };
+    const options = { apiKey: request.caller.apiKey, repeatable: false };
+    const { key, secret } = await core.keys.call((client) => client.createKey, asked, options);
+    return { id: key?.id ?? '', secret };
+  });
+  app.post('/console/api/keys/:id/revoke', { onRequest }, async (request) => {
+    const { id } = request.params as { id: string };
+    await core.keys.call((client) => client.revokeKey, { id }, { apiKey: request.caller.apiKey, repeatable: true });
+    return {};
+  });
+}
+
+function wordIn<Value>(words: Readonly<Record<string, Value>>, body: Record<string, unknown>, name: string, otherwise: Value): Value {
+  const given = body[name];
+  if (given === undefined) return otherwise;
+  const value = typeof given === 'string' && Object.hasOwn(words, given) ? words[given] : undefined;
+  if (value === undefined) throw new CoreError('INVALID_REQUEST', `"${name}" must be one of ${Object.keys(words).join(', ')}.`);
+  return value;
+}
+
+function textIn(body: Record<string, unknown>, name: string): string {
+  const { [name]: given = '' } = body;
+  if (typeof given !== 'string') throw new CoreError('INVALID_REQUEST', `"${name}" must be a text.`);
+  return given;
+}
+
+function textsIn(body: Record<string, unknown>, name: string): string[] {
+  const { [name]: given = [] } = body;
+  if (!Array.isArray(given) || !given.every((each) => typeof each === 'string')) throw new CoreError('INVALID_REQUEST', `"${name}" must be a list of texts.`);
+  return given;
+}

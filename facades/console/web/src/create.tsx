@@ -1,0 +1,89 @@
+/** Forms that make something new, from the table of its resource: what most people say first, the rest under "More". */
+import { useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { FieldView } from '../../views.ts';
+import { ask } from './api.ts';
+import { DialogForm } from './dialog.tsx';
+import { Field } from './fields.tsx';
+import type { Choice } from './fields.tsx';
+import { Failed, Loading } from './parts.tsx';
+
+type Values = Record<string, unknown>;
+
+interface Form {
+  title: string;
+  /** Where REST takes it. */
+  path: string;
+  /** The name of its table; absent: `fields` are all. */
+  table?: string;
+  fields?: readonly FieldView[];
+  first: readonly string[];
+  /** What is sent unless something else is said. */
+  given?: Values;
+}
+
+const text = (name: string, about: string, kind = 'text'): FieldView => ({ name, kind, about, fixed: true, required: true });
+
+/** What can be made. */
+export const FORMS = {
+  endpoint: {
+    title: 'New endpoint', path: '/api/v1/endpoints', table: 'endpoint',
+    first: ['name', 'templateId', 'gpuTypeIds', 'gpuCount', 'workersMin', 'workersMax', 'idleTimeout'],
+  },
+  template: {
+    title: 'New template', path: '/api/v1/templates', table: 'template', first: ['name', 'imageName', 'dockerStartCmd', 'env', 'isServerless'],
+    given: { isServerless: true, imageName: '' },
+  },
+  volume: { title: 'New network volume', path: '/api/v1/networkvolumes', table: 'volume', first: ['name', 'size', 'dataCenterId'] },
+  registry: {
+    title: 'New registry credentials', path: '/api/v1/containerregistryauth', first: ['name', 'username', 'password'],
+    fields: [text('name', 'Unique in the account.'), text('username', 'At the registry.'), text('password', 'Or a token. It is never shown again.', 'secret')],
+  },
+} satisfies Record<string, Form>;
+
+/** The form in its dialog. `onDone` gets the id. */
+export function Create({ kind, onDone, onClose }: { kind: keyof typeof FORMS; onDone: (id: string) => void; onClose: () => void }) {
+  const { title, path, table, fields: ownFields, first, given = {} }: Form = FORMS[kind];
+  const [values, setValues] = useState<Values>(given);
+  const queries = useQueryClient();
+  const choices = useChoices(kind);
+  const { data: fields = ownFields, error } = useQuery({
+    queryKey: ['fields', table], queryFn: () => ask<FieldView[]>('GET', `/api/fields/${table}`), staleTime: Infinity, enabled: table !== undefined,
+  });
+  const make = async (): Promise<void> => {
+    const { id } = await ask<{ id: string }>('POST', path, values);
+    await queries.invalidateQueries({ queryKey: ['list', path] });
+    onDone(id);
+  };
+  const change = (field: FieldView, value: unknown): void => {
+    const { [field.name]: _before, ...others } = values;
+    setValues(value === '' || Number.isNaN(value) ? { ...given, ...others } : { ...others, [field.name]: value });
+  };
+  const shown = (field: FieldView) => (
+    <Field
+      key={field.name} field={field.name in given ? { ...field, required: false } : field} value={values[field.name] ?? field.default}
+      choices={choices[field.name]} onChange={(value) => change(field, value)}
+    />
+  );
+  const rest = fields?.filter(({ name }) => !first.includes(name)) ?? [];
+  return (
+    <DialogForm title={title} action="Create" onSubmit={make} onClose={onClose} isReady={fields !== undefined}>
+      {error ? <Failed error={error} /> : !fields ? <Loading /> : (
+        <>
+          <div className="form">{first.flatMap((name) => fields.filter((field) => field.name === name)).map(shown)}</div>
+          {rest.length > 0 && <details><summary>More settings</summary><div className="form">{rest.map(shown)}</div></details>}
+        </>
+      )}
+    </DialogForm>
+  );
+}
+
+/** Of settings that name something else of the account. */
+function useChoices(kind: string): Readonly<Record<string, readonly Choice[]>> {
+  const { data: templates = [] } = useQuery({
+    queryKey: ['choices', 'templates'], enabled: kind === 'endpoint',
+    queryFn: () => ask<{ id: string; name: string; isServerless: boolean }[]>('GET', '/api/v1/templates'),
+  });
+  if (kind !== 'endpoint') return {};
+  return { templateId: templates.filter(({ isServerless }) => isServerless).map(({ id, name }) => ({ value: id, text: `${name} · ${id}` })) };
+}

@@ -1,0 +1,62 @@
+/** What is asked before something is done: the browser's own dialog, which keeps the focus inside and closes with Esc. */
+import { useEffect, useId, useRef, useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+
+/** A dialog that is open as long as it is there. */
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+  const place = useRef<HTMLDialogElement>(null);
+  const name = useId();
+  useEffect(() => {
+    if (!place.current!.open) place.current!.showModal();
+  }, []);
+  return (
+    <dialog ref={place} aria-labelledby={name} onClose={(event) => { if (event.target === place.current) onClose(); }}>
+      <header><h2 id={name}>{title}</h2><button type="button" className="quiet" onClick={closeAround}>Close</button></header>
+      {children}
+    </dialog>
+  );
+}
+
+/** By the dialog itself, which gives the focus back to what had it. */
+function closeAround({ currentTarget }: { currentTarget: HTMLElement }): void {
+  currentTarget.closest('dialog')?.close();
+}
+
+/** A form in a dialog. `onSubmit` rejects with what is wrong, which is then shown; what follows its success is its own. */
+export function DialogForm({ title, action, onSubmit, onClose, children, danger = false, isReady = true }: {
+  title: string; action: string; onSubmit: () => Promise<unknown>; onClose: () => void; children: ReactNode; danger?: boolean; isReady?: boolean;
+}) {
+  const [failure, setFailure] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setIsBusy(true);
+    await onSubmit().catch((error: Error) => setFailure(error.message));
+    setIsBusy(false);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)}>
+        {children}
+        {failure !== '' && <p role="alert" className="failure body">{failure}</p>}
+        <div className="more">
+          <button type="submit" className={danger ? 'danger' : 'main'} disabled={isBusy || !isReady}>{isBusy ? 'A moment …' : action}</button>
+          <button type="button" onClick={closeAround}>Cancel</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({ text, className, spoken, children }: {
+  text: string; className?: string; spoken?: string; children: (close: () => void) => ReactNode;
+}) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className={className} onClick={() => setIsOpen(true)}>{text}{spoken && <span className="spoken"> {spoken}</span>}</button>
+      {isOpen && children(() => setIsOpen(false))}
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+/** Deleting something, which asks first and says what core says when that cannot be. */
+import { useQueryClient } from '@tanstack/react-query';
+import { ask } from './api.ts';
+import { DialogButton, DialogForm } from './dialog.tsx';
+
+/** The button with its question. `list`: what REST lists it under; `before`: what must be done first. */
+export function Remove({ id, name, list, before, onDone }: {
+  id: string; name: string; list: string; before?: () => Promise<unknown>; onDone?: () => void;
+}) {
+  const queries = useQueryClient();
+  return (
+    <DialogButton text="Delete" className="danger" spoken={name}>
+      {(close) => {
+        const remove = async (): Promise<void> => {
+          await before?.();
+          await ask('DELETE', `${list}/${id}`);
+          close();
+          await queries.invalidateQueries({ queryKey: ['list', list] });
+          onDone?.();
+        };
+        return (
+          <DialogForm title={`Delete ${name}?`} action="Delete it" danger onSubmit={remove} onClose={close}>
+            <p className="body">Nothing brings <strong>{name}</strong> (<code>{id}</code>) back.</p>
+          </DialogForm>
+        );
+      }}
+    </DialogButton>
+  );
+}
