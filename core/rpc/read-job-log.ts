@@ -49,7 +49,8 @@ async function pageOf(
 ): Promise<{ page?: JobLogPage | undefined; missing: string }> {
   if (workerId === '' || machineId === '') return { missing: 'Nothing is known of its worker any more.' };
   try {
-    return { page: (await read()).job, missing: '' };
+    const { job: page } = await read();
+    return { page, missing: page?.cut ? 'Only the last part of what its worker wrote is kept, and these lines are not the first.' : '' };
   } catch (error) {
     if (!(error instanceof DomainError) || (error.reason !== 'NOT_FOUND' && error.reason !== 'UNAVAILABLE')) throw error;
     return { missing: error.message };

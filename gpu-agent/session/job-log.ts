@@ -22,5 +22,5 @@ export async function readJobLog({ pool, archive, spans, clock }: JobLogParts, w
   if (log && log.size > 0) return jobLines({ ...log.kept(), spans: spans.of(workerId) }, workerId, place, clock.monotonicMs());
   const kept = await archive.attributed(workerId);
   if (kept) return jobLines(kept as AttributedLog, workerId, place, Infinity);
-  return log && { lines: [], offset: place.offset, more: false, over: spans.of(workerId).every(({ toMs }) => toMs !== undefined) };
+  return log && { lines: [], offset: place.offset, more: false, cut: false, over: spans.of(workerId).every(({ toMs }) => toMs !== undefined) };
 }

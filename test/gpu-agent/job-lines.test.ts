@@ -69,3 +69,13 @@ t.test('pages, the end of a log that has no line end yet, and one whose beginnin
   const huge = read(written([[10, `${'x'.repeat(20_000)}\nnext\n`]]), running, 'a');
   t.same(huge.lines.map(({ text }) => text.length), [8_192, 4]);
 });
+
+t.test('that lines are kept no more is said to whoever asks for them, and to nobody else', async (t) => {
+  const log = written([[10, 'a1\na2\na3\n'], [30, 'b1\nb2\n']], 10);
+  const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 }, { jobId: 'b', attempt: 1, fromMs: 29, toMs: 60 }];
+  const first = read(log, spans, 'a');
+  t.same([textsOf(first), first.cut], [['a3'], true]);
+  t.equal(read(log, spans, 'a', { offset: 3 }).cut, true, 'also where some were read before');
+  t.equal(read(log, spans, 'a', { offset: first.offset }).cut, false, 'who reads on misses none');
+  t.equal(read(log, spans, 'b').cut, false);
+});

@@ -43,10 +43,11 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
   const timeOf = stampReader(log.stamps);
   const lines: JobLogLine[] = [];
   const { bytes, start } = log;
+  const cut = place.offset < start && belongs.fromMs <= timeOf(start).steadyMs;
   let at = firstLine(log, place.offset);
   for (let scanned = 0, text = 0; at < bytes.length; scanned += 1) {
     const isFull = lines.length >= Math.min(Math.max(place.limit, 1), LINES_MAX) || text >= TEXT_MAX || scanned >= SCANNED_MAX;
-    if (isFull) return { lines, offset: start + at, more: true, over: false };
+    if (isFull) return { lines, offset: start + at, more: true, over: false, cut };
     const feed = bytes.indexOf(LINE_FEED, at);
     // The rest of a line may still come.
     if (feed < 0 && !hasEnded) break;
@@ -59,12 +60,19 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
     text += line.length;
     lines.push({ attempt: place.attempt, workerId, time: new Date(stamp.wallMs), text: line, shared: how === 'shared', offset: start + at });
   }
-  return { lines, offset: start + at, more: false, over: hasEnded };
+  return { lines, offset: start + at, more: false, over: hasEnded, cut };
 }
 
 type Belonging = 'own' | 'shared' | false;
 
-function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): { toMs: number; is(line: string, atMs: number): Belonging } {
+/** From when to when the attempt ran (never, if nobody saw it), and what is its own. */
+interface Rule {
+  fromMs: number;
+  toMs: number;
+  is(line: string, atMs: number): Belonging;
+}
+
+function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): Rule {
   const own = spans.find((span) => span.jobId === jobId && span.attempt === attempt);
   // A worker may run a job again.
   const again = spans.filter((span) => span.jobId === jobId && span.attempt !== attempt);
@@ -74,6 +82,7 @@ function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): { to
     own ? atMs >= fromMs && !again.some((span) => span.fromMs > fromMs && span.fromMs <= atMs) : again.length === 0
   );
   return {
+    fromMs,
     toMs,
     is: (line, atMs) => {
       const [, json, plain] = NAMED.exec(line) ?? [];

@@ -48,6 +48,8 @@ export interface JobLogPage {
   more: boolean;
   /** The attempt has ended, and nothing more of it will come. */
   over: boolean;
+  /** Before these the attempt may have written lines that are kept no more, or after the place that was asked for. */
+  cut: boolean;
 }
 
 function createBaseJobLogPlace(): JobLogPlace {
@@ -257,7 +259,7 @@ export const JobLogLine: MessageFns<JobLogLine> = {
 };
 
 function createBaseJobLogPage(): JobLogPage {
-  return { lines: [], offset: 0, more: false, over: false };
+  return { lines: [], offset: 0, more: false, over: false, cut: false };
 }
 
 export const JobLogPage: MessageFns<JobLogPage> = {
@@ -273,6 +275,9 @@ export const JobLogPage: MessageFns<JobLogPage> = {
     }
     if (message.over !== false) {
       writer.uint32(32).bool(message.over);
+    }
+    if (message.cut !== false) {
+      writer.uint32(40).bool(message.cut);
     }
     return writer;
   },
@@ -322,6 +327,14 @@ export const JobLogPage: MessageFns<JobLogPage> = {
             message.over = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.cut = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -343,6 +356,7 @@ export const JobLogPage: MessageFns<JobLogPage> = {
     message.offset = object.offset ?? 0;
     message.more = object.more ?? false;
     message.over = object.over ?? false;
+    message.cut = object.cut ?? false;
     return message;
   },
 };

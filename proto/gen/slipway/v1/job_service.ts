@@ -122,7 +122,10 @@ export interface GetJobLogResponse {
   over: boolean;
   /** Where the job stands. */
   state: JobState;
-  /** Why the lines of this attempt cannot be read, for people: its machine is not connected or keeps no log of the worker any more. Empty: they can. */
+  /**
+   * Why lines of this attempt cannot be read, for people: its machine is not connected or keeps no log of the worker any more, or no longer what came
+   * before these. Empty: they can.
+   */
   missing: string;
 }
 
