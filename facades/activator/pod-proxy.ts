@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { LocatePodRequest, LocatePodResponse } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import type { RateLimit } from '../plugins/rate-limit.ts';
 import type { UpgradeSocket } from './activator.ts';
@@ -20,6 +21,8 @@ import type { Tunnels } from './tunnels.ts';
 /** How long an answer of core is used, in milliseconds (edge_service.proto). A page brings a hundred requests at once. */
 const KEPT_MS = 1_500;
 const KEPT_MAX = 5_000;
+/** Questions to core at a time: a flood of made-up pods or keys must not become a flood of calls. */
+const QUESTIONS_MAX = 1_000;
 /** A pod is no worker: nobody else could have its requests. */
 const NO_WORKER: ForwardPlace = { workerId: '', isAsked: false, askNoMore: () => undefined };
 
@@ -36,6 +39,8 @@ export interface PodProxyOptions {
 export class PodProxy {
   readonly #options: PodProxyOptions;
   readonly #places = new LRUCache<string, Promise<LocatePodResponse>>({ max: KEPT_MAX, ttl: KEPT_MS, perf: { now: () => this.#options.clock.monotonicMs() } });
+
+  #questions = 0;
 
   constructor(options: PodProxyOptions) {
     this.#options = options;
@@ -78,7 +83,9 @@ export class PodProxy {
     const name = JSON.stringify([podId, port, write, apiKey]);
     const known = this.#places.get(name);
     if (known) return known;
-    const asked = this.#options.locate({ podId, port, write, open }, apiKey);
+    if (this.#questions >= QUESTIONS_MAX) throw new CoreError('RATE_LIMITED', 'Too many pods are being looked for; try again shortly.');
+    this.#questions += 1;
+    const asked = this.#options.locate({ podId, port, write, open }, apiKey).finally(() => { this.#questions -= 1; });
     this.#places.set(name, asked);
     // What was refused may be there in a moment.
     asked.catch(() => { if (this.#places.peek(name) === asked) this.#places.delete(name); });

@@ -19,6 +19,8 @@ import { TunnelConnection } from './tunnel-connection.ts';
 const ADMIT_MS = 20_000;
 /** Tunnels of one machine: the one that is used, and those that end. */
 const OF_MACHINE_MAX = 4;
+/** Requests for tunnels that core is asked about at a time: a flood of made-up keys must not become a flood of calls. */
+const ADMITTING_MAX = 100;
 /** Longest time for a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
 
@@ -48,6 +50,7 @@ export class Tunnels extends BaseService {
   readonly #options: TunnelsOptions;
   /** By machine, the oldest first. */
   readonly #machines = new Map<string, Tunnel[]>();
+  #admitting = 0;
 
   constructor(options: TunnelsOptions) {
     super();
@@ -66,7 +69,9 @@ export class Tunnels extends BaseService {
     const { admit, logger } = this.#options;
     try {
       if (apiKey === undefined) throw new CoreError('UNAUTHORIZED', 'A tunnel needs the key of an agent.');
-      const machineId = await admit(apiKey);
+      if (this.#admitting >= ADMITTING_MAX) throw new CoreError('RATE_LIMITED', 'Too many tunnels are being opened; try again shortly.');
+      this.#admitting += 1;
+      const machineId = await admit(apiKey).finally(() => { this.#admitting -= 1; });
       if (this.ending.aborted) throw new CoreError('UNAVAILABLE', 'The service is stopping.');
       if (!socket.destroyed) this.#open(machineId, apiKey, socket, head);
     } catch (error) {

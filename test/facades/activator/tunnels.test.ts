@@ -21,8 +21,11 @@ const logger = pino({ level: 'info' }, { write: (line: string) => { lines.push(l
 const core = new Map<string, CoreError>();
 /** How many it answers at once, and who waits for that. */
 const together = { key: 'again', count: 12, waiting: [] as (() => void)[] };
+/** It says nothing to one key until this is resolved. */
+const answered = Promise.withResolvers<void>();
 const tunnels = new Tunnels({ clock, logger, admit: async (apiKey) => {
   const error = core.get(apiKey);
+  if (apiKey === 'unanswered') await answered.promise;
   if (apiKey === together.key && together.waiting.length < together.count) await answeredTogether();
   if (error) throw error;
   return `machine-of-${apiKey}`;
@@ -199,4 +202,22 @@ t.test('headers of an answer that are too large', async (t) => {
 
 t.test('none of it was a fault of ours', async (t) => {
   t.same(lines.filter((line) => line.includes('could not be opened')), []);
+});
+
+t.test('a flood of keys does not become a flood of questions', async (t) => {
+  core.set('unanswered', new CoreError('UNAUTHORIZED', 'no'));
+  const ask = () => httpRequest({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, path: `${TUNNEL_PATH}0`, agent: false, headers: {
+    authorization: 'Bearer unanswered', connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL,
+  } }).end();
+  const statuses: (number | undefined)[] = [];
+  const ended = Array.from({ length: 101 }, async () => {
+    const [answer] = await once(ask(), 'response') as [IncomingMessage];
+    answer.resume();
+    statuses.push(answer.statusCode);
+  });
+  await waitFor('the one that is too many', () => statuses.length === 1);
+  t.same(statuses, [503]);
+  answered.resolve();
+  await Promise.all(ended);
+  t.same([statuses.length, new Set(statuses.slice(1))], [101, new Set([401])], 'core answered the others');
 });

@@ -1,0 +1,26 @@
+/** What core is asked about pods that nobody has. */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import t from 'tap';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
+import { Tunnels } from '../../../facades/activator/tunnels.ts';
+import { logger } from '../../helpers/job-engine.ts';
+
+t.test('a flood of keys does not become a flood of questions', async (t) => {
+  let asked = 0;
+  const tunnels = new Tunnels({ clock: systemClock, logger, admit: async () => '' });
+  const limits = { processingMs: 1_000, socketIdleMs: 1_000 };
+  const locate = () => {
+    asked += 1;
+    return new Promise<never>(() => undefined);
+  };
+  const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, limits, clock: systemClock });
+  const serve = (key: string) => {
+    const request = { method: 'GET', headers: { authorization: `Bearer ${key}` } } as IncomingMessage;
+    return proxy.serve(request, {} as FastifyReply, { podId: 'abcdefghijklmn', port: 80, path: '/', prefix: '/pods/abcdefghijklmn/80' });
+  };
+  for (let key = 0; key < 1_000; key += 1) void serve(`k${key}`);
+  await t.rejects(serve('more'), /Too many pods/);
+  t.equal(asked, 1_000);
+});
