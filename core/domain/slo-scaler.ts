@@ -26,6 +26,11 @@ const KEPT_IDLE_MS_MAX = 600_000;
 /** From 3 jobs in a minute on the last minute tells how many come, and also that no more do. */
 const TOLD_PER_SECOND_MIN = 3 / 60;
 
+/** Workers that are wished for at the most, far more than any endpoint may have. */
+const WISHED_MAX = 1_000_000;
+/** Slots at work up to which the fewest are counted out. */
+const EXACT_LOAD_MAX = 10_000;
+
 const NOW_SECONDS = TRAFFIC_WINDOWS_MS.now / 1_000;
 
 /** What is reckoned with; times in milliseconds. */
@@ -47,7 +52,7 @@ export const sloScaler: Scaler = (sample, settings) => {
   const present = sample.workers.filter((worker) => worker.desired === 'RUN' && worker.version === settings.version);
   const busy = present.filter((worker) => worker.held > 0).length;
   const missing = missingFor(sample, settings, present, facts);
-  const kept = keptFor(facts, present);
+  const kept = keptFor(facts, present, settings);
   const numbers = numbersText(sample, facts);
   const target = `${settings.scalerValue} s`;
   if (present.length === 0 && sample.queued > 0) {
@@ -118,11 +123,15 @@ function beginsOf(untilMs: number, freeMs: number, executionMs: number): number 
 }
 
 /** Workers that stay for jobs that will come: as many as let them wait no longer than the target without a start in between. */
-function keptFor({ rate, hourRate, executionMs, startMs, targetMs, slots }: Facts, present: readonly WorkerSample[]): number {
+function keptFor(
+  { rate, hourRate, executionMs, startMs, targetMs, slots }: Facts, present: readonly WorkerSample[], { workersMax }: ScaleSettings,
+): number {
   const load = rate * executionMs;
   // A job that finds no worker waits for a start, and that is soon enough: none is started before, and only those that are always at work stay.
   if (startMs <= targetMs) return Math.min(Math.floor(load / slots), present.length);
   if (rate * 1_000 < KEPT_PER_SECOND_MIN) return isPause(hourRate, present) ? 1 : 0;
+  // Jobs of days may come by the thousand: counting up to what nobody may have would keep core from all else.
+  if (load >= workersMax * slots) return Math.min(Math.floor(load / slots) + 1, WISHED_MAX);
   return Math.ceil(slotsFor(load, targetMs / executionMs) / slots);
 }
 
@@ -135,6 +144,8 @@ function isPause(hourRate: number, present: readonly WorkerSample[]): boolean {
 /** Fewest slots with which 95 of 100 jobs wait no longer than so many executions (Erlang's delay formula; real queues are mostly shorter). */
 function slotsFor(load: number, waitExecutions: number): number {
   if (load <= 0) return 0;
+  // Of so many the share that is lost to chance is small: twice the deviation is more than enough.
+  if (load > EXACT_LOAD_MAX) return Math.ceil(load + 2 * Math.sqrt(load));
   let blocked = 1;
   for (let slots = 1; ; slots += 1) {
     blocked = (load * blocked) / (slots + load * blocked);
