@@ -1,23 +1,19 @@
 /**
  * What containers cost: starting one through the agent's executor beside a bare `podman run` of the same image, and waking a frozen one
- * beside asking one that is warm, by itself and by the public API, where a Python worker takes the job. Rounds of both alternate, so that
- * whatever else the machine does meets both. A process of its own (containers.ts), because its helpers are those of the tests.
+ * beside asking one that is warm. Rounds of both alternate, so that whatever else the machine does meets both. A process of its own
+ * (containers.ts), because its helpers are those of the tests.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import root from 'tap';
-import { FlashBootType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { launchOf, makeExecutor, startContainer } from '../helpers/containers.ts';
-import { endpointJobs } from '../helpers/endpoint-jobs.ts';
-import { PYTHONS } from '../helpers/handlers.ts';
-import { BASE_IMAGE, makeWorkerImage, startPodman } from '../helpers/podman.ts';
+import { BASE_IMAGE, startPodman } from '../helpers/podman.ts';
 import type { TestPodman } from '../helpers/podman.ts';
-import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
+import { measureFlashBoot } from './flashboot-figures.ts';
 
 /** Rounds that are measured, after one that is not. */
 const ROUNDS = 11;
@@ -101,40 +97,12 @@ async function measureWakes(executor: Executor): Promise<Figure[]> {
   ];
 }
 
-/** From POST /runsync to the answer: claim, wake, handler and all. */
-async function measureFlashBoot(podman: TestPodman): Promise<Figure[]> {
-  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/all.py'), 'localhost/worker:1');
-  const system = await startSystem(root, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket } });
-  const endpoint = async (fields: object): Promise<() => Promise<unknown>> => {
-    const jobs = endpointJobs(system, await system.createEndpoint({ command: [], imageName: 'localhost/worker:1', fields, ready: 0, workersMax: 1 }));
-    await jobs.runSync({ prompt: '' });
-    return () => jobs.runSync({ prompt: '' });
-  };
-  const askWarm = await endpoint({ workersMin: 1 });
-  const askFrozen = await endpoint({ flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 });
-  const [warm, woken]: [number[], number[]] = [[], []];
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    await waitFor('it to stand still', async () => await podman.names({ paused: true }) !== '', 30_000);
-    // The SDK sleeps a second after each job: both have had theirs by now.
-    const [wokenMs, warmMs] = [await timed(askFrozen), await timed(askWarm)];
-    if (round === 0) continue;
-    warm.push(warmMs);
-    woken.push(wokenMs);
-  }
-  const more = median(woken.map((ms, index) => ms - warm[index]!));
-  return [
-    { name: 'POST /runsync, Python worker in a warm container', path: '', value: median(warm), unit: 'ms' },
-    { name: 'POST /runsync, in a frozen one', path: '', value: median(woken), unit: 'ms' },
-    { name: 'more than in a warm one', path: '', value: more, unit: 'ms', target: WAKE_MS_MAX },
-  ];
-}
-
 // The helpers are those of tests, which end after a while.
 root.setTimeout(0);
 const podman = await startPodman();
 const { executor, networks } = makeExecutor(podman);
 try {
-  const figures = [...await measureStarts(podman, executor), ...await measureWakes(executor), ...await measureFlashBoot(podman)];
+  const figures = [...await measureStarts(podman, executor), ...await measureWakes(executor), ...await measureFlashBoot(podman, ROUNDS)];
   process.send!({ figures });
 } finally {
   await executor.sweep(new Set());

@@ -13,6 +13,7 @@ empty       return {}
 refresh     return {"refresh_worker": true, ...} as well
 who         return worker id, pid, working directory and SDK version
 return      value to return as it is
+when        return the time of the first line, in seconds since 1970
 s3          return the job's s3Config
 """
 
@@ -56,6 +57,7 @@ def who():
 
 def handler(job):
     """See the top of the file."""
+    began = time.time()
     given = job["input"]
     note(given, job)
     for value in given.get("progress", []):
@@ -78,6 +80,8 @@ def handler(job):
         result = {"size": len(given["size"])}
     elif "who" in given:
         result = who()
+    elif "when" in given:
+        result = {"when": began}
     elif "s3" in given:
         result = {"s3": job.get("s3Config")}
     if given.get("refresh"):

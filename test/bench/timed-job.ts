@@ -1,0 +1,25 @@
+/** One job with the moments that it went through, in milliseconds since 1970 by the clock of this machine. */
+import { performance } from 'node:perf_hooks';
+import { call } from '../helpers/grpc-clients.ts';
+import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import type { System } from '../helpers/system.ts';
+
+export interface Moments {
+  sentMs: number;
+  /** To the millisecond. */
+  claimMs: number;
+  /** The first line of its handler. */
+  beganMs: number;
+  answeredMs: number;
+}
+
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
+/** Runs a job by POST /runsync whose handler returns when it began. */
+export async function timedJob(system: System, endpointId: string, input: object): Promise<Moments> {
+  const sentMs = nowMs();
+  const { id: jobId, output } = await endpointJobs(system, endpointId).runSync(input);
+  const answeredMs = nowMs();
+  const { job } = await call(system.clients.jobs, 'getJob', { endpointId, jobId, omitOutput: true, ttlMs: 0 }, system.key);
+  return { sentMs, answeredMs, claimMs: job!.submitTime!.getTime() + Number(job!.delayMs), beganMs: (output as { when: number }).when * 1_000 };
+}
