@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import type { FileOrder, FileOutcome } from './test-worker.ts';
 
 /** A file that does not say otherwise (`t.setTimeout`) fails after this, in milliseconds. */
@@ -102,7 +103,8 @@ export class SharedProcess {
 
   #start(): { process: ChildProcess; ended: Promise<Ending> } {
     const child = fork(join(import.meta.dirname, 'test-worker.ts'), {
-      execArgv: ['--enable-source-maps'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      // Core and a facade run in it: as in processes of their own.
+      execArgv: ['--enable-source-maps', ...NODE_FLAGS], stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // Its own test has no limit: each file has one.
       env: { ...process.env, TAP: '1', TAP_TIMEOUT: '0', TAP_JOB_ID: String(this.#slot) },
     });
