@@ -1,9 +1,10 @@
 /**
  * docs/operations.md: its commands are run as they stand, in order, on the distribution's PostgreSQL; only folders and ports are others, so that
- * nothing of this machine is touched. Its tables are held against the settings that the processes read.
+ * nothing of this machine is touched, and npx, a second and a half of processor each time, is there only for what runs on. Its tables are held
+ * against the settings that the processes read.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -49,6 +50,15 @@ async function createCluster(t: Test, folder: string): Promise<{ port: string; c
   return { port, cluster: `${version}/${name}` };
 }
 
+/** A folder whose `npx slipway` is the command without npm around it. */
+function directNpx(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const program = `#!/bin/sh\n[ "$1" = slipway ] && shift && exec '${process.execPath}' '${join(root, 'facades/cli/slipway.mjs')}' "$@"\nexit 1\n`;
+  writeFileSync(join(bin, 'npx'), program, { mode: 0o755 });
+  return bin;
+}
+
 function whyNot(): false | string {
   if (process.getuid!() !== 0) return 'needs root: it makes a database server and runs workers as other users';
   if (!existsSync('/usr/bin/pg_createcluster') || !existsSync('/usr/bin/curl')) return 'needs Debian with its PostgreSQL: apt-get install postgresql curl';
@@ -68,7 +78,7 @@ t.test('the commands', { skip: whyNot() }, async (t) => {
   const here = (text: string): string => Object.entries(names).reduce((done, [from, to]) => done.replaceAll(from, to), text);
 
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, PGCLUSTER: cluster };
-  const shell = new Shell(env, root);
+  const shell = new Shell({ ...env, PATH: `${directNpx(folder)}:${env.PATH}` }, root);
   const parts = new Map<string, Shell>();
   t.teardown(async () => {
     for (const [name, part] of [...parts, ['commands', shell] as const].toReversed()) {
