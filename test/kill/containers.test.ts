@@ -77,8 +77,9 @@ t.test('jobs in containers', { skip: podmanSkip || skipWithoutPython('new') }, a
   const [row] = await slipway.sql<{ n: number }[]>`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${id} AND attempt > 1`;
   t.comment(`${row!.n} jobs ran more than once`);
   t.ok(row!.n > 0, 'a worker was killed while it had a job');
-  // As Ctrl-C: nothing may stay with the test's Podman.
-  agent!.onEndedByItself = () => undefined;
+  // As Ctrl-C: nothing may stay with the test's Podman, nor with the firewall of the host, which the agent clears last.
+  const gone = new Promise((resolve) => { agent!.onEndedByItself = resolve; });
   process.kill(agent!.pid, 'SIGINT');
   await waitFor('all containers to end', async () => (await podman.cli('ps', '--quiet')).trim() === '', 30_000);
+  await gone;
 });
