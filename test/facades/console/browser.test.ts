@@ -125,7 +125,8 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await page.getByRole('row').filter({ hasText: 'out of memory on card 3' }).waitFor();
     await page.getByRole('cell', { name: 'completed' }).first().waitFor({ state: 'detached' });
     await inspect(t, page, 'jobs');
-    await page.getByRole('link', { name: failed }).click();
+    await page.getByLabel('Job', { exact: true }).fill(` ${failed} `);
+    await page.keyboard.press('Enter');
     await page.getByLabel('Error', { exact: true }).waitFor();
     await inspect(t, page, 'a failed job');
     await page.getByRole('button', { name: 'Run it again' }).click();

@@ -1,7 +1,8 @@
 /** The jobs of an endpoint, filtered and paged by core. */
 import { useState } from 'react';
+import type { FormEvent } from 'react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { ask } from '../api.ts';
 import { errorText } from '../error-text.ts';
 import { Badge, Empty, Failed, Loading, Panel } from '../parts.tsx';
@@ -31,6 +32,7 @@ export function Jobs({ id }: { id: string }) {
           {STATES.map((state) => <option key={state} value={state}>{state.toLowerCase().replaceAll('_', ' ')}</option>)}
         </select>
         <button type="button" onClick={() => void refetch()} disabled={isFetching}>Look again</button>
+        <Find id={id} />
         <Purge id={id} />
       </div>
       {error ? <Failed error={error} again={() => void refetch()} /> : data ? <Rows id={id} page={data} /> : <Loading />}
@@ -43,6 +45,17 @@ export function Jobs({ id }: { id: string }) {
       )}
     </Panel>
   );
+}
+
+/** Among millions of jobs one is found by its id alone. */
+function Find({ id }: { id: string }) {
+  const [, go] = useLocation();
+  const find = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const job = String(new FormData(event.currentTarget).get('job') ?? '').trim();
+    if (job !== '') go(`/endpoints/${id}/jobs/${encodeURIComponent(job)}`);
+  };
+  return <form className="find" onSubmit={find}><label htmlFor="job">Job</label> <input id="job" name="job" placeholder="its id, then Enter" /></form>;
 }
 
 function Rows({ id, page: { requests } }: { id: string; page: JobPage }) {
