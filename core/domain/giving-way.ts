@@ -49,26 +49,39 @@ export function askedToGo(all: readonly PlacementMachine[], request: PlacementRe
   }
   const shares = new Map([own, ...others].map((share) => [share.accountId, { ...share }]));
   const ownShare = shares.get(own.accountId)!;
-  const asked: string[] = [];
+  const asked = new Set<string>();
+  // Who may go only gets fewer, so that what was found of a machine stands until one of those may not, or the machine has changed.
+  const found = new Map<string, Fewest | undefined>();
   for (; left > 0; left -= 1) {
     const mayGo = workers.filter(({ id, accountId, going }) => {
       const theirs = shares.get(accountId);
       const fair = theirs && (accountId === own.accountId || (ownShare.gpus + request.gpuCount) / ownShare.weight <= theirs.gpus / theirs.weight);
-      return !going && fair && !asked.includes(id);
+      return !going && fair && !asked.has(id);
     });
-    const fewest = machines.map((machine) => fewestOf(machine, request, mayGo)).filter((some) => some !== undefined)
-      .toSorted((a, b) => a.workers.length - b.workers.length)[0];
+    const allowed = new Set(mayGo);
+    for (const machine of machines) {
+      const known = found.get(machine.id);
+      if (!found.has(machine.id) || known?.workers.some((worker) => !allowed.has(worker))) found.set(machine.id, fewestOf(machine, request, mayGo));
+    }
+    const fewest = machines.map(({ id }) => found.get(id)).filter((some) => some !== undefined).toSorted((a, b) => a.workers.length - b.workers.length)[0];
     if (!fewest) break;
-    asked.push(...fewest.workers.map(({ id }) => id));
+    for (const { id } of fewest.workers) asked.add(id);
     ownShare.gpus += request.gpuCount;
     for (const { accountId, gpuUuids } of fewest.workers) shares.get(accountId)!.gpus -= gpuUuids.length;
     machines = machines.map((machine) => (machine.id === fewest.machine.id ? fewest.machine : machine));
+    found.delete(fewest.machine.id);
   }
-  return asked;
+  return [...asked];
 }
 
-/** As few workers of a machine as make room there, and the machine with the new worker in their place. Undefined: not even all of them do. */
-function fewestOf(machine: PlacementMachine, request: PlacementRequest, mayGo: readonly LeavingWorker[]) {
+/** As few workers of a machine as make room there, and the machine with the new worker in their place. */
+interface Fewest {
+  workers: LeavingWorker[];
+  machine: PlacementMachine;
+}
+
+/** Undefined: not even all of them make room. */
+function fewestOf(machine: PlacementMachine, request: PlacementRequest, mayGo: readonly LeavingWorker[]): Fewest | undefined {
   const here = mayGo.filter(({ machineId }) => machineId === machine.id);
   for (let count = 1; count <= here.length; count += 1) {
     const [without] = freed([machine], here.slice(0, count));

@@ -153,6 +153,16 @@ for (const [what, machines, gpuCount, wanted, workers, expected] of GIVING) {
   });
 }
 
+t.test('giving way: not every machine is looked at anew for each of 400 workers, for others wait for their place meanwhile', async (t) => {
+  const machines = Array.from({ length: 200 }, (_, index) => machine(`m${index}`, 8, 8));
+  const workers = machines.flatMap(({ id, gpus }) => gpus.map(({ uuid }) => leaving(uuid, id, [uuid])));
+  let looks = 0;
+  const request = { ...asked(1), get gpuCount() { looks += 1; return 1; } };
+  const asks = askedToGo(machines, request, 400, { own: { accountId: 'own', gpus: 1_600, weight: 1 }, others: [], workers });
+  t.ok(looks < 50_000, `looked ${looks} times`);
+  t.same(asks, workers.slice(0, 400).map(({ id }) => id), 'whole machines');
+});
+
 t.test('an endpoint can do without workers of low priority alone, and keeps its minimum', async (t) => {
   const worker = {
     machineId: 'a', desired: 'RUN', state: 'READY', gpus: 1, reachable: true, version: 1, held: 1, idleMs: 0, ageMs: 0, failures: 0, retryDue: false,
