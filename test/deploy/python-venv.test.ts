@@ -149,7 +149,7 @@ def refuse(*_, **__):
     raise SystemExit("it measures")
 subprocess.Popen = refuse
 known = cpuinfo.get_cpu_info()
-print(known["brand_raw"] == read["brand_raw"], known["count"] > 0)
+print(read.get("brand_raw") in (None, known.get("brand_raw")), known["count"] > 0)
 `;
   for (const python of Object.values(PYTHONS)) t.equal(execFileSync(python, ['-c', program], { encoding: 'utf8' }), 'True True\n');
 });
