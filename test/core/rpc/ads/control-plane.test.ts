@@ -137,7 +137,7 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
   t.match(await envoy.stats('cluster_manager.cds.update_rejected'), /: 0/, 'Envoy took everything');
 });
 
-t.test('an edge without the key is told nothing; a refusal is logged with its cause', async (t) => {
+t.test('an edge without the key is told nothing; one with it nothing before core has read all; a refusal is logged with its cause', async (t) => {
   const lines: string[] = [];
   const logger = createLogger('test', 'error');
   logger.error = ((...args: unknown[]) => { lines.push(JSON.stringify(args)); }) as typeof logger.error;
@@ -160,10 +160,18 @@ t.test('an edge without the key is told nothing; a refusal is logged with its ca
   await waitFor('the refusal', () => stranger.errors.some((text) => text.includes('UNAUTHENTICATED')));
   t.same(stranger.answers, []);
 
+  // Core cannot read its endpoints yet: until it has, nobody is told that one is not there.
+  const lock = await core.sql.reserve();
+  await lock`BEGIN`;
+  await lock`LOCK TABLE endpoint`;
   const edge = open(EDGE_KEY);
-  edge.send({ node: { id: 'edge-1', cluster: '', metadata: {} }, typeUrl: CLUSTER_TYPE });
+  edge.send({ node: { id: 'edge-1', cluster: '', metadata: {} }, typeUrl: CLUSTER_TYPE, initialResourceVersions: { [`ep-${endpointId}`]: 'of before' } });
+  await waitFor('the read to be held up', async () => (await core.sql`SELECT FROM pg_stat_activity WHERE datname = current_database()
+    AND wait_event_type = 'Lock' AND query LIKE '%FROM endpoint e JOIN template%'`).length > 0);
+  await lock`ROLLBACK`;
+  lock.release();
   const [first] = await waitFor('clusters', () => (edge.answers.length > 0 ? edge.answers : undefined));
-  t.same(first!.resources.map(({ name }) => name), [`ep-${endpointId}`]);
+  t.same([first!.resources.map(({ name }) => name), first!.removedResources], [[`ep-${endpointId}`], []], 'the first word has all there are');
   edge.send({ typeUrl: CLUSTER_TYPE, responseNonce: first!.nonce, errorDetail: { code: 3, message: 'no such field', details: [] } });
   await waitFor('the line', () => lines.some((line) => line.includes('no such field') && line.includes('edge-1')));
   const other = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0 });
