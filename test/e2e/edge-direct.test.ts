@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { askAdmin } from '../../deploy/envoy/admin.ts';
+import { delay, systemClock } from '../../core/runtime/clock.ts';
 import { adminSocket } from '../../deploy/envoy/config.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
@@ -122,6 +123,14 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     t.equal(await direct(id), before + 6, 'and each went straight');
   });
 
+  // Headers that come byte by byte and never end.
+  const slow = connect(Number(edge.addresses['public']!.split(':')[1]), '127.0.0.1');
+  let told = '';
+  const cut = new Promise((resolve) => { slow.on('error', () => undefined).once('close', resolve); });
+  slow.on('data', (piece: Buffer) => { told += piece.toString(); }).write(`GET /v2/${id}/x HTTP/1.1\r\nhost: x\r\nx-slow: `);
+  const drip = (): void => { if (slow.write('x')) void delay(systemClock, 250).then(() => slow.destroyed || drip()); };
+  drip();
+  whole.teardown(() => slow.destroy());
   const talk = talkOn(`ws://${edge.addresses['public']}/v2/${id}/chat`, system.key);
 
   await whole.test('what a facade carries all the same: stickiness, a key in the query, few at a time, queue operations', async (t) => {
@@ -275,6 +284,12 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
       t.equal(answer, '', leave);
       t.ok(await direct(one) > before);
     }
+  });
+
+  await whole.test('headers that never end are ended, and nobody else waited for them', async (t) => {
+    await cut;
+    // Who still sends while the other side closes may lose its last words.
+    t.match(told, /^(HTTP\/1.1 408 [^]*"code":"invalid_request"[^]*)?$/);
   });
 
   await whole.test('several Envoys; one that is relieved: no request fails', async (t) => {
