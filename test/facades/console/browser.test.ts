@@ -37,7 +37,10 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     page.on('console', (message) => {
       if (/Content Security Policy|Trusted/i.test(message.text())) t.fail(message.text());
     });
-    page.on('request', (request) => t.ok(request.url().startsWith(system.url) || request.url().startsWith('data:'), `asks its own host: ${request.url()}`));
+    // Says nothing of the good ones: a page may ask when its test has ended.
+    page.on('request', (request) => {
+      if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(system.url)) t.fail(`asks another host: ${request.url()}`);
+    });
     return page;
   };
   const signIn = async (page: Page, key = system.key): Promise<void> => {
@@ -233,6 +236,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 240_000 }, 
     await tabTo(/^Show logs$/);
     await page.keyboard.press('Enter');
     await page.getByLabel('Logs', { exact: true }).waitFor();
+    t.pass('without a hand on the mouse');
   });
 
   t.test('lists: sorted, searched, empty', async (t) => {
