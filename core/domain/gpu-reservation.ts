@@ -8,6 +8,13 @@ import type { GpuShare } from './gpu-share.ts';
 import { machineRefusal, rankOf } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
 
+/**
+ * GPUs are kept for the first ten minutes of each half hour that an endpoint goes without a new worker. What else runs on a machine may never end, like a
+ * pod or a worker of workersMin: what is kept for longer might be kept for ever, and used by nobody. In milliseconds.
+ */
+const KEPT_MS = 600_000;
+const KEPT_EACH_MS = 1_800_000;
+
 /** An endpoint with workers of several GPUs that found no place. */
 export interface LargeWaiter {
   accountId: string;
@@ -58,7 +65,8 @@ export function keepBack(
 ): KeptBack {
   const back: KeptBack = { machines: [...all], gpuUuids: [], places: 0, gpuCount: 0 };
   if (request.gpuCount === 0) return back;
-  const before = waiters.filter((waiter) => waiter.request.gpuCount > request.gpuCount && goesBefore(waiter, own, shares));
+  const before = waiters.filter((waiter) => (
+    waiter.request.gpuCount > request.gpuCount && waiter.sinceMs % KEPT_EACH_MS < KEPT_MS && goesBefore(waiter, own, shares)));
   for (const waiter of before.toSorted((a, b) => b.sinceMs - a.sinceMs)) {
     const kept = keptFor(back.machines, waiter.request);
     const index = back.machines.findIndex(({ id }) => id === kept?.machineId);

@@ -90,7 +90,7 @@ export function summed(answers: readonly MachineAnswer[], before: RefusedMachine
 export function refusalOfAll(refused: RefusedMachines, request: RefusedRequest, kept = 0): PlacementRefusal {
   if (Object.keys(refused.counts).length === 0) return { refusal: NO_MACHINE_TEXT, refusalByMachine: NO_MACHINE_TEXT };
   const { refusal, refusalByMachine } = refusalOf(`no machine has ${wanted(request)}`, refused);
-  const more = kept === 0 ? '' : `; ${kept} of the ${request.gpuCount} ${kept === 1 ? 'is' : 'are'} free on one machine and kept for it`;
+  const more = kept === 0 ? '' : `; ${kept} of the ${request.gpuCount} ${kept === 1 ? 'is' : 'are'} free on one machine and kept for it, 10 minutes of each 30`;
   return { refusal: refusal + more, refusalByMachine };
 }
 

@@ -102,7 +102,7 @@ async function refresh(t: Test, jobs: EndpointJobs): Promise<void> {
   t.match(job, { status: 'COMPLETED', output: { worker: before.worker } });
   const after = await who(jobs);
   t.not(after.worker, before.worker, 'the next job runs on a new worker');
-  t.notOk(groupAlive(before.pid), 'the old one has gone');
+  await waitFor('the old one to go', () => !groupAlive(before.pid));
   t.equal((await jobs.counted({ inProgress: 0 })).jobs.retried, 0);
 }
 

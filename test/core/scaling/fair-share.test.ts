@@ -88,6 +88,8 @@ const KEPT: [what: string, machines: PlacementMachine[], waiter: LargeWaiter, ow
   ['not of a machine that has too few in all', [machine('a', 2)], large(4), [0, 1_000], 0, 2],
   ['not of another type', [machine('a', 2, 0, 'NVIDIA A40')], large(2), [0, 1_000], 0, 2],
   ['not from one that was given a worker longer ago', [machine('a', 2)], large(2), [0, 3_000], 0, 2],
+  ['not for longer than ten minutes', [machine('a', 2)], large(2, 600_000), [0, 1_000], 0, 2],
+  ['again in the next half hour', [machine('a', 2)], large(2, 1_800_000), [0, 1_000], 0, 0],
   ['for another account that has as much', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000], 1, 0],
   ['not for another account that has more', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000], 2, 2],
 ];
