@@ -28,7 +28,7 @@ const KEEP_ALIVE_MS = 3_600_000;
 /** A worker may be about to send something on a connection that it made before. In milliseconds, all three. */
 const QUIET_MS = 50;
 const DRAIN_LOOK_MS = 10;
-const DRAIN_MS_MAX = 1_000;
+const DRAIN_MS_MAX = 5_000;
 const PREFIX = '/v2/:endpoint/:token';
 
 export class Bridge extends BaseService {
@@ -82,7 +82,7 @@ export class Bridge extends BaseService {
     return (app.server.address() as AddressInfo).port;
   }
 
-  /** Its workers go on without this agent: resolves when all that they have begun to send was taken, after a second at most. */
+  /** Its workers go on without this agent: resolves when all that they have begun to send was taken, after five seconds at most: nobody new connects meanwhile. */
   async drain(): Promise<void> {
     const { clock } = this.#options.parts;
     const untilMs = clock.monotonicMs() + DRAIN_MS_MAX;
