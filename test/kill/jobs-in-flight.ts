@@ -6,7 +6,8 @@ import type { Child } from '../helpers/child.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import type { Processes } from '../helpers/processes.ts';
-import { processTable } from '../helpers/process-table.ts';
+import { descendants, processTable } from '../helpers/process-table.ts';
+import type { ProcessEntry } from '../helpers/process-table.ts';
 import type { PublicJson } from '../helpers/public-api.ts';
 import { seededRandom } from '../helpers/seeded-random.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -20,6 +21,8 @@ const CONNECTIONS = 20;
 const WORK_MS_MIN = 50;
 const WORK_MS_MAX = 200;
 const ENDED_MS_MAX = 40_000;
+/** An agent gives a worker it does not need any longer some seconds to end. */
+const LEFTOVERS_MS_MAX = 20_000;
 
 interface Output {
   number: number;
@@ -82,7 +85,14 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
   t.ok(SUBMITTED - ended >= IN_FLIGHT, `${SUBMITTED - ended} jobs are in flight`);
   await writeFile(late, '');
   const readNotes = async (): Promise<Note[]> => parseNotes(await readFile(notes, 'utf8'));
-  return { jobs, submit, acknowledged, countEnded, hurryWebhooks, readNotes, storedMarks, receiver };
+  const agentPids = (): number[] => slipway.agents.map(({ pid }) => pid);
+  /** Workers that core counts on. */
+  const countWorkers = async (): Promise<number> => {
+    const [row] = await slipway.sql<{ n: number }[]>`
+      SELECT count(*)::int AS n FROM worker WHERE endpoint_id = ${id} AND desired <> 'GONE' AND state <> 'STOPPED'`;
+    return row!.n;
+  };
+  return { jobs, submit, acknowledged, countEnded, countWorkers, agentPids, hurryWebhooks, readNotes, storedMarks, receiver };
 }
 
 /** Waits for the end of all acknowledged jobs and checks each of them. `others` jobs of the endpoint were submitted besides them. */
@@ -106,7 +116,7 @@ export async function checkOutcomes(t: Test, inFlight: JobsInFlight, others = 0)
   t.match(counts, { completed: acknowledged.size + others, failed: 0 }, 'each has one outcome');
   t.comment(`${counts.retried} attempts were lost and put back`);
   await checkWebhooks(t, inFlight, records);
-  checkLeftovers(t, notes);
+  await checkLeftovers(t, inFlight, notes);
 }
 
 /** The outcome that a webhook told must be the one that stays. A call may come twice, but never with another outcome. */
@@ -123,12 +133,19 @@ async function checkWebhooks(t: Test, inFlight: JobsInFlight, records: Map<numbe
   t.same(different, [], 'every webhook told the outcome that stays');
 }
 
-/** Workers whose agent or machine was lost must not go on in the background. */
-function checkLeftovers(t: Test, notes: Note[]): void {
+/** Workers whose agent or machine was lost must not go on in the background: what runs belongs to a live agent and is known to core. */
+async function checkLeftovers(t: Test, inFlight: JobsInFlight, notes: Note[]): Promise<void> {
   const pids = new Set(notes.map((note) => note.pid));
-  const alive = processTable().filter((entry) => pids.has(entry.pid) && entry.command.includes('in-flight.js'));
-  const last = new Set(notes.slice(-CONNECTIONS).map((note) => note.pid));
-  t.same(alive.filter((entry) => !last.has(entry.pid)), [], 'no former worker still runs');
+  const runs = ({ pid, command }: ProcessEntry): boolean => pids.has(pid) && command.includes('in-flight.js');
+  await waitFor('former workers to end', async () => {
+    const owned = new Set(inFlight.agentPids().flatMap((pid) => descendants(pid)).map(({ pid }) => pid));
+    const alive = processTable().filter(runs);
+    const strays = alive.filter(({ pid }) => !owned.has(pid));
+    const known = await inFlight.countWorkers();
+    if (strays.length > 0 || alive.length > known) throw new Error(`core knows ${known} workers; run: ${JSON.stringify({ alive, strays })}`);
+    return true;
+  }, LEFTOVERS_MS_MAX);
+  t.pass('no former worker still runs');
 }
 
 /**
