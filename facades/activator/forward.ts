@@ -15,7 +15,7 @@ import { requestHeaders, responseHeaders } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import { FULL_HEADER } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
-import { tooLarge, tooSlow, workerFailed } from './lb-error.ts';
+import { noHttp, tooLarge, tooSlow, workerFailed } from './lb-error.ts';
 import type { LbError } from './lb-error.ts';
 import { hasBody, RequestBody } from './request-body.ts';
 
@@ -23,6 +23,9 @@ import { hasBody, RequestBody } from './request-body.ts';
 const CONNECT_MS = 3_000;
 /** How long a worker may take to end an upgraded connection that its client has ended, in milliseconds. */
 const END_MS = 5_000;
+
+/** What may be the words behind a status (RFC 9112, 4): a worker may send anything. */
+const MAY_BE_REASON = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 /** As a page this has an origin of its own. */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads';
@@ -137,8 +140,11 @@ class Forward {
   #answer(response: IncomingMessage): void {
     const { reply } = this.#client;
     this.#response = response;
+    const { statusCode: status = 0 } = response;
+    // Node reads such numbers, and throws when they are written.
+    if (status < 200) return this.#fail(noHttp());
     if (this.#isFull(response)) return this.#leave('FULL');
-    const taken = this.#body?.answered(response.statusCode ?? 502);
+    const taken = this.#body?.answered(status);
     if (taken === 'NO_QUESTIONS' || taken === 'SAID_NOTHING') this.#place.askNoMore();
     if (taken === 'NO_QUESTIONS') return this.#leave('AGAIN');
     if (Number(response.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) return this.#fail(tooLarge('response'));
@@ -146,7 +152,7 @@ class Forward {
     // What waits for a word before it sends its body, and gets an answer, may send it or not.
     if (this.#client.upgrade || taken === 'UNREAD') headers.push('Connection', 'close');
     if (mayBePage(this.#client.target)) headers.push('Content-Security-Policy', SANDBOX);
-    reply.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
+    reply.writeHead(status, MAY_BE_REASON.test(response.statusMessage ?? '') ? response.statusMessage : undefined, headers);
     // Server-sent events begin with headers alone.
     reply.flushHeaders();
     let bytes = 0;
@@ -190,7 +196,11 @@ class Forward {
   /** Two sockets become one connection. */
   #join(response: IncomingMessage, worker: Duplex, head: Buffer): void {
     const { upgrade, reply } = this.#client;
-    if (!upgrade) return this.#fail(workerFailed());
+    if (!upgrade) {
+      // Node and whoever keeps connections have given it up.
+      worker.destroy();
+      return this.#fail(noHttp());
+    }
     this.#end();
     const { socket } = upgrade;
     reply.detachSocket(socket);

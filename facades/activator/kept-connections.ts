@@ -41,8 +41,10 @@ export class KeptConnections extends Agent {
     return found;
   }
 
-  /** Options of a request that takes one that is kept, or `opened`, which is kept afterwards. */
+  /** Options of a request that takes one that is kept, or else `opened`, which is kept afterwards. */
   optionsFor(address: string, opened: Duplex | undefined): WithOpened {
+    // Another one fell silent meanwhile: Node takes that one, and nobody would ever end this one.
+    if (opened && this.has(address)) opened.destroy();
     return { agent: this, ...hostPortOf(address), opened };
   }
 

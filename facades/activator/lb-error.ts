@@ -81,6 +81,11 @@ export function workerFailed(): LbError {
   return new LbError(502, { error, code: 'worker_failed' });
 }
 
+/** What the worker sent is no answer to anything. */
+export function noHttp(): LbError {
+  return new LbError(502, { error: 'The worker did not answer with a final HTTP status, which is 200 or more.', code: 'worker_failed' });
+}
+
 /** Any failure as one of these. */
 export function toLbError(error: unknown): LbError {
   if (error instanceof LbError) return error;

@@ -2,11 +2,15 @@
 import { once } from 'node:events';
 import { createServer, ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { dial, forward } from '../../../facades/activator/forward.ts';
+import { KeptConnections } from '../../../facades/activator/kept-connections.ts';
+import { writeRefusal } from '../../../facades/activator/write-refusal.ts';
+import { createLogger } from '../../../core/runtime/logger.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const PIECE = Buffer.alloc(10_000, 'x');
@@ -70,4 +74,44 @@ t.test('a client that reads after the worker has gone gets all of it', async (t)
   t.equal(await outcome, 'SERVED');
   await waitFor('all of it', () => client.bytes > 2 * PIECE.length);
   t.notOk(reply.destroyed && !reply.writableFinished, 'nothing was cut');
+});
+
+t.test('whatever line a worker answers with, its client is told and nobody else notices it', async (t) => {
+  let line = '';
+  const closed: Promise<unknown>[] = [];
+  const worker = createTcpServer((socket) => {
+    closed.push(once(socket, 'close'));
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.write(Buffer.from(`HTTP/1.1 ${line}\r\nContent-Length: 2\r\n\r\nok`, 'latin1')));
+  }).listen(0, '127.0.0.1');
+  await once(worker, 'listening');
+  t.teardown(() => worker.close());
+  const address = `127.0.0.1:${(worker.address() as AddressInfo).port}`;
+  const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
+  const place = { workerId: 'w', isAsked: false, askNoMore: () => undefined };
+  const kept = new KeptConnections(systemClock);
+  t.teardown(() => kept.destroy());
+  const logger = createLogger('test', 'silent');
+  const front = createServer((request, reply) => {
+    const gone = new AbortController().signal;
+    void dial(address, gone).then((socket) => (
+      forward({ request, reply, target, gone }, { socket, kept, address }, place, { processingMs: 60_000, socketIdleMs: 60_000 }, systemClock)
+    )).catch((error: unknown) => writeRefusal(error, request, reply, logger));
+  }).listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  t.teardown(() => front.close());
+  const answers: [string, number, string][] = [
+    ['000 Zero', 502, ''], ['099 Odd', 502, ''], ['101 Switching Protocols', 502, ''], ['101 X\r\nUpgrade: websocket\r\nConnection: Upgrade', 502, ''],
+    ['200 \x01', 200, 'OK'], ['200 caf\xe9', 200, 'caf\xe9'], ['299', 299, 'unknown'], ['999 Own', 999, 'Own'],
+  ];
+  for (const [sent, status, reason] of answers) {
+    line = sent;
+    const answer = await fetch(`http://127.0.0.1:${(front.address() as AddressInfo).port}/`);
+    const text = await answer.text();
+    t.equal(answer.status, status, sent);
+    if (status === 502) t.match(JSON.parse(text), { code: 'worker_failed' });
+    else t.same([answer.statusText, text], [reason, 'ok']);
+  }
+  kept.destroy();
+  await Promise.all(closed);
 });

@@ -46,7 +46,7 @@ async function carried(t: Test, answer: (request: IncomingMessage, reply: Server
     const gone = new AbortController().signal;
     const target = { endpointId: 'e', path: request.url!, prefix: '', queryKey: undefined, isShared: false };
     const place = { workerId: 'w', isAsked: true, askNoMore: () => undefined };
-    const way = kept.has(address) ? { kept, address } : { kept, address, socket: (await dial(address, gone))! };
+    const way = kept.has(address) && request.url !== '/dialled' ? { kept, address } : { kept, address, socket: (await dial(address, gone))! };
     await forward({ request, reply, target, gone }, way, place, LIMITS, systemClock).catch(() => { reply.writeHead(502).end(); });
   });
   const send = async (path: string, body?: string): Promise<string> => {
@@ -94,6 +94,17 @@ t.test('what a worker ends is not used, nor what a late timer has left', async (
   t.notOk(kept.has(address), 'its timer has not fired');
   t.match(await send('/c', 'x'), /^200 POST/);
   t.equal(opened.length, 3);
+});
+
+t.test('one that was opened while another fell silent does not stay open beside it', async (t) => {
+  const { opened, send, rest } = await carried(t, echo);
+  await send('/a');
+  await rest();
+  t.match(await send('/dialled'), /^200 GET/);
+  await rest();
+  await waitFor('it to be ended', () => opened[1]?.destroyed === true);
+  t.match(await send('/b'), /^200 GET/);
+  t.same(opened.map(({ destroyed }) => destroyed), [false, true]);
 });
 
 t.test('a body that the worker did not want whole does not come before the next request', async (t) => {
