@@ -82,7 +82,7 @@ export class Bridge extends BaseService {
     return (app.server.address() as AddressInfo).port;
   }
 
-  /** Its workers go on without this agent: resolves when all that they have begun to send was taken, after five seconds at most: nobody new connects meanwhile. */
+  /** Its workers go on without this agent: resolves when all that they have begun to send was taken, within five seconds: nobody new connects then. */
   async drain(): Promise<void> {
     const { clock } = this.#options.parts;
     const untilMs = clock.monotonicMs() + DRAIN_MS_MAX;
