@@ -28,6 +28,7 @@ import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { WhatIfAnswers } from './endpoints/what-if-answers.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { DutyBoard } from './events/duty-board.ts';
+import { AccessChecks } from './rpc/access-checks.ts';
 import { accessHandlers } from './rpc/access-handlers.ts';
 import { createControlPlane } from './rpc/ads/ads-handlers.ts';
 import { agentHandlers } from './rpc/agent-handlers.ts';
@@ -132,8 +133,9 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
   const logs = { machines: context.machines, logs: dispatch.logs, clock };
-  const jobs = createJobHandlers({ calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, tracing: parts.tracing, clock, logger });
-  const startedWorkers = new StartedWorkers(stores.workers, clock);
+  const checks = new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock });
+  const jobCalls = { calls: engine.calls, explains: { ...context, rate: explainRate }, logs, access, checks, tracing: parts.tracing };
+  const jobs = createJobHandlers({ ...jobCalls, clock, logger });
   const onKeyChanged = (keyId: string): void => context.onKeysChanged([keyId]);
   const lists = { room: new PageBudget(), logger };
   const rate = new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger });
@@ -149,7 +151,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
       [LoadReportingServiceService, controlPlane.loadReports],
       [EndpointServiceService, rate.limit(endpointHandlers(access, { ...context, rate: explainRate }, lists))],
       [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
-      [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, startedWorkers, clock, random, logger })],
+      [AccessServiceService, accessHandlers({ access, accounts: stores.accounts, checks, random, logger })],
       [KeyServiceService, rate.limit(keyHandlers(access, { ...stores, random }, onKeyChanged, lists))],
       [VolumeServiceService, rate.limit(volumeHandlers(access, { volumes: stores.volumes, random }, lists))],
       [RegistryAuthServiceService, rate.limit(registryAuthHandlers(access, {

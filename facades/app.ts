@@ -103,7 +103,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), answers: budgetOf(config.answersMib) };
   const meter = facadeMetrics(metrics, { held: () => places.waiting, budgets }, clock);
-  const check: CheckAccess = ({ apiKey, ...request }) => core.access.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
+  const check: CheckAccess = ({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, request);
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
   const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker, meter.onRefused) : undefined };
   const link = new RotationLink({ ...replicas, edgeKey: config.edgeKey, logger });

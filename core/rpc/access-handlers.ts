@@ -1,16 +1,13 @@
 /** AccessService: decode, call a use case, encode. */
-import { Api } from '../../proto/gen/slipway/v1/access_service.ts';
 import type { AccessServiceServer, Account as AccountMessage, Quota as QuotaMessage } from '../../proto/gen/slipway/v1/access_service.ts';
-import { EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
 import { createAccount, getAccount, listAccounts, setQuota, updateAccount } from '../access/accounts.ts';
-import type { StartedWorkers } from '../access/started-workers.ts';
 import type { Quota } from '../domain/quota.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
+import type { Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Account } from '../store/account-store.ts';
 import type { Stores } from '../store/storage.ts';
-import { endpointTypeToMessage } from './endpoint-messages.ts';
+import type { AccessChecks } from './access-checks.ts';
 import { namedAccount, ownAccount } from './own-account.ts';
 import { unary } from './unary.ts';
 
@@ -18,14 +15,13 @@ import { unary } from './unary.ts';
 export interface AccessHandlersOptions {
   access: Access;
   accounts: Stores['accounts'];
-  startedWorkers: StartedWorkers;
-  clock: Clock;
+  checks: AccessChecks;
   random: Random;
   logger: Logger;
 }
 
 /** Handlers of the service. */
-export function accessHandlers({ access, accounts, startedWorkers, clock, random, logger }: AccessHandlersOptions): AccessServiceServer {
+export function accessHandlers({ access, accounts, checks, random, logger }: AccessHandlersOptions): AccessServiceServer {
   return {
     createAccount: unary(logger, async ({ name }, apiKey) => {
       return { accountId: await createAccount(accounts, random, await access.caller(apiKey), name) };
@@ -45,20 +41,7 @@ export function accessHandlers({ access, accounts, startedWorkers, clock, random
       const { caller } = await ownAccount(access, apiKey, true);
       return { account: accountToMessage(await updateAccount(accounts, caller, publicKey)) };
     }),
-    checkAccess: unary(logger, async ({ endpointId, write, api }, apiKey) => {
-      const asked = { api: api === Api.JOBS ? 'JOBS' : 'MANAGEMENT', write } as const;
-      const accessRequest = endpointId === '' ? asked : { ...asked, endpointId };
-      const grant = await access.check(apiKey, accessRequest);
-      const started = grant.endpoint ? await startedWorkers.count(grant.endpoint.id) : 0;
-      return {
-        accountId: grant.accountId,
-        keyId: grant.keyId,
-        endpointType: grant.endpoint ? endpointTypeToMessage(grant.endpoint.type) : EndpointType.UNSPECIFIED,
-        workersRunning: started,
-        requestQuota: grant.caller.requestQuota,
-        validMs: Math.max(Math.floor(grant.validUntilMs - clock.monotonicMs()), 0),
-      };
-    }),
+    checkAccess: unary(logger, (request, apiKey) => checks.check(request, apiKey)),
   };
 }
 

@@ -8,6 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
+import type { AccessChecks } from './access-checks.ts';
 import { JobRpc } from './job-rpc.ts';
 import { explainJob } from '../endpoints/explain.ts';
 import type { ExplainContext } from '../endpoints/explain.ts';
@@ -25,6 +26,7 @@ export interface JobHandlersOptions {
   calls: JobCalls;
   explains: ExplainContext & { rate: CallRate };
   logs: LogParts;
+  checks: AccessChecks;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
   access: Access;
@@ -61,8 +63,8 @@ class OpenCalls extends BaseService {
   }
 }
 
-export function createJobHandlers({ calls, explains, logs, access, tracing, clock, logger }: JobHandlersOptions): JobHandlers {
-  const rpc = new JobRpc(calls, access, tracing);
+export function createJobHandlers({ calls, explains, logs, access, checks, tracing, clock, logger }: JobHandlersOptions): JobHandlers {
+  const rpc = new JobRpc({ calls, access, checks, tracing });
   const open = new OpenCalls();
   return {
     service: open,

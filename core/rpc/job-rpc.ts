@@ -1,4 +1,5 @@
-/** The calls of JobService that may be made in both ways, alone or on a pipeline: check the key, call the use case, encode. */
+/** The calls that may be made in both ways, alone or on a pipeline: check the key, call the use case, encode. */
+import type { CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
 import type {
   CancelJobRequest, CancelJobResponse, GetJobRequest, GetJobResponse, ReadChunksRequest, ReadChunksResponse, SubmitJobRequest,
   SubmitJobResponse, WaitJobRequest, WaitJobResponse,
@@ -8,19 +9,34 @@ import { DomainError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
 import type { JobCalls, Room, Submission } from '../jobs/job-engine.ts';
 import type { Tracing } from '../runtime/tracing.ts';
+import type { AccessChecks } from './access-checks.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
+
+/** What the calls need. */
+export interface JobRpcOptions {
+  calls: JobCalls;
+  access: Access;
+  checks: AccessChecks;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
+}
 
 /** All fail with DomainError and the like; the caller turns failures into statuses. */
 export class JobRpc {
   readonly #calls: JobCalls;
   readonly #access: Access;
-
+  readonly #checks: AccessChecks;
   readonly #tracing: Tracing | undefined;
 
-  constructor(calls: JobCalls, access: Access, tracing?: Tracing) {
+  constructor({ calls, access, checks, tracing }: JobRpcOptions) {
     this.#tracing = tracing;
     this.#calls = calls;
     this.#access = access;
+    this.#checks = checks;
+  }
+
+  checkAccess(request: CheckAccessRequest, apiKey: string): Promise<CheckAccessResponse> {
+    return this.#checks.check(request, apiKey);
   }
 
   async submit(request: SubmitJobRequest, apiKey: string): Promise<SubmitJobResponse> {

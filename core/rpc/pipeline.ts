@@ -99,6 +99,7 @@ export class Pipeline {
       }
       case 'chunks': return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId)) };
       case 'submitAndWait': return { $case: 'wait', value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId)) };
+      case 'checkAccess': return { $case: 'checkAccess', value: await this.#rpc.checkAccess(call.value, apiKey) };
       case 'abandon':
       case undefined: return error('INVALID_REQUEST', 'the call is empty or of a newer version');
     }

@@ -2,6 +2,7 @@
 import type { Logger } from '../../core/runtime/logger.ts';
 import { CoreServices } from './core-services.ts';
 import { PipelineClient } from './pipeline-client.ts';
+import { PipelinedAccess } from './pipelined-access.ts';
 import { PipelinedJobs } from './pipelined-jobs.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
@@ -9,11 +10,14 @@ export class CoreClient extends CoreServices {
   override readonly name = 'core client';
   /** Job calls over the pipelines where they fit; they work once it is started. */
   readonly pipelined: PipelinedJobs;
+  /** Checks of keys, the same way. */
+  readonly pipelinedAccess: PipelinedAccess;
   readonly #pipeline: PipelineClient;
 
   constructor(parts: ReplicaParts & { logger: Logger }) {
     super(parts);
     this.#pipeline = new PipelineClient(parts);
+    this.pipelinedAccess = new PipelinedAccess(this.#pipeline, this.access);
     this.pipelined = new PipelinedJobs(this.#pipeline, this.jobs, parts.clock);
   }
 

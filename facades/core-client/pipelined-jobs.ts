@@ -131,7 +131,7 @@ function jobCall(call: OpenCall<ReplyMessage>): OpenCall<Job> {
 }
 
 function jobOf(reply: ReplyMessage): Job {
-  if (reply.$case === 'chunks') throw new CoreError('INTERNAL', 'core answered another call');
+  if (reply.$case === 'chunks' || reply.$case === 'checkAccess') throw new CoreError('INTERNAL', 'core answered another call');
   return present(reply.value.job);
 }
 

@@ -6,6 +6,7 @@ import type { ClientDuplexStream } from '@grpc/grpc-js';
 import t from 'tap';
 import type { Test } from 'tap';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { Api } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { PipelineCall } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply, PipelineRequest, PipelineResponse, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
@@ -86,6 +87,17 @@ t.test('each kind of call, and its errors with reason and code', async (t) => {
   const ids = client.send(...faults.map(([, , each]) => each));
   for (const [index, [reason, code]] of faults.entries()) t.match(await client.reply(ids[index]!, 'error'), { reason, code }, reason);
   client.stream.write({ calls: [{ callId: 900, apiKey: 'nonsense', call: { $case: 'submit', value: submit() } }] });
+  t.match(await client.reply(900, 'error'), { reason: 'UNAUTHORIZED', code: 16 });
+});
+
+t.test('a key is checked as by a call of its own', async (t) => {
+  const client = new Client(t);
+  const question = { endpointId, write: true, api: Api.JOBS };
+  const alone = await call(core.clients.access, 'checkAccess', question, core.key);
+  const [good, unknown] = client.send({ $case: 'checkAccess', value: question }, { $case: 'checkAccess', value: { ...question, endpointId: 'nosuchendpoint' } });
+  client.stream.write({ calls: [{ callId: 900, apiKey: 'nonsense', call: { $case: 'checkAccess', value: question } }] });
+  t.match(await client.reply(good!, 'checkAccess'), { ...alone, validMs: Number });
+  t.match(await client.reply(unknown!, 'error'), { reason: 'ENDPOINT_NOT_FOUND', code: 5 });
   t.match(await client.reply(900, 'error'), { reason: 'UNAUTHORIZED', code: 16 });
 });
 

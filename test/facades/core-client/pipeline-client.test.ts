@@ -4,9 +4,11 @@ import type { Test } from 'tap';
 import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { StoppedError } from '../../../core/runtime/service.ts';
+import { PipelinedAccess } from '../../../facades/core-client/pipelined-access.ts';
 import { PipelinedJobs } from '../../../facades/core-client/pipelined-jobs.ts';
 import { PipelineClient } from '../../../facades/core-client/pipeline-client.ts';
 import { ServiceCalls } from '../../../facades/core-client/service-calls.ts';
+import { AccessServiceClient, Api, CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { Job, JobState, SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
 import { JobServiceClient, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { PipelineReply } from '../../../proto/gen/slipway/v1/job_service.ts';
@@ -28,12 +30,15 @@ async function setup(t: Test, answer: Answer, cores = 1) {
   const replicas = { addresses: servers.map(({ address }) => address), clock: systemClock, random: systemRandom };
   const pipeline = new PipelineClient({ ...replicas, logger });
   const unary = new ServiceCalls(JobServiceClient, replicas);
+  const checks = new ServiceCalls(AccessServiceClient, replicas);
   await pipeline.start();
   t.teardown(async () => {
     await pipeline.stop();
     unary.close();
+    checks.close();
   });
-  return { jobs: new PipelinedJobs(pipeline, unary, systemClock), pipeline, servers, core: servers[0]! };
+  const access = new PipelinedAccess(pipeline, checks);
+  return { jobs: new PipelinedJobs(pipeline, unary, systemClock), access, pipeline, servers, core: servers[0]! };
 }
 
 t.test('what is asked in one turn leaves in one message, with the key of each caller', async (t) => {
@@ -63,6 +68,26 @@ t.test('answers in any order reach their own callers', async (t) => {
 t.test('errors carry their reason', async (t) => {
   const { jobs } = await setup(t, () => ({ $case: 'error', value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no such job' } }));
   await t.rejects(jobs.get('key', READ), { message: 'no such job', name: 'CoreError' });
+});
+
+t.test('keys are checked in few messages; by calls of their own where core is older, or what waits is full', async (t) => {
+  const grant = CheckAccessResponse.create({ accountId: 'a', keyId: 'k', validMs: 5 });
+  let reason = '';
+  const { access, core } = await setup(t, ({ call }) => {
+    if (reason !== '') return { $case: 'error', value: { code: 3, reason, message: `refused: ${reason}` } };
+    return { $case: 'checkAccess', value: { ...grant, accountId: call?.$case === 'checkAccess' ? call.value.endpointId : '' } };
+  });
+  core.grant = grant;
+  const check = (endpointId: string) => access.check('key', { endpointId, write: true, api: Api.JOBS });
+  await check('first');
+  const accounts = (await Promise.all(Array.from({ length: 100 }, (_, n) => check(`e${n}`)))).map(({ accountId }) => accountId);
+  t.same(accounts, Array.from({ length: 100 }, (_, n) => `e${n}`), 'each its own answer');
+  t.equal(core.messages.length, 2);
+  t.equal(core.checks, 0);
+  for (reason of ['INVALID_REQUEST', 'RATE_LIMITED']) t.same(await check('e'), grant, reason);
+  t.equal(core.checks, 2);
+  for (reason of ['UNAUTHORIZED', 'ENDPOINT_NOT_FOUND']) await t.rejects(check('e'), { message: `refused: ${reason}` }, 'what core says of the key stands');
+  t.equal(core.checks, 2);
 });
 
 t.test('a core that cannot right now is asked again', async (t) => {

@@ -1,6 +1,8 @@
 /** The other end of a pipeline: a real gRPC server that answers as a test tells it to. */
-import type { Server, ServerDuplexStream, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { Server, ServerDuplexStream, UntypedServiceImplementation, sendUnaryData } from '@grpc/grpc-js';
 import type { Test } from 'tap';
+import { AccessServiceService } from '../../../proto/gen/slipway/v1/access_service.ts';
+import type { CheckAccessResponse } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { JobServiceService } from '../../../proto/gen/slipway/v1/job_service.ts';
 import type { JobServiceServer, PipelineCall, PipelineReply, PipelineRequest, PipelineResponse } from '../../../proto/gen/slipway/v1/job_service.ts';
 import { listen, openServer } from '../../../proto/wire/channel.ts';
@@ -13,6 +15,9 @@ export type Answer = (call: PipelineCall, core: PipelineCore) => PipelineReply['
 export class PipelineCore {
   /** All messages so far, oldest first. */
   readonly messages: PipelineCall[][] = [];
+  /** CheckAccess as calls of their own so far, which get `grant`. */
+  checks = 0;
+  grant: CheckAccessResponse | undefined;
   address = '';
   #server: Server | undefined;
   #streams = new Set<Stream>();
@@ -31,7 +36,11 @@ export class PipelineCore {
   /** Listens; on the same port again after a kill. */
   async start(): Promise<this> {
     const handlers: Pick<JobServiceServer, 'pipeline'> = { pipeline: (stream) => this.#open(stream) };
-    const server = openServer([[JobServiceService, handlers as UntypedServiceImplementation]]);
+    const checkAccess = (_call: unknown, done: sendUnaryData<CheckAccessResponse>): void => {
+      this.checks += 1;
+      done(null, this.grant);
+    };
+    const server = openServer([[JobServiceService, handlers as UntypedServiceImplementation], [AccessServiceService, { checkAccess }]]);
     const port = await listen(server, this.address === '' ? '127.0.0.1:0' : this.address);
     this.address = `127.0.0.1:${port}`;
     this.#server = server;

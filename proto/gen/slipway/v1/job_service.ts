@@ -21,6 +21,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { CheckAccessRequest, CheckAccessResponse } from "./access_service.ts";
 import { JobExplanation } from "./explanation.ts";
 import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } from "./job.ts";
 import { JobLogLine } from "./job_log.ts";
@@ -164,6 +165,9 @@ export interface PipelineCall {
     | //
     /** Ends the wait of an earlier wait, chunks or submit_and_wait call, which is then answered as things stand. Not answered itself. */
     { $case: "abandon"; value: AbandonCall }
+    | //
+    /** AccessService.CheckAccess of the key of this call. A core that is older than this call answers it with INVALID_ARGUMENT: ask AccessService then. */
+    { $case: "checkAccess"; value: CheckAccessRequest }
     | undefined;
 }
 
@@ -206,6 +210,9 @@ export interface PipelineReply {
     | //
     /** The call failed. */
     { $case: "error"; value: PipelineError }
+    | //
+    /** Answer to check_access. */
+    { $case: "checkAccess"; value: CheckAccessResponse }
     | undefined;
 }
 
@@ -1176,6 +1183,9 @@ export const PipelineCall: MessageFns<PipelineCall> = {
       case "abandon":
         AbandonCall.encode(message.call.value, writer.uint32(74).fork()).join();
         break;
+      case "checkAccess":
+        CheckAccessRequest.encode(message.call.value, writer.uint32(82).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1265,6 +1275,14 @@ export const PipelineCall: MessageFns<PipelineCall> = {
             message.call = { $case: "abandon", value: AbandonCall.decode(reader, reader.uint32()) };
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.call = { $case: "checkAccess", value: CheckAccessRequest.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1324,6 +1342,12 @@ export const PipelineCall: MessageFns<PipelineCall> = {
       case "abandon": {
         if (object.call?.value !== undefined && object.call?.value !== null) {
           message.call = { $case: "abandon", value: AbandonCall.fromPartial(object.call.value) };
+        }
+        break;
+      }
+      case "checkAccess": {
+        if (object.call?.value !== undefined && object.call?.value !== null) {
+          message.call = { $case: "checkAccess", value: CheckAccessRequest.fromPartial(object.call.value) };
         }
         break;
       }
@@ -1470,6 +1494,9 @@ export const PipelineReply: MessageFns<PipelineReply> = {
       case "error":
         PipelineError.encode(message.reply.value, writer.uint32(58).fork()).join();
         break;
+      case "checkAccess":
+        CheckAccessResponse.encode(message.reply.value, writer.uint32(66).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1543,6 +1570,14 @@ export const PipelineReply: MessageFns<PipelineReply> = {
             message.reply = { $case: "error", value: PipelineError.decode(reader, reader.uint32()) };
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.reply = { $case: "checkAccess", value: CheckAccessResponse.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1595,6 +1630,12 @@ export const PipelineReply: MessageFns<PipelineReply> = {
       case "error": {
         if (object.reply?.value !== undefined && object.reply?.value !== null) {
           message.reply = { $case: "error", value: PipelineError.fromPartial(object.reply.value) };
+        }
+        break;
+      }
+      case "checkAccess": {
+        if (object.reply?.value !== undefined && object.reply?.value !== null) {
+          message.reply = { $case: "checkAccess", value: CheckAccessResponse.fromPartial(object.reply.value) };
         }
         break;
       }

@@ -1,0 +1,34 @@
+/**
+ * CheckAccess over the pipelines. With ten thousand endpoints in use nearly each request asks, and a call of its own costs forty times as much. What the
+ * pipelines cannot ask, because core is older or they are full, is asked by a call of its own: keys are checked for more than job calls.
+ */
+import type { AccessServiceClient, CheckAccessRequest, CheckAccessResponse } from '../../proto/gen/slipway/v1/access_service.ts';
+import { CoreError } from '../../proto/wire/reason.ts';
+import type { Reason } from '../../proto/wire/reason.ts';
+import type { PipelineClient } from './pipeline-client.ts';
+import type { ServiceCalls } from './service-calls.ts';
+
+/** Neither is ever what core says of a key: a core that does not know the call, pipelines that take no more. */
+const NOT_ASKED: ReadonlySet<Reason> = new Set<Reason>(['INVALID_REQUEST', 'RATE_LIMITED']);
+
+export class PipelinedAccess {
+  readonly #pipeline: PipelineClient;
+  readonly #unary: ServiceCalls<AccessServiceClient>;
+
+  constructor(pipeline: PipelineClient, unary: ServiceCalls<AccessServiceClient>) {
+    this.#pipeline = pipeline;
+    this.#unary = unary;
+  }
+
+  /** Throws CoreError. */
+  async check(apiKey: string, request: CheckAccessRequest): Promise<CheckAccessResponse> {
+    try {
+      const reply = await this.#pipeline.open(apiKey, { $case: 'checkAccess', value: request }).answer;
+      if (reply.$case === 'checkAccess') return reply.value;
+      throw new CoreError('INTERNAL', 'core answered another call');
+    } catch (error) {
+      if (!(error instanceof CoreError) || !NOT_ASKED.has(error.reason)) throw error;
+      return this.#unary.call((client) => client.checkAccess, request, { apiKey, repeatable: true });
+    }
+  }
+}
