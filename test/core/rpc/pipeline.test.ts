@@ -94,8 +94,9 @@ t.test('a key is checked as by a call of its own', async (t) => {
   const client = new Client(t);
   const question = { endpointId, write: true, api: Api.JOBS };
   const alone = await call(core.clients.access, 'checkAccess', question, core.key);
-  const [good, unknown] = client.send({ $case: 'checkAccess', value: question }, { $case: 'checkAccess', value: { ...question, endpointId: 'nosuchendpoint' } });
-  client.stream.write({ calls: [{ callId: 900, apiKey: 'nonsense', call: { $case: 'checkAccess', value: question } }] });
+  const asked = (value: typeof question): PipelineCall['call'] => ({ $case: 'checkAccess', value });
+  const [good, unknown] = client.send(asked(question), asked({ ...question, endpointId: 'nosuchendpoint' }));
+  client.stream.write({ calls: [{ callId: 900, apiKey: 'nonsense', call: asked(question) }] });
   t.match(await client.reply(good!, 'checkAccess'), { ...alone, validMs: Number });
   t.match(await client.reply(unknown!, 'error'), { reason: 'ENDPOINT_NOT_FOUND', code: 5 });
   t.match(await client.reply(900, 'error'), { reason: 'UNAUTHORIZED', code: 16 });
