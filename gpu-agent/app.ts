@@ -195,7 +195,7 @@ class AgentProcess extends SingleRunService {
     if (this.keepContainers) await this.#containers.pause();
     await Promise.all([this.#parts.pool.stopAll(this), this.#pods.stop(this)]);
     await Promise.race([this.#farewell(), delay(this.#clock, FAREWELL_MS)]);
-    if (this.keepContainers) await this.#bridge.drain();
+    if (this.keepContainers) await this.#takeover.leave(() => this.#bridge.drain());
     await stopAll(this.services, this.#logger);
     await this.#containers.stop();
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();

@@ -66,6 +66,7 @@ export class ContainerHost extends BaseService {
   readonly #looking: Loop;
   #machine: HostMachine = { id: '', instance: '', gpus: [], left: { units: new Set(), waitMs: 0 } };
   #isSwept = false;
+  #mayLose = false;
   #firewall: HostFirewall | undefined;
   #callOffReaper: (() => void) | undefined;
   #executor: ContainerExecutor | undefined;
@@ -94,12 +95,20 @@ export class ContainerHost extends BaseService {
 
   /** What a worker sends while no agent listens waits for the next one. */
   get isPatient(): boolean {
-    return runsAsRoot() && (this.#firewall?.isPatient ?? false);
+    return runsAsRoot() && !this.#mayLose && (this.#firewall?.isPatient ?? false);
+  }
+
+  /** The agent stops, and something that a worker sent may not have been taken. */
+  mayLose(): void {
+    this.#mayLose = true;
   }
 
   /** The agent stops, and workers go on: nobody connects to it any more. Never rejects. */
   async pause(): Promise<void> {
-    await this.#firewall?.pause().catch((error: unknown) => this.#options.logger.warn({ err: error }, 'workers may lose what they send now'));
+    await this.#firewall?.pause().catch((error: unknown) => {
+      this.#options.logger.warn({ err: error }, 'workers may lose what they send now');
+      this.mayLose();
+    });
   }
 
   /** What is there now. */

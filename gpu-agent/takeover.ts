@@ -84,6 +84,12 @@ export class Takeover {
     });
   }
 
+  /** This run ends, and its containers go on. `drain` tells whether all that they had begun to send was taken; else the next run must know. */
+  async leave(drain: () => Promise<boolean>): Promise<void> {
+    if (!await drain()) this.#parts.containers.mayLose();
+    this.beat();
+  }
+
   /** How long the lease of the run before still lasts, in milliseconds. Of a run before this machine's last start nothing is left. */
   get #leftMs(): number {
     const { run } = this.#last!;

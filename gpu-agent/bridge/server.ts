@@ -19,6 +19,7 @@ import { registerStop } from './stop-route.ts';
 import { registerStream } from './stream-route.ts';
 import { registerTake } from './take-route.ts';
 import { workerOfCall } from './worker-call.ts';
+import type { CallParams } from './worker-call.ts';
 
 /**
  * How long an idle connection is kept, in milliseconds. It must outlast every client's own pool: the SDK does not repeat a result whose
@@ -82,14 +83,19 @@ export class Bridge extends BaseService {
     return (app.server.address() as AddressInfo).port;
   }
 
-  /** Its workers go on without this agent: resolves when all that they have begun to send was taken, within five seconds: nobody new connects then. */
-  async drain(): Promise<void> {
+  /**
+   * Its workers go on without this agent, and nobody new connects: resolves when all that they have begun to send was taken, after five seconds
+   * at most. False: something may still be on its way.
+   */
+  async drain(): Promise<boolean> {
     const { clock } = this.#options.parts;
     const untilMs = clock.monotonicMs() + DRAIN_MS_MAX;
-    for (let quietMs = 0; quietMs < QUIET_MS && clock.monotonicMs() < untilMs; quietMs += DRAIN_LOOK_MS) {
+    for (let quietMs = 0; quietMs < QUIET_MS; quietMs += DRAIN_LOOK_MS) {
+      if (clock.monotonicMs() >= untilMs) return false;
       await delay(clock, DRAIN_LOOK_MS);
       if (this.#arriving.posts + this.#arriving.fresh.size > 0) quietMs = 0;
     }
+    return true;
   }
 
   #build(): FastifyInstance {
@@ -130,6 +136,8 @@ function buildApp(parts: BridgeParts, arriving: Arriving): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     replies.set(request.raw, reply.raw);
     arriving.fresh.delete(request.raw.socket);
+    // What it sends on a connection that has ended with its agent is lost: SDKs send nothing again, and do not look while their handler computes.
+    if (parts.pool.get((request.params as Partial<CallParams>).worker ?? '')?.outlives) reply.raw.setHeader('connection', 'close');
     // Only its presence matters: a type that Fastify cannot read must not cost a result.
     if (request.method !== 'POST') return;
     request.raw.headers['content-type'] = 'application/octet-stream';

@@ -28,11 +28,7 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
     if (worker === 'refused') return answerNobody(parts, reply, worker);
     if (worker === 'gone') return reply.code(200).send();
     const kept = await postValue(parts, worker, (request.params as CallParams).job!, (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody);
-    if (kept) {
-      // Its next value begins a connection of its own: one on a connection that is just closed, with its agent, would be lost.
-      reply.header('connection', 'close');
-      reply.raw.once('finish', () => parts.keeper.answered(kept));
-    }
+    if (kept) reply.raw.once('finish', () => parts.keeper.answered(kept));
     return reply.code(200).send();
   });
 }

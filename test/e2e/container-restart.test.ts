@@ -79,6 +79,15 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     t.same(await containers(), before);
   });
 
+  await t.test('a worker that said nothing since its take, and whose handler blocks it: nothing that it says afterwards is lost', async (t) => {
+    const jobId = await jobs.run({ count: 2, pause: 2 });
+    await waitFor('it to run', async () => (await jobs.look(jobId)).status === 'IN_PROGRESS');
+    await agent!.stop();
+    await agent!.start();
+    await checkTicks(t, jobId, 2);
+    t.equal(await attemptOf(jobId), 1);
+  });
+
   await t.test('a worker that ended while its agent was away: its job runs again, and how it ended is told', async (t) => {
     const jobId = await ticking(60);
     const [former] = await containers();

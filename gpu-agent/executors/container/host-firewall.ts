@@ -22,6 +22,7 @@ export class HostFirewall {
   #place: BridgePlace | undefined;
   #applied = '';
   #isPatient = true;
+  #isPaused = false;
 
   constructor(prefix: string, programs: HostPrograms) {
     this.#prefix = prefix;
@@ -35,9 +36,9 @@ export class HostFirewall {
     await this.refresh();
   }
 
-  /** Follows the host's way out. Before `open` it does nothing. */
+  /** Follows the host's way out. Before `open` and after `pause` it does nothing. */
   async refresh(): Promise<void> {
-    if (!this.#place) return;
+    if (!this.#place || this.#isPaused) return;
     const place = this.#place;
     const ways = await waysOut();
     const rules = firewallRules(this.#prefix, place, ways);
@@ -62,6 +63,7 @@ export class HostFirewall {
   /** From here on nobody connects to the bridge any more: the agent stops, and those who try wait for the next one. */
   async pause(): Promise<void> {
     if (!this.#place || !this.#isPatient) return;
+    this.#isPaused = true;
     const { address, port } = this.#place;
     const rule = ['-i', `${this.#prefix}+`, '-d', `${address}/32`, '-p', 'tcp', '--dport', String(port), '--syn', '-j', 'DROP'];
     const insert = (): Promise<string> => this.#programs.run('iptables', ['-w', '-t', 'mangle', '-I', chainOf(this.#prefix, 'in'), '1', ...rule]);
@@ -85,7 +87,8 @@ export class HostFirewall {
     const restore = (isPatient: boolean): Promise<string> => (
       this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, place, ways, isPatient).ipv4)
     );
-    if (this.#isPatient) this.#isPatient = await restore(true).then(() => true, () => false);
+    // Another program that changes rules in the same moment makes it fail, too.
+    if (this.#isPatient) this.#isPatient = await restore(true).catch(() => restore(true)).then(() => true, () => false);
     if (!this.#isPatient) await restore(false);
   }
 
