@@ -3,6 +3,7 @@ import { fork, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { NODE_FLAGS } from '../../core/runtime/node-settings.ts';
 import type { FileOrder, FileOutcome } from './test-worker.ts';
@@ -13,6 +14,8 @@ const FILE_MS = 300_000;
 const STUCK_MS = 900_000;
 /** For what a test left to end by itself, like a connection that is kept open for the next request. In milliseconds. */
 const END_MS = 60_000;
+/** What is loaded before tap. */
+const PRELOADED = ['--import', pathToFileURL(join(import.meta.dirname, 'test-domain-hook.ts')).href];
 
 type Ending = number | NodeJS.Signals;
 
@@ -46,7 +49,7 @@ function outcomeOf(child: ChildProcess): Promise<FileOutcome> {
 export async function runAlone(file: string, slot: number, clock: Clock): Promise<FileResult> {
   // TAP says plain TAP instead of colours; the limit is the file's own to heed.
   const env = { ...process.env, TAP: '1', TAP_TIMEOUT: String(FILE_MS / 1000), TAP_JOB_ID: String(slot) };
-  const child = spawn(process.execPath, ['--enable-source-maps', file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...PRELOADED, file], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const stuck = clock.after(STUCK_MS, () => child.kill('SIGKILL'));
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
@@ -104,7 +107,7 @@ export class SharedProcess {
   #start(): { process: ChildProcess; ended: Promise<Ending> } {
     const child = fork(join(import.meta.dirname, 'test-worker.ts'), {
       // Core and a facade run in it: as in processes of their own.
-      execArgv: ['--enable-source-maps', ...NODE_FLAGS], stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execArgv: [...PRELOADED, ...NODE_FLAGS], stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // Its own test has no limit: each file has one.
       env: { ...process.env, TAP: '1', TAP_TIMEOUT: '0', TAP_JOB_ID: String(this.#slot) },
     });

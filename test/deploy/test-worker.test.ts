@@ -21,6 +21,15 @@ const FILES = {
   'fresh.ts': `import t from 'tap'; import { seen } from './seen.ts'; t.test('e', async (t) => { t.same(seen, [], 'a new process'); });`,
   'crash.ts': `import t from 'tap'; t.test('f', async () => { process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });`,
   'broken.ts': `import './nowhere.ts';`,
+  'late.ts': `import t from 'tap'; import { seen } from './seen.ts'; seen.push('late'); t.test('h', async (t) => {
+      setTimeout(() => { throw new Error('thrown late'); }, 1); await new Promise(() => {}); });
+    t.test('i', async (t) => { t.ok(1); });`,
+  'rejected.ts': `import t from 'tap'; t.test('j', async (t) => { t.ok(1);
+      await t.test('inner', async (t) => { void Promise.reject(new Error('rejected'));
+        await new Promise((resolve) => { setTimeout(resolve, 60_000); }); }); });`,
+  'nobody.ts': `import t from 'tap'; import { AsyncResource } from 'node:async_hooks'; const top = new AsyncResource('top');
+    t.test('k', async (t) => { t.ok(1); top.runInAsyncScope(() => setTimeout(() => { throw new Error('of nobody'); }, 1));
+      await new Promise((resolve) => { process.once('uncaughtExceptionMonitor', resolve); }); });`,
   'open.ts': `import t from 'tap'; import { createServer } from 'node:net'; t.test('g', async (t) => { createServer().listen(0); t.ok(1); });`,
   'seen.ts': 'export const seen: string[] = [];',
 };
@@ -33,18 +42,22 @@ t.test('files that share a process', async (t) => {
   const shared = new SharedProcess(0, systemClock, 3_000);
   const run = async (name: string) => {
     const { lines, how } = await shared.run(path(name));
-    const reader = new TestResultReader();
+    const failures: string[] = [];
+    const reader = new TestResultReader({ onFailure: (place) => failures.push(place) });
     reader.write(`${lines.join('\n')}\n`);
     const { passed, failed } = reader.end();
-    return { how, passed, failed };
+    return { how, passed, failed, failures };
   };
-  t.same(await run('good.ts'), { how: 0, passed: 2, failed: 0 });
-  t.same(await run('next.ts'), { how: 0, passed: 1, failed: 0 }, 'the next file comes after the teardown of the first');
-  t.same(await run('bad.ts'), { how: 1, passed: 1, failed: 1 });
-  t.same(await run('fresh.ts'), { how: 0, passed: 1, failed: 0 }, 'a file that failed takes its process with it');
+  t.same(await run('good.ts'), { how: 0, passed: 2, failed: 0, failures: [] });
+  t.same(await run('next.ts'), { how: 0, passed: 1, failed: 0, failures: [] }, 'the next file comes after the teardown of the first');
+  t.same(await run('bad.ts'), { how: 1, passed: 1, failed: 1, failures: ['d > should be equal'] });
+  t.same(await run('fresh.ts'), { how: 0, passed: 1, failed: 0, failures: [] }, 'a file that failed takes its process with it');
   t.match(await run('crash.ts'), { how: 'SIGKILL', passed: 0 });
   t.match(await run('broken.ts'), { how: 1, passed: 0, failed: 1 }, 'a file that cannot be loaded');
-  t.same(await run('open.ts'), { how: 0, passed: 1, failed: 0 });
+  t.match(await run('late.ts'), { how: 1, passed: 1, failed: 1, failures: ['h > thrown late'] }, 'an error of a timer is that of its test');
+  t.match(await run('rejected.ts'), { how: 1, passed: 1, failed: 1, failures: ['j > inner > rejected'] }, 'a rejection that nobody awaits as well');
+  t.match(await run('nobody.ts'), { how: 1, passed: 1, failures: [/of nobody/] }, 'an error of no test is the file\'s');
+  t.same(await run('open.ts'), { how: 0, passed: 1, failed: 0, failures: [] });
   t.match(await shared.end(), /SIGKILL; open after the last file: .*TCPServerWrap/, 'what is left open fails the run');
   t.equal(await shared.end(), undefined);
 });

@@ -1,13 +1,16 @@
 /** Waits for a condition. The only place of the tests that lets time pass. */
 
-/**
- * Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last answer. A check that costs a
- * lot is made after longer pauses.
- */
+/** A check that took long is made again after so many times what it took: one that asks a program would keep a processor busy otherwise. */
+const REST = 4;
+/** No pause grows longer, in milliseconds. */
+const PAUSE_MS_MAX = 500;
+
+/** Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last answer. */
 export async function waitFor<T>(what: string, check: () => Promise<T> | T, timeoutMs = 30_000, pauseMs = 20): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {
+    const startedMs = performance.now();
     try {
       const answer = await check();
       if (answer) return answer as Exclude<NonNullable<T>, false>;
@@ -16,6 +19,7 @@ export async function waitFor<T>(what: string, check: () => Promise<T> | T, time
       last = error;
     }
     if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms for ${what}; last answer: ${last instanceof Error ? last.stack : JSON.stringify(last)}`);
-    await new Promise((resolve) => { setTimeout(resolve, pauseMs); });
+    const restMs = Math.min(REST * (performance.now() - startedMs), PAUSE_MS_MAX);
+    await new Promise((resolve) => { setTimeout(resolve, Math.max(pauseMs, restMs)); });
   }
 }
