@@ -108,8 +108,8 @@ const LOW_PRIORITY_TEXT = ', behind all jobs without low priority';
 /** Longest part of an error in a summary, in characters. */
 const ERROR_LENGTH_MAX = 300;
 
-/** What a worker is at. `told`: what its machine said of it; empty for those who may not read workers. */
-export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, told: string): WorkerExplanation {
+/** What a worker is at. `told`: what its machine said of it; empty for those who may not read workers. `gaveWay`: why it was asked to go; empty: it was not. */
+export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, told: string, gaveWay: string): WorkerExplanation {
   const as = (state: WorkerExplanation['state'], reason: string): WorkerExplanation => ({ id: worker.id, state, held: worker.held, reason });
   const more = told === '' ? '' : `: ${told}`;
   if (worker.state === 'UNHEALTHY') {
@@ -117,7 +117,10 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
     return as('CRASHED', `it crashed, ${worker.failures} times in a row; ${next}${more}`);
   }
   if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') return as('FROZEN', 'it is frozen and wakes for the next job');
-  if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') return as('DRAINING', 'it takes no more jobs and ends when it holds none');
+  if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
+    const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
+    return as('DRAINING', `it takes no more jobs and ends when it holds none${why}`);
+  }
   if (worker.version !== version) return as('OUTDATED', 'it is of an earlier version and is replaced');
   if (worker.state === 'INITIALIZING') return as('STARTING', `it has not asked for work yet${more}`);
   if (worker.held > 0) return as('BUSY', `it holds ${worker.held}`);

@@ -6,6 +6,7 @@ import type { GpuShare } from './gpu-share.ts';
 import { bestOf, occupied } from './placement.ts';
 import { choice, machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-filters.ts';
+import type { ScaleLimit } from './scale-target.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 
 /** A worker whose GPUs come free, or would if it were asked to go. */
@@ -101,8 +102,39 @@ function freed(machines: readonly PlacementMachine[], workers: readonly LeavingW
   return machines.map((machine) => ({ ...machine, gpus: machine.gpus.map((gpu) => (uuids.has(gpu.uuid) ? { ...gpu, used: false } : gpu)) }));
 }
 
-/** For the owner of who waits. */
-export function givingWayText(count: number): string {
-  return count === 1 ? 'a worker that only does jobs of low priority gives way when it is done with them'
-    : `${count} workers that only do jobs of low priority give way when they are done with them`;
+/** Workers on these machines that give way to an endpoint. */
+export function givingWayTo(machines: readonly PlacementMachine[], endpointId: string): number {
+  return machines.reduce((sum, { gaveWayTo = [] }) => sum + gaveWayTo.filter((id) => id === endpointId).length, 0);
+}
+
+/** A refusal for the owner of who waits; `count`: workers that give way to him. */
+export function withGivingWay(refusal: string, count: number): string {
+  if (count === 0) return refusal;
+  return count === 1 ? `${refusal}; a worker that only does jobs of low priority gives way when it is done with them`
+    : `${refusal}; ${count} workers that only do jobs of low priority give way when they are done with them`;
+}
+
+/** So long after its end a worker's owner is told that it gave way. */
+export const GAVE_WAY_TOLD_MINUTES = 10;
+
+/** A worker that gives or gave way. */
+export interface GaveWay {
+  workerId: string;
+  /** The endpoint of the same account that needs its GPUs. Empty: another account's, which nobody else is told of. */
+  toOwn: string;
+}
+
+/** Why it goes, for its owner. */
+export function gaveWayText({ toOwn }: GaveWay): string {
+  return toOwn === '' ? 'another account that has fewer GPUs for its weight needs them' : `endpoint ${toOwn} of this account needs its GPUs`;
+}
+
+/** The same of all of an endpoint, as limits: they are not given back while others need them. */
+export function gaveWayLimits(all: readonly GaveWay[]): ScaleLimit[] {
+  return [...Map.groupBy(all, ({ toOwn }) => toOwn)].map(([toOwn, workers]) => {
+    const who = toOwn === '' ? 'another account that has fewer GPUs for its weight' : `endpoint ${toOwn} of this account`;
+    const count = workers.length === 1 ? 'a worker' : `${workers.length} workers`;
+    const text = `${count} that only did jobs of low priority gave way in the last ${GAVE_WAY_TOLD_MINUTES} minutes, because ${who} needed the GPUs`;
+    return { limit: 'GAVE_WAY', cut: workers.length, text };
+  });
 }

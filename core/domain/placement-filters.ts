@@ -58,6 +58,8 @@ export interface PlacementMachine {
   noEngineReason: string;
   /** It has the image that is asked for. */
   hasImage: boolean;
+  /** Endpoints that workers here give way to, one for each worker. Absent: none. */
+  gaveWayTo?: readonly string[];
 }
 
 /** What the worker needs. */

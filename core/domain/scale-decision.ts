@@ -5,7 +5,7 @@
 import { heldBackText, setAside } from './fair-share.ts';
 import type { GpuContest } from './fair-share.ts';
 import type { GpuShare } from './gpu-share.ts';
-import { askedToGo, givingWayText } from './giving-way.ts';
+import { askedToGo, givingWayTo, withGivingWay } from './giving-way.ts';
 import type { GivingWay } from './giving-way.ts';
 import { keepBack, keptBackText, keptFor } from './gpu-reservation.ts';
 import { bestOf, occupied, onMachines, survey } from './placement.ts';
@@ -42,6 +42,8 @@ export interface FleetSample extends Survey {
   kept?: number;
   /** Workers of other endpoints that are to give way where one of this finds no place (core/domain/giving-way.ts). Absent: none. */
   asked?: readonly string[];
+  /** Workers that give way to this endpoint and have not gone yet. Absent: none. */
+  leaving?: number;
   /** Frozen workers that each machine with workers of this endpoint has room for. */
   standbyRoom: Readonly<Record<string, number>>;
 }
@@ -101,11 +103,14 @@ export function needsFleet(sample: DecisionSample, scaler: Scaler = chosenScaler
 export interface Competitors {
   contest?: GpuContest | undefined;
   giving?: GivingWay | undefined;
+  /** Of this sample. Empty: nobody gives way to it. */
+  endpointId?: string;
 }
 
 /** All machines, the account's quota and who competes for GPUs, cut down to what the decision over this sample can depend on. */
 export function fleetSample(
-  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler, { contest, giving }: Competitors = {},
+  sample: DecisionSample, machines: readonly PlacementMachine[], quota: QuotaState, scaler: Scaler = chosenScaler,
+  { contest, giving, endpointId = '' }: Competitors = {},
 ): FleetSample {
   const { demand, settings } = sample;
   const { add, wake, retire } = wishedChanges(sample, scaler);
@@ -124,11 +129,12 @@ export function fleetSample(
   const asleep = standbysOn(machines, left.gpuUuids).filter((id) => wake.includes(id));
   const kept = keptFor(left.machines, request)?.gpuUuids.length;
   const asked = giving ? askedToGo(left.machines, request, wanted, giving) : [];
+  const leaving = givingWayTo(machines, endpointId);
   return {
     request, ...survey(left.machines, request, wanted), quota, standbyRoom: Object.fromEntries(room),
     ...(fair && aside.places > 0 && { heldBack: heldBackText(fair) }), ...(left.places > 0 && { keptBack: keptBackText(left.gpuCount) }),
     ...(asleep.length > 0 && { asleep }), ...(kept !== undefined && { kept }),
-    ...(asked.length > 0 && { asked }),
+    ...(asked.length > 0 && { asked }), ...(leaving > 0 && { leaving }),
   };
 }
 
@@ -260,14 +266,14 @@ function askedAway({ asked = [] }: FleetSample): WorkerAction[] {
 }
 
 function noPlace(
-  { request, refused, heldBack, keptBack, kept, asked = [] }: FleetSample, machines: readonly PlacementMachine[], cut: number,
+  { request, refused, heldBack, keptBack, kept, asked = [], leaving = 0 }: FleetSample, machines: readonly PlacementMachine[], cut: number,
 ): PlacementRefusal & { limits: ScaleLimit[] } {
   if (heldBack !== undefined) return { refusal: heldBack, refusalByMachine: heldBack, limits: [{ limit: 'FAIR_SHARE', cut, text: heldBack }] };
   if (keptBack !== undefined) return { refusal: keptBack, refusalByMachine: keptBack, limits: [{ limit: 'KEPT_GPUS', cut, text: keptBack }] };
   const full = machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! }));
   const refusal = refusalOfAll(summed(full, refused), request, kept);
-  const text = asked.length === 0 ? refusal.refusal : `${refusal.refusal}; ${givingWayText(asked.length)}`;
-  return { ...refusal, limits: [{ limit: 'NO_PLACE', cut, text }] };
+  const text = withGivingWay(refusal.refusal, asked.length + leaving);
+  return { ...refusal, refusal: text, limits: [{ limit: 'NO_PLACE', cut, text }] };
 }
 
 /** Without whatever else an endpoint has: what a log keeps is what a decision depends on. */

@@ -5,6 +5,7 @@ import { explainWorker, queueLimits, summarizeEndpoint, summarizeJob } from '../
 import type { AttemptExplanation, EndpointExplanation, ExplainedJob } from '../domain/explanation.ts';
 import type { JobKey } from '../domain/job.ts';
 import { jobNotFound } from '../domain/job.ts';
+import { gaveWayLimits, gaveWayText } from '../domain/giving-way.ts';
 import { explainMachines } from '../domain/machine-explanation.ts';
 import { endpointNotFound } from '../domain/permission.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
@@ -38,13 +39,14 @@ export async function explainEndpoint({ explains, scales, cannotRun }: ExplainCo
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], told, refusals, nowhere, machines, queue] = await Promise.all([
+  const [[last], told, refusals, nowhere, machines, queue, gaveWay] = await Promise.all([
     explains.decisions(endpointId, 0, 1), sight.workers ? explains.workers(endpointId, shown.map(({ id }) => id)) : [],
     scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(),
-    explains.queueLength(endpointId),
+    explains.queueLength(endpointId), explains.gaveWay(endpointId),
   ]);
   const words = new Map(told.map(({ id, reason }) => [id, reason]));
-  const workers = shown.map((worker) => explainWorker(worker, settings, words.get(worker.id) ?? ''));
+  const going = new Map(gaveWay.map((worker) => [worker.workerId, gaveWayText(worker)]));
+  const workers = shown.map((worker) => explainWorker(worker, settings, words.get(worker.id) ?? '', going.get(worker.id) ?? ''));
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string => (
     (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? ''
   );
@@ -54,7 +56,7 @@ export async function explainEndpoint({ explains, scales, cannotRun }: ExplainCo
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
     summary: summarizeEndpoint(demand, settings, workers, reasons),
     // What a place or a quota cut is known from the last decision alone.
-    limits: [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX'), ...queueLimits(queue)],
+    limits: [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX'), ...gaveWayLimits(gaveWay), ...queueLimits(queue)],
     machines: explainMachines(machines, settings, sight.operator),
   };
 }

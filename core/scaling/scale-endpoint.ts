@@ -1,4 +1,5 @@
 /** One endpoint's turn: sample, decide, commit, in one transaction. A decision is a value (core/domain/scale-decision.ts); nothing is written before it. */
+import { givingWayTo, withGivingWay } from '../domain/giving-way.ts';
 import { placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
 import { decide, isNews, needsFleet, sameCause, wishedChanges } from '../domain/scale-decision.ts';
@@ -6,6 +7,7 @@ import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-
 import type { ScaleLimit } from '../domain/scale-target.ts';
 import type { Scaler } from '../domain/scaler.ts';
 import type { Random } from '../runtime/clock.ts';
+import type { EndpointSample } from '../store/scale-samples.ts';
 import type { TurnChanges } from '../store/scale-store.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -43,12 +45,12 @@ export function isQuiet(sample: DecisionSample, before: DecisionSummary | undefi
 
 /** Whether what was refused at the last turn would be refused again in the same words, and there is nothing else to do. `machines`: all, as they are now. */
 export function isStuck(
-  sample: DecisionSample, before: DecisionSummary | undefined, machines: readonly PlacementMachine[] | undefined, scaler: Scaler,
+  { endpoint, sample, before }: EndpointSample, machines: readonly PlacementMachine[] | undefined, scaler: Scaler,
 ): boolean {
   if (!before || !machines || before.throttled === 0) return false;
   const { add, wake, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
   if (add.length !== before.throttled || wake.length + freeze.length + drain.length + retire.length > 0) return false;
   if (target !== before.target || !sameCause(reason, before.reason)) return false;
   const placement = placeWorker(machines, sample.settings);
-  return 'refusal' in placement && placement.refusal === before.refusal;
+  return 'refusal' in placement && withGivingWay(placement.refusal, givingWayTo(machines, endpoint.id)) === before.refusal;
 }

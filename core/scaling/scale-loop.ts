@@ -177,7 +177,7 @@ export class ScaleLoop extends BaseService {
     const wanting = seen.filter(({ sample, before }) => !isQuiet(sample, before, scaler));
     const machines = wanting.some(({ before }) => before && before.throttled > 0) ? await store.machineView() : undefined;
     const asks = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => gpuCount > 0 && this.#dispensable.askNow(id, now);
-    const due = wanting.filter(({ endpoint, sample, before }) => !isStuck(sample, before, machines, scaler) || asks(endpoint));
+    const due = wanting.filter((one) => !isStuck(one, machines, scaler) || asks(one.endpoint));
     const queue = due.map(({ endpoint }) => endpoint.id);
     const take = async (): Promise<void> => {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) await this.#turn(id);

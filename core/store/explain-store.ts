@@ -1,5 +1,7 @@
 /** What explanations are made of, as it is now. Reads only. */
 import type { ExplainedJob, LoggedDecision, LostAttempt, QueueLength } from '../domain/explanation.ts';
+import { GAVE_WAY_TOLD_MINUTES } from '../domain/giving-way.ts';
+import type { GaveWay } from '../domain/giving-way.ts';
 import type { JobKey } from '../domain/job.ts';
 import type { JobState } from '../domain/job-state.ts';
 import type { Database } from './database.ts';
@@ -77,6 +79,16 @@ export class ExplainStore {
     return this.#database.sql<WorkerEnd[]>`
       SELECT id, ended_at IS NULL AS alive, exit_code AS "exitCode", reason FROM worker
       WHERE endpoint_id = ${endpointId} AND id = ANY(${[...workerIds]})`;
+  }
+
+  /** Workers that give way to others, or did so lately. */
+  async gaveWay(endpointId: string): Promise<GaveWay[]> {
+    return this.#database.sql<GaveWay[]>`
+      SELECT w.id AS "workerId", CASE WHEN o.account_id = e.account_id THEN o.id ELSE '' END AS "toOwn"
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id LEFT JOIN endpoint o ON o.id = w.gave_way_to
+      WHERE w.endpoint_id = ${endpointId} AND w.gave_way_to <> ''
+        AND (w.ended_at IS NULL OR w.ended_at > now() - ${GAVE_WAY_TOLD_MINUTES}::int * interval '1 min')
+      ORDER BY w.created_at, w.id`;
   }
 
   /** What is remembered of a job's lost attempts, the latest first. */

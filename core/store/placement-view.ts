@@ -51,6 +51,7 @@ interface Uses {
   /** Instance ids, one for each that has a size. */
   sizes: string[];
   standbys: PlacementStandby[];
+  gave_way_to: string[];
   has_image: boolean;
 }
 
@@ -68,14 +69,15 @@ export async function readPlacement(
   // One pass over the workers that live, however many have ended and however many machines there are: placements wait for each other.
   const rows = await statement<(MachineRow & Uses)[]>`
     WITH alive AS MATERIALIZED (
-      SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, desired, desired_at FROM worker
+      SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, desired, desired_at, gave_way_to FROM worker
       WHERE ended_at IS NULL AND id <> ALL(string_to_array(${gone}, ','))
     ), user_of AS MATERIALIZED (
-      SELECT machine_id, endpoint_id, gpu_uuids, instance_id FROM alive WHERE desired <> 'FREEZE'
-      UNION ALL SELECT machine_id, NULL, gpu_uuids, instance_id FROM pod WHERE desired = 'RUNNING'
+      SELECT machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to FROM alive WHERE desired <> 'FREEZE'
+      UNION ALL SELECT machine_id, NULL, gpu_uuids, instance_id, '' FROM pod WHERE desired = 'RUNNING'
     ), used AS (
       SELECT machine_id, count(*) FILTER (WHERE gpu_uuids = '{}')::int AS cpu_used, count(*) FILTER (WHERE endpoint_id = ${endpointId})::int AS siblings,
-        array_agg(instance_id) FILTER (WHERE instance_id <> '') AS sizes FROM user_of GROUP BY machine_id
+        array_agg(instance_id) FILTER (WHERE instance_id <> '') AS sizes,
+        array_agg(gave_way_to) FILTER (WHERE gave_way_to <> '') AS gave_way_to FROM user_of GROUP BY machine_id
     ), given AS (
       SELECT machine_id, array_agg(uuid) AS uuids FROM user_of, unnest(gpu_uuids) AS uuid GROUP BY machine_id
     ), frozen AS (
@@ -85,7 +87,8 @@ export async function readPlacement(
     )
     SELECT m.*, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
       m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(g.uuids, '{}') AS used_uuids,
-      coalesce(u.cpu_used, 0) AS cpu_used, coalesce(u.siblings, 0) AS siblings, coalesce(u.sizes, '{}') AS sizes, coalesce(f.standbys, '[]') AS standbys,
+      coalesce(u.cpu_used, 0) AS cpu_used, coalesce(u.siblings, 0) AS siblings, coalesce(u.sizes, '{}') AS sizes,
+      coalesce(u.gave_way_to, '{}') AS gave_way_to, coalesce(f.standbys, '[]') AS standbys,
       EXISTS (SELECT FROM machine_image i WHERE i.machine_id = m.id
         AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName} ELSE i.digest = ${imageDigest} END) AS has_image
     FROM machine m LEFT JOIN used u ON u.machine_id = m.id LEFT JOIN given g ON g.machine_id = m.id LEFT JOIN frozen f ON f.machine_id = m.id
@@ -97,6 +100,7 @@ export async function readPlacement(
     vcpus: row.cpu_count, vcpusUsed: total(row.sizes, (size) => size.vcpus), standbys: row.standbys, standbyMax: row.standby_max,
     memoryGb: memoryGb(row.memory_mib), memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
     runsCommands: row.runs_commands, engine: row.engine ?? undefined, noEngineReason: row.no_engine_reason, hasImage: row.has_image,
+    ...(row.gave_way_to.length > 0 && { gaveWayTo: row.gave_way_to }),
   }));
 }
 

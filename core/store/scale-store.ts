@@ -204,7 +204,8 @@ function turnOf(sql: Sql, found: EndpointSample): ScaleTurn {
       const contest = endpoint.gpuCount > 0 ? await readGpuContest(sql, endpoint) : undefined;
       const giving = endpoint.gpuCount > 0 && dispensable.length > 0 ? await readGivingWay(sql, endpoint.accountId, dispensable) : undefined;
       const machines = await placementView(sql, { endpointId: endpoint.id, imageName, imageDigest, goneIds: retire });
-      return { ...fresh, fleet: fleetSample(fresh, machines, await readQuotaState(sql, endpoint.accountId), scaler, { contest, giving }) };
+      const quota = await readQuotaState(sql, endpoint.accountId);
+      return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
     },
     commit: (decision, newId) => commit(sql, endpoint, decision, newId),
     log: (decision, whole) => logDecision(sql, endpoint.id, decision, whole),
@@ -219,7 +220,7 @@ async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['end
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
   const woken = await wakeStandbys(sql, idsOf('WAKE'));
   const drained = await drainWorkers(sql, idsOf('DRAIN'));
-  const preempted = await drainWorkers(sql, idsOf('PREEMPT'));
+  const preempted = await drainWorkers(sql, idsOf('PREEMPT'), endpointId);
   const added: { id: string; machineId: string }[] = [];
   for (const action of actions) {
     if (action.do !== 'ADD') continue;
@@ -236,10 +237,11 @@ async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['end
   return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
 }
 
-async function drainWorkers(sql: Sql, workerIds: readonly string[]): Promise<{ id: string; machineId: string }[]> {
+/** `gaveWayTo`: the endpoint that needs what they have; empty: none does. */
+async function drainWorkers(sql: Sql, workerIds: readonly string[], gaveWayTo = ''): Promise<{ id: string; machineId: string }[]> {
   if (workerIds.length === 0) return [];
   await lockPlacement(sql);
   return sql<{ id: string; machineId: string }[]>`
-    UPDATE worker SET desired = 'DRAIN', desired_at = now() WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')
+    UPDATE worker SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} WHERE id = ANY(${[...workerIds]}) AND desired IN ('RUN', 'FREEZE')
     RETURNING id, machine_id AS "machineId"`;
 }

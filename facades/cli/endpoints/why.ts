@@ -92,6 +92,11 @@ async function showDecisions(cli: Cli, named: string | undefined, pageSize: numb
 
 function decisionText({ decideTime, target, present, throttled, reason, queued, running, actions }: ScaleDecision, nowMs: number): string {
   const done = [...Map.groupBy(actions, ({ kind }) => kind)].map(([kind, all]) => `${kind.toLowerCase()} ${all.length}`).join(', ');
-  const numbers = `${queued} waiting, ${running} running, ${present} of ${target} workers${throttled > 0 ? `, ${throttled} without a place` : ''}`;
+  const numbers = `${queued} waiting, ${running} running, ${workersText(present, target)}${throttled > 0 ? `, ${throttled} without a place` : ''}`;
   return `${ago(decideTime, nowMs)}: ${printable(reason)} (${numbers})${done === '' ? '' : `: ${done}`}`;
+}
+
+function workersText(present: number, target: number): string {
+  const count = present === 0 ? 'no workers' : present === 1 ? '1 worker' : `${present} workers`;
+  return present === target ? count : `${count}, ${target === 0 ? 'none' : target} wanted`;
 }

@@ -245,7 +245,16 @@ t.test('at a real core: a worker that only does jobs of low priority gives way, 
   const logged = await core.sql`SELECT FROM scale_log WHERE endpoint_id = ${normal} AND actions @> ${core.sql.json([{ do: 'PREEMPT', workerId: worker!.id }])}`;
   t.equal(logged.length, 1, 'the log tells who had to go');
   const { decisions } = await call(core.clients.endpoints, 'listDecisions', { endpointId: normal, pageSize: 0, beforeId: 0 }, core.key);
-  t.match(decisions[0]!.actions, [{ kind: 'PREEMPT', workerId: '' }], 'its owner is not told whose worker it was');
+  t.match(decisions.find(({ actions }) => actions.length > 0)?.actions, [{ kind: 'PREEMPT', workerId: '' }], 'its owner is not told whose worker it was');
+  const why = async (endpointId: string) => (await call(core.clients.endpoints, 'explain', { endpointId }, core.key)).explanation!;
+  t.match((await why(normal)).summary, /; a worker that only does jobs of low priority gives way when it is done with them\.$/);
+  const needed = new RegExp(`endpoint ${normal} of this account need`);
+  t.match((await why(low)).workers, [{ state: 'DRAINING', reason: needed }], 'and the worker\'s owner who needs its GPU');
+  await core.sql`UPDATE endpoint SET account_id = ${await core.newAccount('other')} WHERE id = ${normal}`;
+  const { limits, workers } = await why(low);
+  t.match(limits.find(({ limit }) => limit === 'GAVE_WAY'), { cut: 1, text: /because another account that has fewer GPUs for its weight needed the GPUs/ });
+  t.notMatch(JSON.stringify({ limits, workers }), new RegExp(normal), 'but nothing of another account\'s endpoint');
+  await core.sql`UPDATE endpoint SET account_id = ${core.accountId} WHERE id = ${normal}`;
   agent.finish(second.ref!);
   t.equal((await given(2)).ref!.endpointId, normal, 'its GPU goes to the job of normal priority');
   t.match(await core.wait(low, running.id), { state: JobState.COMPLETED, attempt: 1 });

@@ -119,7 +119,7 @@ export interface ScaleAction {
 
 /** Something that keeps an endpoint from workers it wishes for. */
 export interface ScaleLimit {
-  /** WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken. Others may follow. */
+  /** WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several), GAVE_WAY (workers of low priority went because others needed their GPUs) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken. Others may follow. */
   limit: string;
   /** Workers that there would be without it; 0 of what refuses jobs. */
   cut: number;

@@ -1,0 +1,1 @@
+ALTER TABLE "worker" ADD COLUMN "gave_way_to" text DEFAULT '' NOT NULL;
