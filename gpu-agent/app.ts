@@ -201,9 +201,7 @@ class AgentProcess extends SingleRunService {
     for (const executor of [this.#units.executors.process, this.#units.executors.container]) await executor?.close();
     this.#lease.close();
     this.#parts.outcomes.writeAll();
-    await this.#parts.spool.close();
-    await this.#parts.runLog.close();
-    this.#unlock();
+    await this.#parts.spool.close().finally(() => this.#parts.runLog.close()).finally(() => this.#unlock());
     this.#logger.info('agent stopped');
   }
 

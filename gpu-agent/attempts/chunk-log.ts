@@ -7,6 +7,8 @@ import { attemptKey } from '../spool/attempt-key.ts';
 
 /** Bytes of chunks in memory at which new ones wait. */
 const BYTES_MAX = 64 * 1024 * 1024;
+/** What a chunk takes besides its output, about: of empty ones millions would find room otherwise. */
+const CHUNK_OWN_BYTES = 500;
 
 export class ChunkLog {
   readonly #byAttempt = new Map<string, AttemptChunk[]>();
@@ -49,14 +51,20 @@ export class ChunkLog {
     const key = attemptKey(ack.ref!);
     const chunks = this.#byAttempt.get(key);
     if (!chunks) return;
-    this.#keep(key, chunks, chunks.filter((chunk) => chunk.number > ack.number));
+    // They are in order: of many small ones only those that were stored are looked at.
+    let stored = 0;
+    while (stored < chunks.length && chunks[stored]!.number <= ack.number) stored += 1;
+    this.#release(chunks.splice(0, stored));
+    if (chunks.length === 0) this.#byAttempt.delete(key);
     this.#stored(key, ack.number);
   }
 
   /** The attempt does not matter any more. */
   forget(key: string): void {
     const chunks = this.#byAttempt.get(key);
-    if (chunks) this.#keep(key, chunks, []);
+    if (!chunks) return;
+    this.#byAttempt.delete(key);
+    this.#release(chunks);
   }
 
   /** Sends everything again, after a reconnect. */
@@ -64,14 +72,12 @@ export class ChunkLog {
     for (const chunks of this.#byAttempt.values()) for (const chunk of chunks) this.#send(chunk);
   }
 
-  #keep(key: string, before: readonly AttemptChunk[], after: AttemptChunk[]): void {
-    if (after.length > 0) this.#byAttempt.set(key, after);
-    else this.#byAttempt.delete(key);
-    this.#bytes -= bytesOf(before) - bytesOf(after);
+  #release(chunks: readonly AttemptChunk[]): void {
+    this.#bytes -= bytesOf(chunks);
     while (this.#bytes < this.#bytesMax && this.#waiting.length > 0) this.#waiting.shift()!();
   }
 }
 
 function bytesOf(chunks: readonly AttemptChunk[]): number {
-  return chunks.reduce((sum, { output, metrics }) => sum + output.length + (metrics?.length ?? 0), 0);
+  return chunks.reduce((sum, { output, metrics }) => sum + output.length + (metrics?.length ?? 0) + CHUNK_OWN_BYTES, 0);
 }

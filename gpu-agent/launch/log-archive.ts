@@ -6,6 +6,8 @@ import type { KeptLog } from './timed-log.ts';
 /** Logs kept. With at most 1 MiB each they take at most this many MiB. */
 const LOGS_MAX = 50;
 
+const INDEX_END = '.index.json';
+
 export class LogArchive {
   readonly #folder: string;
   /** Worker ids, the oldest first. */
@@ -20,7 +22,11 @@ export class LogArchive {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     // Earlier releases let others look.
     await chmod(this.#folder, 0o700);
-    const names = (await readdir(this.#folder)).filter((name) => name.endsWith('.log'));
+    const all = await readdir(this.#folder);
+    const names = all.filter((name) => name.endsWith('.log'));
+    // Of an agent that was killed between the two files; it would stay for ever.
+    const lonely = all.filter((name) => name.endsWith(INDEX_END) && !all.includes(`${name.slice(0, -INDEX_END.length)}.log`));
+    await Promise.all(lonely.map((name) => rm(join(this.#folder, name), { force: true })));
     const aged = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })));
     this.#kept = aged.sort((a, b) => a.at - b.at).map(({ name }) => name.slice(0, -'.log'.length));
     await this.#prune();
@@ -82,7 +88,7 @@ export class LogArchive {
   }
 
   #indexPath(workerId: string): string {
-    return join(this.#folder, `${workerId}.index.json`);
+    return join(this.#folder, `${workerId}${INDEX_END}`);
   }
 
   async #remove(workerId: string): Promise<void> {

@@ -107,10 +107,15 @@ export class Journal {
 
   /** Waits for the appends under way, then closes the file. */
   async close(): Promise<void> {
-    // Flushes run one after the other: when this record is written, all before it are.
-    if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, [], false);
-    await this.#handle?.close();
-    this.#handle = undefined;
+    try {
+      // Flushes run one after the other: when this record is written, all before it are.
+      if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, [], false);
+    } finally {
+      // On a full disk, too: nobody else would close it.
+      const handle = this.#handle;
+      this.#handle = undefined;
+      await handle?.close();
+    }
   }
 
   async #flush(writes: Write[]): Promise<Place[]> {
@@ -125,8 +130,9 @@ export class Journal {
       }
       if (writes.some((write) => write.durable)) await this.#handle.datasync();
     } catch (error) {
-      // What stands at the end of this segment is unknown now: go on in a fresh one, or over it where there is none to be had.
-      await this.#begin(this.#segment + 1).catch(() => {});
+      // What stands at the end of this segment is unknown now: go on in a fresh one, or over it where there is none to be had. One that
+      // holds nothing else is made anew itself: a disk that stays full would get a file for each write that fails.
+      await this.#begin(start === 0 ? this.#segment : this.#segment + 1).catch(() => {});
       throw error;
     }
     this.#bytes = end;

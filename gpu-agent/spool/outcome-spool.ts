@@ -75,13 +75,15 @@ export class OutcomeSpool {
   async add(entry: SpoolEntry): Promise<void> {
     const key = attemptKey(entry.outcome.ref!);
     this.#writing.add(key);
+    let isEarly = false;
     try {
       const place = await this.#journal.append(RecordKind.OUTCOME, entryPieces(entry), true);
       this.#place(key, place);
     } finally {
       this.#writing.delete(key);
+      isEarly = this.#early.delete(key);
     }
-    if (this.#early.delete(key)) this.acknowledge(key);
+    if (isEarly) this.acknowledge(key);
   }
 
   /** Core has committed it, or does not care any more. */

@@ -24,7 +24,7 @@ t.test('sent at once, again after a reconnect, until acknowledged', async (t) =>
 });
 
 t.test('metrics count as well', async (t) => {
-  const { log } = setup(10);
+  const { log } = setup(510);
   log.add({ ...chunkOf('a', 1, 'x'), metrics: Buffer.from('{"tokens":12}') });
   let waited = true;
   const room = log.room().then(() => { waited = false; });
@@ -35,7 +35,7 @@ t.test('metrics count as well', async (t) => {
 });
 
 t.test('full: the next one waits for room', async (t) => {
-  const { log } = setup(10);
+  const { log } = setup(510);
   log.add(chunkOf('a', 1, 'x'.repeat(12)));
   let waited = true;
   const room = log.room().then(() => { waited = false; });
@@ -44,4 +44,16 @@ t.test('full: the next one waits for room', async (t) => {
   log.acknowledge({ ref: refOf('a'), number: 1 });
   await room;
   t.equal(waited, false);
+});
+
+t.test('tiny ones count as what they take', async (t) => {
+  const { log } = setup(100_000);
+  for (let number = 1; number <= 1_000; number += 1) log.add(chunkOf('a', number, '1'));
+  let waited = true;
+  const room = log.room().then(() => { waited = false; });
+  await Promise.resolve();
+  t.equal(waited, true);
+  for (let number = 1; number <= 900; number += 1) log.acknowledge({ ref: refOf('a'), number });
+  await room;
+  t.equal(log.unacknowledged(attemptKey(refOf('a')))[0]?.number, 901);
 });

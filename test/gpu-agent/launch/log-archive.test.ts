@@ -1,4 +1,4 @@
-import { utimesSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -19,8 +19,11 @@ t.test('keeps a bounded number, across restarts', async (t) => {
   t.equal(String(await archive.tail('w59', 4)), 'f 59');
   t.equal(await archive.tail('../machine-id', 100), undefined);
 
+  writeFileSync(join(folder, 'w59.index.json'), '{}');
+  writeFileSync(join(folder, 'cut-off.index.json'), '{}');
   const again = new LogArchive(folder);
   await again.open();
+  t.same((await readdir(folder)).filter((name) => name.endsWith('.json')), ['w59.index.json'], 'an index without its log goes');
   t.equal(String(await again.tail('w10', 100)), 'log of 10');
   await again.keep('new', Buffer.from('x'));
   t.equal(await again.tail('w10', 100), undefined, 'the oldest went');

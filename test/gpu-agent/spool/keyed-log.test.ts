@@ -9,6 +9,7 @@ import { KeyedLog } from '../../../gpu-agent/spool/keyed-log.ts';
 const logger = createLogger('test', 'silent');
 const opened = async (path: string) => {
   const log = new KeyedLog<unknown>({ path, logger });
+  t.teardown(() => log.close());
   return { log, left: await log.open() };
 };
 const object = (map: ReadonlyMap<string, unknown>) => Object.fromEntries(map);

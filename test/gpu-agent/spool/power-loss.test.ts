@@ -1,6 +1,7 @@
 /** Outcomes that were acknowledged to a worker are on disk, whatever the disk and the power do. */
 import fc from 'fast-check';
 import t from 'tap';
+import type { Disk } from '../../../core/runtime/disk.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
 import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
@@ -68,3 +69,36 @@ t.test('faults and losses of power in any order: what was taken and not acknowle
   }), { numRuns: 400 });
   t.pass('nothing was lost');
 });
+
+t.test('a disk that is full for long: no file for each write that fails, and none is left open', async (t) => {
+  const disk = new MemoryDisk(seededRandom(1));
+  const booted = disk.boot();
+  let openFiles = 0;
+  const counting: Disk = {
+    ...booted,
+    open: async (...args) => {
+      const file = await booted.open(...args);
+      openFiles += 1;
+      return { ...file, close: async () => { openFiles -= 1; } };
+    },
+  };
+  const spool = new OutcomeSpool({ folder: '/spool', logger, disk: counting });
+  await spool.open();
+  await spool.add({ outcome: outcomeOf('before'), chunks: [] });
+  disk.fail(['write']);
+  for (let count = 0; count < 20; count += 1) await t.rejects(spool.add({ outcome: outcomeOf(`full-${count}`), chunks: [] }), { code: 'ENOSPC' });
+  t.ok((await booted.readdir('/spool')).length <= 2);
+  disk.fail([]);
+  await spool.add({ outcome: outcomeOf('after'), chunks: [] });
+  disk.fail(['write']);
+  await t.rejects(spool.close(), { code: 'ENOSPC' });
+  t.equal(openFiles, 0);
+  disk.fail([]);
+  t.same(await jobsLeft(disk.boot()), ['before', 'after']);
+});
+
+/** Jobs whose outcomes the next run finds. */
+async function jobsLeft(disk: Disk): Promise<string[]> {
+  const found = await new OutcomeSpool({ folder: '/spool', logger, disk }).open();
+  return found.map(({ outcome }) => outcome.ref!.jobId);
+}
