@@ -4,6 +4,7 @@ import { listen, openServer } from '../../proto/wire/channel.ts';
 import type { ServedService } from '../../proto/wire/channel.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BaseService } from '../runtime/service.ts';
+import { readable, refuseUnreadable } from './unreadable.ts';
 
 /** How long calls may go on after the server stopped taking new ones, in milliseconds. */
 const DRAIN_MS_MAX = 3_000;
@@ -37,7 +38,7 @@ export class RpcServer extends BaseService {
 
   protected override async onStart(): Promise<void> {
     const { listen: address, services, interceptors, extend } = this.#options;
-    const server = openServer(services, interceptors);
+    const server = openServer(services.map(([definition, handlers]) => [readable(definition), handlers] as const), [...interceptors, refuseUnreadable]);
     this.#server = server;
     for (const add of extend) add(server);
     const port = await listen(server, address);

@@ -1,7 +1,10 @@
 /** Texts that cannot be stored, in every field of every rpc: a clear refusal, never a fault of ours, and nobody else is kept waiting. */
+import { Client, status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import { callMetadata, openClient } from '../../../proto/wire/channel.ts';
+import { CoreError, fromGrpcError } from '../../../proto/wire/reason.ts';
 import { allRpcs, anyRpc } from '../../helpers/any-rpc.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
@@ -27,6 +30,27 @@ for (const [rpc, method] of await allRpcs()) {
     }
   });
 }
+
+t.test('bytes that are no message, and numbers that cannot be kept, are the fault of the caller; the connection goes on', async (t) => {
+  const client = openClient(Client, core.replicas[0]!.address);
+  t.teardown(() => client.close());
+  const send = (path: string, hex: string) => new Promise<string>((resolve) => {
+    client.makeUnaryRequest(path, (bytes: Buffer) => bytes, (bytes) => bytes, Buffer.from(hex, 'hex'), callMetadata(core.key), (error) => {
+      const { code, metadata } = error ?? {};
+      resolve(`${code === undefined ? 'OK' : status[code]} ${error && fromGrpcError(error).reason} ${(metadata?.get('x-request-id').length ?? 0) > 0}`);
+    });
+  });
+  const submit = '/slipway.v1.JobService/SubmitJob';
+  // wait_ms, the eighth field: 2^63 - 1, and -2^63.
+  t.equal(await send(submit, '40ffffffffffffffff7f'), 'INVALID_ARGUMENT INVALID_REQUEST true');
+  t.equal(await send(submit, '4080808080808080808001'), 'INVALID_ARGUMENT INVALID_REQUEST true');
+  t.equal(await send(submit, '0affffff7f'), 'INVALID_ARGUMENT INVALID_REQUEST true');
+  const stream = client.makeBidiStreamRequest('/slipway.v1.JobService/Pipeline', (bytes: Buffer) => bytes, (bytes) => bytes, callMetadata(core.key));
+  const ended = new Promise<ServiceError>((resolve) => { stream.on('data', () => undefined).on('error', resolve); });
+  stream.write(Buffer.from('0affffff7f', 'hex'));
+  t.equal((await ended).code, status.INVALID_ARGUMENT);
+  t.match(await send('/slipway.v1.EndpointService/ListEndpoints', ''), /^OK/);
+});
 
 t.test('an id that cannot be looked up fails alone, not with the lookups of others beside it', async (t) => {
   const ids = await Promise.all(Array.from({ length: 10 }, () => core.createEndpoint({ workersMin: 0 })));
