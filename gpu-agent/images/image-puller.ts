@@ -146,7 +146,10 @@ export class ImagePuller {
       await retry(() => store.pull(name, wanted.credentials, this.#news(wanted.name, shared), signal), {
         clock, random, pause, triesMax, signal,
         mayHelp: (error) => failureOf(error).mayPass,
-        onFailure: (error) => { if (!signal.aborted) tell(shared, `${failureOf(error).error.message}; trying again`); },
+        onFailure: (error, failures) => {
+          const { error: { message }, mayPass } = failureOf(error);
+          if (mayPass && failures < triesMax && !signal.aborted) tell(shared, `${message}; trying again`);
+        },
       });
     } catch (error) {
       signal.throwIfAborted();

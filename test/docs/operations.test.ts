@@ -3,13 +3,14 @@
  * nothing of this machine is touched, and npx, a second and a half of processor each time, is there only for what runs on. Its tables are held
  * against the settings that the processes read.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { openFolder } from '../helpers/open-folder.ts';
 import { quietPort } from '../helpers/ports.ts';
+import { scratch } from '../helpers/scratch.ts';
 import { Shell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -36,6 +37,26 @@ t.test('every setting is in the tables, and nothing else', async (t) => {
     t.same(rows.map((row) => row[1]).sort(), [...read].sort(), file);
     t.same(rows.filter((row) => row[2]).map((row) => row[1]).sort(), [...secret].sort(), `${file}: those that come by file`);
   }
+});
+
+t.test('the unit of systemd: systemd understands all of it, and its options are those of the command that is run below', {
+  skip: existsSync('/usr/bin/systemd-analyze') ? false : 'needs systemd: apt-get install systemd',
+}, async (t) => {
+  const { path } = await scratch(t);
+  const [, unit = ''] = /```ini\n([\s\S]*?)```/.exec(page) ?? [];
+  const file = path('slipway-agent.service');
+  // Its program and its folder are those of this machine: systemd looks whether they are there.
+  const check = (text: string): string => {
+    writeFileSync(file, text.replace('/usr/bin/npx', process.execPath).replace('/opt/slipway', root));
+    const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+    return (stdout + stderr).split('\n').filter((line) => line.includes('slipway-agent')).join('\n');
+  };
+  t.equal(check(unit), '');
+  t.match(check(unit.replace('Restart=', 'Restarts=')), 'Restarts', 'it would say so');
+  const optionsOf = (text: string): string[] => [...text.matchAll(/--[a-z-]+/g)].map(([option]) => option);
+  const [command = ''] = /npx slipway agent [^`]*/.exec(page) ?? [];
+  const unknown = optionsOf(/ExecStart=.*/.exec(unit)![0]).filter((option) => !optionsOf(command).includes(option));
+  t.same(unknown, []);
 });
 
 /** A cluster of the distribution's PostgreSQL for this test alone. */

@@ -9,6 +9,7 @@ import root from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
 import { BASE_IMAGE, makeBaseTar } from './podman.ts';
+import { DROP_RULES } from './reap-rules.ts';
 import type { TestEngine } from './test-engine.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -20,11 +21,12 @@ export const dockerSkip: string | false = process.getuid?.() !== 0 ? 'containers
     : existsSync('/usr/sbin/dockerd') && existsSync('/usr/bin/docker') ? false : 'needs docker.io';
 
 /** Blocks until the test's process lets go of the pipe or is gone; then all of that Docker goes, and its rules of the firewall. */
-const REAP = `
+const REAP = `${DROP_RULES}
 cat >/dev/null
 export DOCKER_HOST="unix://$1/docker.sock"
 left=$(docker ps --all --quiet) && [ -n "$left" ] && docker rm --force $left
 docker network prune --force
+cat "$1/data/network/files/local-kv.db" | drop_rules
 # At once: asked politely, it waits for what it has lost.
 kill -9 $(grep -lzF -- "$1/" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3)
 for table in nat filter; do

@@ -1,7 +1,7 @@
 /** A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however that ends. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { copyFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import root from 'tap';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
+import { DROP_RULES } from './reap-rules.ts';
 import type { TestEngine } from './test-engine.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -20,9 +21,11 @@ export { podmanSkip } from './podman-skip.ts';
 export const BASE_IMAGE = 'localhost/slipway-base:1';
 
 /** Blocks until the test's process lets go of the pipe or is gone; then all of that Podman goes. */
-const REAP = `
+const REAP = `${DROP_RULES}
 cat >/dev/null
 podman rm --all --force --time 0
+ls "$1/networks" | drop_rules
+for address in $(sed -n 's/.*"gateway": "\\([0-9.]*\\)".*/\\1/p' "$1"/networks/slipway-*.json); do ip address delete "$address/32" dev lo; done
 read -r pid < "$1/service.pid" && kill "$pid"
 for pid in $(cat "$1"/more-*.pid 2>/dev/null); do kill "$pid"; done
 for mount in $(awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/self/mounts | sort -r); do umount -l "$mount"; done
@@ -43,6 +46,10 @@ export interface TestPodman extends TestEngine {
   env: Readonly<Record<string, string>>;
   /** Its command line; stdout. */
   cli(...args: string[]): Promise<string>;
+  /** The socket of another service of it, whose images lie on a disk of so many MiB. */
+  smallDisk(mebibytes: number): Promise<string>;
+  /** Ends it with all that it and its agents have made, as the end of the test's process does. */
+  remove(): Promise<void>;
 }
 
 let podman: Promise<TestPodman> | undefined;
@@ -87,11 +94,21 @@ async function start(): Promise<TestPodman> {
       await self.startService();
     },
     keepPid: (name, pid) => writeFileSync(path(`more-${name}.pid`), `${pid}\n`),
+    smallDisk: async (mebibytes) => {
+      mkdirSync(path('small'));
+      await run('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path('small')]);
+      const folders = [`--root=${path('small/graph')}`, `--runroot=${path('small-run')}`, `--tmpdir=${path('small-tmp')}`];
+      const child = spawn('podman', [...folders, 'system', 'service', '--time=0', `unix://${path('small.sock')}`], { env, stdio: 'ignore' });
+      self.keepPid('small', child.pid!);
+      await waitFor('it to answer', () => askEngine(path('small.sock'), systemClock));
+      return path('small.sock');
+    },
+    remove: async () => {
+      reaper.stdin.end();
+      await reaped;
+    },
   };
-  root.teardown(async () => {
-    reaper.stdin.end();
-    await reaped;
-  });
+  root.teardown(self.remove);
   makeBaseTar(path('base.tar'));
   await self.importTar(path('base.tar'), BASE_IMAGE);
   await self.startService();

@@ -71,6 +71,15 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
       { failure: 'WRONG_PLATFORM', message: /is for amd64, but this machine is arm64/ });
   });
 
+  await t.test('a disk that has no room for it', async (t) => {
+    const small = await askEngine(await podman.smallDisk(24), systemClock);
+    const [full, lines] = [new ImageStore(small.docker), [] as string[]];
+    await t.rejects(new ImagePuller({ store: full, architecture: '', clock: systemClock, random: systemRandom })
+      .prepare(wanted(name), (line) => lines.push(line), never), { failure: 'NO_SPACE', message: /no room for .*lab\/worker:1: free some/ });
+    t.notMatch(lines.join('\n'), 'trying again');
+    t.same(await full.list(), [], 'what had come of it is gone');
+  });
+
   await t.test('what is here may not be had without access either', async (t) => {
     await puller.prepare(wanted(name), () => undefined, never);
     t.match(await fails(wanted(name, { credentials: undefined })), { failure: 'NO_ACCESS' });
