@@ -13,6 +13,7 @@ import { AUTHORIZE_GRPC_MS, AUTHORIZE_MS, DIRECT_ANSWER_MS, REQUEST_SILENCE_MS, 
 import { above } from './number-regex.ts';
 import { duration, typed } from './message.ts';
 import type { Message } from './message.ts';
+import { ownCookieFilter, takesOwnCookie } from './own-cookie.ts';
 
 const FILTERS = 'envoy.extensions.filters.http';
 const AUTHORIZER = 'authorizer';
@@ -74,6 +75,7 @@ export function directFilters(edgeKey: string): Message[] {
       http_service: authorizer(edgeKey, AUTHORIZE_MS),
     }) },
     { name: ANSWER_SIZE, typed_config: typed(`${FILTERS}.custom_response.v3.CustomResponse`) },
+    ownCookieFilter(),
   ];
 }
 
@@ -136,7 +138,7 @@ function directRoute(headers: readonly Message[], times: Message, retries: Messa
     response_headers_to_add: [
       { header: { key: WORKER_HEADER, value: '%UPSTREAM_METADATA(envoy.lb:worker)%' }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
     ],
-    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers() },
+    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers(), ...takesOwnCookie() },
   };
 }
 

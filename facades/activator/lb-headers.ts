@@ -1,5 +1,6 @@
-/** Headers on their way through: those of one connection stay there, the key and what only we may say are taken out. Pure. */
+/** Headers on their way through: those of one connection stay there, the key, the console's cookie and what only we may say are taken out. Pure. */
 import type { IncomingMessage } from 'node:http';
+import { setsConsoleCookie, withoutConsoleCookie } from '../../proto/wire/console-cookie.ts';
 
 /** Names the worker, in both directions. */
 export const WORKER_HEADER = 'x-runpod-worker-id';
@@ -24,7 +25,8 @@ export interface Origin {
 /** Names and values in turns, as the worker gets them. `upgrade`: the connection is to become another protocol. */
 export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress, keepsKey = false }: Origin, upgrade: string | undefined): string[] {
   const { headers } = request;
-  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !isTaken(name) || (keepsKey && /^authorization$/i.test(name)));
+  const kept = pairs(request.rawHeaders, dropped(headers.connection)).filter(([name]) => !isTaken(name) || (keepsKey && /^authorization$/i.test(name)))
+    .flatMap(withoutOurs);
   const isChunked = headers['transfer-encoding'] !== undefined;
   const before = headers['x-forwarded-for'];
   const added: [string, string | undefined][] = [
@@ -40,6 +42,12 @@ export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress
   return [...kept, ...added.filter((pair): pair is [string, string] => pair[1] !== undefined)].flat();
 }
 
+function withoutOurs([name, value]: [string, string]): [string, string][] {
+  if (!/^cookie$/i.test(name)) return [[name, value]];
+  const left = withoutConsoleCookie(value);
+  return left === '' ? [] : [[name, left]];
+}
+
 /** Interfaces of the kind of CGI, WSGI among them, take an underscore for a dash: what is spoofed that way is spoofed as well. */
 function isTaken(name: string): boolean {
   return TAKEN.test(name.toLowerCase().replaceAll('_', '-'));
@@ -47,7 +55,8 @@ function isTaken(name: string): boolean {
 
 /** Names and values in turns, as the client gets them. `workerId`: empty for what is no worker. */
 export function responseHeaders(response: IncomingMessage, workerId: string): string[] {
-  const kept = pairs(response.rawHeaders, dropped(response.headers.connection)).filter(([name]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name));
+  const kept = pairs(response.rawHeaders, dropped(response.headers.connection))
+    .filter(([name, value]) => !/^x-(runpod-worker-id|slipway-full)$/i.test(name) && !(/^set-cookie$/i.test(name) && setsConsoleCookie(value)));
   return [...kept.flat(), ...(workerId === '' ? [] : ['X-Runpod-Worker-Id', workerId])];
 }
 

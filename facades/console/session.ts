@@ -7,15 +7,15 @@ import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Random } from '../../core/runtime/clock.ts';
 import { Sealer, SealError } from '../../core/runtime/seal.ts';
+import { CONSOLE_COOKIE } from '../../proto/wire/console-cookie.ts';
 
-const COOKIE = 'slipway_console';
 /** What a browser sends this cookie for. */
 const COOKIE_PATH = '/console';
 /** How long a session lasts, in milliseconds. */
 export const SESSION_MS = 12 * 3_600_000;
 /** Binds the sealed text to its use: no other text of the same key opens as a session. */
 const IDENTITY = 'console session';
-const COOKIE_FORM = new RegExp(`(?:^|;\\s*)${COOKIE}=([A-Za-z0-9_-]{1,4096})(?:;|$)`);
+const COOKIE_FORM = new RegExp(`(?:^|;\\s*)${CONSOLE_COOKIE}=([A-Za-z0-9_-]{1,4096})(?:;|$)`);
 
 /** A session that holds. */
 export interface Session {
@@ -62,5 +62,5 @@ export class Sessions {
 }
 
 function cookieText(value: string, seconds: number, secure: boolean): string {
-  return `${COOKIE}=${value}; Path=${COOKIE_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+  return `${CONSOLE_COOKIE}=${value}; Path=${COOKIE_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }

@@ -14,10 +14,12 @@ import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { clusterName } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { checkConsoleCookie } from '../helpers/console-cookie.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import type { RunningEdge } from '../helpers/edge.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { checkContinue } from '../helpers/lb-endpoint.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { exchange } from '../helpers/raw-http.ts';
 import { HIDDEN_PATH, smugglingCorpus } from '../helpers/smuggling.ts';
@@ -28,6 +30,8 @@ import { waitFor } from '../helpers/wait-for.ts';
 t.setTimeout(240_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 const PROCESSING_MS = 8_000;
+/** How long a worker keeps silent connections that is told to. */
+const KEEP_MS = 11_000;
 const NODE_WORKER = [process.execPath, join(import.meta.dirname, '../helpers/lb-worker.mjs')];
 const PYTHON_WORKER = [PYTHONS.new, join(import.meta.dirname, '../helpers/lb-worker.py')];
 
@@ -69,7 +73,7 @@ async function startAll(t: Test) {
     const { id } = (await call(system.clients.endpoints, 'createEndpoint', request, system.key)).endpoint!;
     await waitDirect(id);
     // This worker ends idle connections early. When core has heard that, Envoy gets a new cluster, whose numbers begin at 0.
-    if (startCommand === NODE_WORKER) await waitFor('one connection for each request', () => hasSingleUse(id));
+    if (startCommand === NODE_WORKER && fields.env?.['KEEP_MS'] === undefined) await waitFor('one connection for each request', () => hasSingleUse(id));
     return id;
   };
   const hasSingleUse = async (id: string): Promise<boolean> => {
@@ -120,8 +124,28 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     const answer = await send(`/v2/${id}/x`);
     t.equal(answer.headers['x-runpod-worker-id'], answer.json['worker']);
     t.equal((await send(`/v2/${id}/download?bytes=20000000`)).text.length, 20_000_000);
-    t.equal(await direct(id), before + 6, 'and each went straight');
+    await checkConsoleCookie(t, async (path, cookie) => {
+      const { json, headers: told } = await send(`/v2/${id}${path}`, { headers: { cookie } });
+      return { headers: json['headers'] as string[], setCookie: told['set-cookie'] as string[] };
+    });
+    t.equal(await direct(id), before + 8, 'and each went straight');
   });
+
+  const keeping = await create({ workersMin: 1, env: { KEEP_MS: String(KEEP_MS) } });
+  await whole.test('connections to a worker that keeps them are used again, and ended before it could end them', async (t) => {
+    for (let count = 0; count < 40; count += 1) t.equal((await send(`/v2/${keeping}/x`)).status, 200);
+    const since = performance.now();
+    const [requests, connections] = [await direct(keeping), await direct(keeping, edge, 'cx_total')];
+    t.ok(connections < requests, `${connections} connections for ${requests} requests`);
+    await waitFor('their end', async () => await direct(keeping, edge, 'cx_active') === 0);
+    t.ok(performance.now() - since < KEEP_MS, `${performance.now() - since} ms`);
+  });
+  /** Each after a silence of its own, about as long as the worker keeps a connection. Runs beside the tests that follow. */
+  const afterSilence = Promise.all(Array.from({ length: 24 }, async (_, n) => {
+    const before = await send(`/v2/${keeping}/slow?ms=20`);
+    await delay(systemClock, KEEP_MS - 60 + n * 5);
+    return [before.status, (await send(`/v2/${keeping}/x`, { method: 'POST', body: Buffer.from('x') })).status];
+  }));
 
   // Headers that come byte by byte and never end.
   const slow = connect(Number(edge.addresses['public']!.split(':')[1]), '127.0.0.1');
@@ -149,7 +173,8 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     const endpoint = Endpoint.fromPartial({ name: 'few', templateId: few, type: EndpointType.LB, computeType: 'CPU', workerConcurrency: 99 });
     const made = await call(system.clients.endpoints, 'createEndpoint', { endpoint, requestId: '', workersMax: 1, retryLimit: undefined }, system.key);
     for (let count = 0; count < 5; count += 1) t.equal((await send(`/v2/${made.endpoint!.id}/x`)).status, 200);
-    t.equal(await direct(made.endpoint!.id), 0);
+    await checkContinue(t, `http://${edge.addresses['public']}`, system.key, ['straight', id], ['by a facade', made.endpoint!.id]);
+    t.same([await direct(made.endpoint!.id), await direct(id)], [0, before + 1]);
   });
 
   await whole.test('errors are JSON in the words of the facade', async (t) => {
@@ -263,6 +288,10 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     await waitFor('another word', () => talk.words > words || !talk.isOpen);
     t.ok(talk.isOpen, `${words} words`);
     talk.stop();
+  });
+
+  await whole.test('a worker that keeps silent connections for more than 10 s, and then ends them, loses no request', async (t) => {
+    for (const statuses of await afterSilence) t.same(statuses, [200, 200]);
   });
 
   await whole.test('a client that leaves is seen by the worker, also one that only says that it sends no more', async (t) => {

@@ -1,5 +1,8 @@
 /** Load-balancing endpoints of a test's system, and requests to them. */
+import { createHash, randomBytes } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
+import type { Test } from 'tap';
 import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call } from './grpc-clients.ts';
@@ -57,4 +60,19 @@ export function lbClient({ url, key }: Pick<System, 'url' | 'key'>) {
   const at = (endpointId: string, path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${url}/v2/${endpointId}${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
   return { at, shown: async (response: Promise<Response>): Promise<ShownRequest> => await (await response).json() as ShownRequest };
+}
+
+/** A client that sends its body only when it hears that it is wanted (Expect: 100-continue) hears that, and the worker gets all of it. */
+export async function checkContinue(t: Test, url: string, key: string, ...ways: [name: string, endpointId: string][]): Promise<void> {
+  for (const [name, id] of ways) {
+    const body = randomBytes(100_000);
+    const headers = { authorization: `Bearer ${key}`, expect: '100-continue', 'content-length': body.length };
+    const answer = await new Promise<string>((resolve, reject) => {
+      const asking = httpRequest(`${url}/v2/${id}/up`, { method: 'POST', agent: false, headers }, async (reply) => {
+        resolve(Buffer.concat(await Array.fromAsync(reply as AsyncIterable<Buffer>)).toString());
+      });
+      asking.once('continue', () => asking.end(body)).once('error', reject).flushHeaders();
+    });
+    t.match(JSON.parse(answer), { bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') }, name);
+  }
 }

@@ -23,7 +23,8 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
   switch (url.pathname) {
     case process.env.HEALTH_CHECK_PATH: return reply.end();
     case '/slow': return setTimeout(show, Number(url.searchParams.get('ms')));
-    case '/die': return process.exit(1);
+    // Nobody gets in any more when its client sees its end: a busy host closes one after the other.
+    case '/die': server.close(); return process.exit(1);
     case '/read-and-die': return request.once('data', () => process.exit(1));
     case '/seen': return show({ seen, asked });
     // Nobody can connect any more, and who is connected is not answered again.
@@ -74,6 +75,8 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       reply.write('half');
       return setTimeout(() => process.exit(1), 50);
     }
+    // Sets what it is told to set.
+    case '/cookies': reply.setHeader('set-cookie', url.searchParams.getAll('set')); return show();
     case '/download': return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));
     case '/hang': {
       server.hangs = (server.hangs ?? 0) + 1;
@@ -118,5 +121,6 @@ server.on('upgrade', (request, socket, head) => {
   socket.on('data', echo);
   socket.on('error', () => socket.destroy());
 });
-server.keepAliveTimeout = 20;
+server.keepAliveTimeout = Number(process.env.KEEP_MS ?? 20);
+server.keepAliveTimeoutBuffer = 0;
 setTimeout(() => server.listen(Number(process.env.PORT), '127.0.0.1'), Number(process.env.START_MS ?? 0));

@@ -4,7 +4,10 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import postgres from 'postgres';
 import t from 'tap';
-import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Endpoint, ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { commandLine } from '../facades/cli/command-line.ts';
+import { checkConsoleCookie } from '../helpers/console-cookie.ts';
+import { call } from '../helpers/grpc-clients.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import type { ShownRequest } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -50,6 +53,11 @@ t.test('method, path, query, body and headers arrive; the key and spoofed header
   t.equal(await policyOf(at(endpointId, '/page')), null, 'what programs ask for is as the worker sent it');
 });
 
+t.test('the cookie of the console reaches no worker, and none sets it', (t) => checkConsoleCookie(t, async (path, cookie) => {
+  const response = await at(endpointId, path, { headers: { cookie } });
+  return { headers: (await response.json() as ShownRequest).headers, setCookie: response.headers.getSetCookie() };
+}));
+
 t.test('one request after the other: workers take turns', async (t) => {
   await waitFor('both workers', async () => {
     const { workers } = await (await at(endpointId, '/health')).json() as { workers: Record<string, number> };
@@ -91,6 +99,29 @@ t.test('queue operations on it, and its paths on a queue-based endpoint, say wha
   const response = await at(await system.createEndpoint({ command: ['true'], fields: { workersMin: 0 } }), '/generate', { method: 'POST', body: '{}' });
   t.equal(response.status, 404);
   t.match(await response.json(), { error: /queue-based endpoint/ });
+});
+
+t.test('a scaler that looks at a queue is refused on every surface, which says what to use', async (t) => {
+  const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: key });
+  const { templateId } = (await call(system.clients.endpoints, 'getEndpoint', { id: endpointId }, key)).endpoint!;
+  const rest = async (method: string, path: string, fields: object): Promise<string> => {
+    const { status, text } = await system.request(method, `/v1/endpoints${path}`, fields);
+    return `${status} ${text}`;
+  };
+  for (const scaler of ['QUEUE_DELAY', 'SLO'] as const) {
+    const says = (name: string, before = ''): RegExp => new RegExp(`${before}[^]*${name} is ${scaler}, but a load-balancing[^]* name REQUEST_COUNT`);
+    t.match(await rest('POST', '', { name: 'x', templateId, type: 'LB', computeType: 'CPU', scalerType: scaler }), says('scalerType', '400'), 'REST, a new one');
+    t.match(await rest('PATCH', `/${endpointId}`, { scalerType: scaler }), says('scalerType', '400'), 'REST, a change');
+    const query = (input: string): string => `mutation { saveEndpoint(input: { ${input}, scalerType: "${scaler}" }) { id } }`;
+    for (const input of [`name: "x", templateId: "${templateId}", gpuIds: "", type: "LB"`, `id: "${endpointId}"`]) {
+      t.match((await system.request('POST', '/graphql', { query: query(input) })).text, says('scalerType', 'errors'), `GraphQL, ${input}`);
+    }
+    const change = { endpoint: Endpoint.fromPartial({ id: endpointId, scalerType: ScalerType[scaler] }), updateMask: ['scaler_type'] };
+    await t.rejects(call(system.clients.endpoints, 'updateEndpoint', change, key), says('scaler_type'), 'gRPC, a change');
+    await t.rejects(lbEndpoint(system, { scalerType: ScalerType[scaler] }), says('scaler_type'), 'gRPC, a new one');
+    t.match((await cli.run('endpoints', 'update', endpointId, '--scaler', scaler.toLowerCase().replace('_', '-'))).stderr, says('scaler_type'), 'the command line');
+  }
+  t.match((await call(system.clients.endpoints, 'getEndpoint', { id: endpointId }, key)).endpoint, { scalerType: ScalerType.REQUEST_COUNT }, 'what nobody chooses');
 });
 
 t.test('refusals have the bodies of the public service', async (t) => {
