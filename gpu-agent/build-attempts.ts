@@ -97,7 +97,7 @@ export function buildAttempts({ config, logger, clock, random, units, disk, disk
     hasToldEnd: (workerId: string) => reporter.hasToldEnd(workerId),
   };
   const ports = new FreePorts(random);
-  const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs });
+  const pool = new WorkerPool({ ...units, ports, questions, clock, random, logger, graceMs: config.workerGraceMs, httpDrainMs: config.httpDrainMs });
   const onEnd: AttemptEnd = (kind, attempt) => {
     spans.ended(attempt);
     attempt.trace?.end(kind);

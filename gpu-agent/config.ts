@@ -75,6 +75,11 @@ export interface AgentConfig {
   tunnelAddresses: string[];
   /** How long a worker of a load-balancing endpoint may leave its health path without 200 or 204, in ms. SLIPWAY_HTTP_SILENCE_MS, default 480000. */
   httpSilenceMs: number;
+  /**
+   * How long a worker of a load-balancing endpoint that is to go may finish what its clients have begun, in ms: longer than any request may take; what is
+   * left then is cut. SLIPWAY_HTTP_DRAIN_MS, default 360000.
+   */
+  httpDrainMs: number;
   /** SLIPWAY_LOG_LEVEL, default info. */
   logLevel: string;
   /** host:port at which Prometheus reads metrics; port 0 = any free one. SLIPWAY_METRICS_LISTEN, default empty: nowhere. */
@@ -129,6 +134,7 @@ export function readAgentConfig(env: Readonly<Record<string, string | undefined>
     advertiseHost: reader.text('SLIPWAY_ADVERTISE_HOST', ''),
     tunnelAddresses: readTunnelAddresses(reader),
     httpSilenceMs: reader.integer('SLIPWAY_HTTP_SILENCE_MS', 480_000, 1_000, 3_600_000),
+    httpDrainMs: reader.integer('SLIPWAY_HTTP_DRAIN_MS', 360_000, 0, 86_400_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),

@@ -7,15 +7,19 @@ import { delay, systemClock } from '../../core/runtime/clock.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
-import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
+import { checkContinue, lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { exchange } from '../helpers/raw-http.ts';
 import { startSystem } from '../helpers/system.ts';
+import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(180_000);
 const HOLD_MS = 6_000;
+/** More than the three seconds in which a worker that is to go waits for requests that were on their way. */
+const DRAIN_MS = 4_500;
 const system = await startSystem(t, {
   facadeEnv: { SLIPWAY_LB_HOLD_MS: String(HOLD_MS), SLIPWAY_LB_PROCESSING_MS: '4000' },
+  agentEnv: { SLIPWAY_HTTP_DRAIN_MS: String(DRAIN_MS) },
   waits: { endpointMax: 5, accountMax: 8, allMax: 10, strictMs: 500 },
 });
 const { url, key } = system;
@@ -127,6 +131,18 @@ t.test('the wait ends: no worker in time, and the one that is insisted on', asyn
   t.match(await late.json(), { code: 'worker_timeout', reason: 'worker_timeout' });
 });
 
+t.test('a worker that is to go: WebSockets that do not end are cut after the longest drain', async (t) => {
+  const going = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
+  const talk = talkOn(`${url.replace('http', 'ws')}/v2/${going}/chat`, key);
+  await waitFor('words', () => talk.words > 0 || !talk.isOpen);
+  const since = performance.now();
+  await system.endWorkers(going);
+  await waitFor('the cut', () => !talk.isOpen, 30_000);
+  t.ok(performance.now() - since >= DRAIN_MS, `not before: ${performance.now() - since} ms`);
+  const workers = async () => (await call(system.clients.machines, 'listWorkers', { endpointId: going }, key)).workers;
+  await waitFor('its end', async () => (await workers()).length === 0);
+});
+
 t.test('a worker that refuses connections: the request goes to another, unread', async (t) => {
   const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   const [deaf, hearing] = await bothWorkers(two);
@@ -181,12 +197,13 @@ t.test('a worker is asked before it gets a body, and may answer as it likes', as
   const hesitant = (path: string): Promise<{ status: number; text: string }> => exchange(url, { pieces: [
     `POST /v2/${one}${path} HTTP/1.1\r\nhost: x\r\n${AUTH}content-length: 1\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`,
   ] });
+  await checkContinue(t, url, key, ['a client that waits for a word gets it, and sends', one]);
   t.match(await hesitant('/no'), { status: 403, text: 'no' }, 'a client that waits for a word gets the refusal');
   const before = performance.now();
   t.match(await shown(post('/unasked')), { bytes: 100_000 }, 'nothing: it gets it after a while');
   t.ok(performance.now() - before > 900);
   const { asked } = await shown(at(one, '/seen'));
-  t.same(asked, ['/x', '/no', '/yes-first', '/no', '/unasked']);
+  t.same(asked, ['/x', '/no', '/yes-first', '/up', '/no', '/unasked']);
   await shown(post('/unasked'));
   t.same((await shown(at(one, '/seen'))).asked, asked, 'and is not asked again');
 

@@ -5,8 +5,6 @@ import type { FreePorts } from './free-ports.ts';
 
 /** After it has left the rotation a request may still come that was on its way, and core may not have heard of it yet, in milliseconds. */
 const QUIET_MS = 3_000;
-/** Longest drain in milliseconds: longer than any request may take (docs/api.md#load-balancing); what is left then is cut. */
-const DRAIN_MS_MAX = 360_000;
 
 export class HttpServing {
   readonly healthPath: string;
@@ -25,9 +23,12 @@ export class HttpServing {
   #idle = false;
   /** When it was told to drain, by the steady clock. */
   #leftAtMs: number | undefined;
+  readonly #drainMs: number;
   readonly #taken: number[] = [];
 
-  constructor({ port, healthPort, healthPath, h2c }: HttpServer) {
+  /** `drainMs`: longest drain in milliseconds; what is left then is cut. */
+  constructor({ port, healthPort, healthPath, h2c }: HttpServer, drainMs: number) {
+    this.#drainMs = drainMs;
     this.isH2c = h2c;
     this.port = port;
     this.healthPort = healthPort;
@@ -49,7 +50,7 @@ export class HttpServing {
   hasClients(nowMs: number): boolean {
     if (!this.wasReady || this.#leftAtMs === undefined) return false;
     const leftMs = nowMs - this.#leftAtMs;
-    return leftMs < QUIET_MS || (!this.#idle && leftMs < DRAIN_MS_MAX);
+    return leftMs < QUIET_MS || (!this.#idle && leftMs < this.#drainMs);
   }
 
   /** Commands share the host's ports: what their environment says of ports cannot hold for all of them. */

@@ -31,6 +31,8 @@ export interface WorkerParts extends UnitParts, SpanReader {
   isBusy(workerId: string): boolean;
   /** How long it may take to end after SIGTERM, in milliseconds. */
   graceMs: number;
+  /** How long one that serves HTTP may finish what its clients have begun, in milliseconds. */
+  httpDrainMs: number;
   /** For commands that serve HTTP. */
   ports: FreePorts;
 }
@@ -62,7 +64,7 @@ export class Worker implements UnitKind {
     this.spec = request.spec!;
     this.token = token;
     this.#parts = parts;
-    this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer);
+    this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer, parts.httpDrainMs);
     // How long one may take that serves HTTP is for its health to say.
     this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs: this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000 };
     this.#unit = new Unit(this.id, { want: wantOf(request.desired), run: 0, disk: 0 }, this, parts, former && { asked: former.asked, made: undefined });
