@@ -1,106 +1,34 @@
 /** Requests to load-balancing endpoints on the way from the real Envoy straight to their workers: nobody in between, and what happens when parts go. */
 import { createHash, randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
-import type { OutgoingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import type { Test } from 'tap';
 import { askAdmin } from '../../deploy/envoy/admin.ts';
 import { delay, systemClock } from '../../core/runtime/clock.ts';
 import { adminSocket } from '../../deploy/envoy/config.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { Endpoint, EndpointType } from '../../proto/gen/slipway/v1/endpoint.ts';
-import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
-import { clusterName } from '../../proto/wire/edge-authorizer.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { checkConsoleCookie } from '../helpers/console-cookie.ts';
+import { PROCESSING_MS, startDirectWay } from '../helpers/direct-way.ts';
+import type { Serving } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
-import type { RunningEdge } from '../helpers/edge.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
-import { checkContinue } from '../helpers/lb-endpoint.ts';
+import { checkContinue, LB_WORKER } from '../helpers/lb-endpoint.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { exchange } from '../helpers/raw-http.ts';
 import { HIDDEN_PATH, smugglingCorpus } from '../helpers/smuggling.ts';
-import { startSystem } from '../helpers/system.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(240_000);
-const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
-const PROCESSING_MS = 8_000;
 /** How long a worker keeps silent connections that is told to. */
 const KEEP_MS = 11_000;
-const NODE_WORKER = [process.execPath, join(import.meta.dirname, '../helpers/lb-worker.mjs')];
 const PYTHON_WORKER = [PYTHONS.new, join(import.meta.dirname, '../helpers/lb-worker.py')];
 
-interface Sent { method?: string; headers?: OutgoingHttpHeaders; body?: Buffer; key?: string }
-interface Reply { status: number; headers: Record<string, unknown>; text: string; json: Record<string, unknown> }
-/** `epoch`: number in its row of take-overs. */
-type Serving = RunningEdge & { epoch?: number };
-interface Shown { worker: string; method: string; url: string; headers: string[]; sha256: string; seen: string[] }
-
-/** Everything that the tests below share, and what they do with it. */
-async function startAll(t: Test) {
-  const system = await startSystem(t, { coreEnv: KEY, facadeEnv: {
-    ...KEY, SLIPWAY_LB_DOMAINS: 'lb.localhost', SLIPWAY_LB_PROCESSING_MS: String(PROCESSING_MS), SLIPWAY_LB_HOLD_MS: '30000',
-  } });
-  const settings = {
-    ...KEY, SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
-    SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}`, SLIPWAY_LB_SOCKET_IDLE_MS: '2500',
-  };
-  const edge: Serving = await startEdge(t, settings);
-  const send = (path: string, { method = 'GET', headers = {}, body, key = system.key }: Sent = {}, { addresses }: Pick<Serving, 'addresses'> = edge) =>
-    new Promise<Reply>((resolve, reject) => {
-      const [host, port] = addresses['public']!.split(':');
-      const auth = key === '' ? {} : { authorization: `Bearer ${key}` };
-      const asking = httpRequest({ host, port, path, method, headers: { ...auth, ...headers } }, async (answer) => {
-        const text = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>).catch(() => [])).toString();
-        let json = {};
-        try { json = JSON.parse(text) as Record<string, unknown>; } catch { /* It is none. */ }
-        resolve({ status: answer.statusCode!, headers: answer.headers, text, json });
-        asking.destroy();
-      });
-      asking.once('error', reject).end(body);
-    });
-  /** Creates an endpoint; resolves when its requests go straight to its workers. */
-  const create = async (fields: Partial<Endpoint> = {}, startCommand = NODE_WORKER): Promise<string> => {
-    const template = Template.fromPartial({ name: randomBytes(4).toString('hex'), serverless: true, startCommand });
-    const { id: templateId } = (await call(system.clients.templates, 'createTemplate', { template }, system.key)).template!;
-    const endpoint = Endpoint.fromPartial({ name: 'lb', templateId, type: EndpointType.LB, idleTimeoutSeconds: 60, computeType: 'CPU', ...fields });
-    const request = { endpoint, requestId: '', workersMax: fields.workersMax ?? 1, retryLimit: undefined };
-    const { id } = (await call(system.clients.endpoints, 'createEndpoint', request, system.key)).endpoint!;
-    await waitDirect(id);
-    // This worker ends idle connections early. When core has heard that, Envoy gets a new cluster, whose numbers begin at 0.
-    if (startCommand === NODE_WORKER && fields.env?.['KEEP_MS'] === undefined) await waitFor('one connection for each request', () => hasSingleUse(id));
-    return id;
-  };
-  const hasSingleUse = async (id: string): Promise<boolean> => {
-    type Dump = { configs: { cluster?: { name: string; typed_extension_protocol_options?: unknown } }[] };
-    const { configs } = JSON.parse((await askAdmin(adminSocket(edge.dataDir, edge.epoch ?? 0), '/config_dump?resource=dynamic_active_clusters')).text) as Dump;
-    return JSON.stringify(configs.find(({ cluster }) => cluster?.name === clusterName(id))).includes('"max_requests_per_connection":1');
-  };
-  const waitDirect = (id: string, by: Serving = edge): Promise<unknown> => waitFor('the direct way', async () => {
-    const before = await direct(id, by);
-    return (await send(`/v2/${id}/x`, {}, by)).status === 200 && await direct(id, by) > before;
-  });
-  /** Requests that an Envoy has sent to an endpoint's workers itself, or another number that it has of them. */
-  const direct = async (id: string, { dataDir, epoch = 0 }: Pick<Serving, 'dataDir' | 'epoch'> = edge, number = 'rq_total'): Promise<number> => {
-    type Host = { priority?: number; stats: { name: string; value?: string }[] };
-    const { cluster_statuses: clusters } = JSON.parse((await askAdmin(adminSocket(dataDir, epoch), '/clusters?format=json')).text) as {
-      cluster_statuses: { name: string; host_statuses?: Host[] }[];
-    };
-    const hosts = clusters.find(({ name }) => name === clusterName(id))?.host_statuses ?? [];
-    const counts = hosts.filter(({ priority = 0 }) => priority === 0).flatMap(({ stats }) => stats.filter(({ name }) => name === number));
-    return counts.reduce((sum, { value }) => sum + Number(value ?? 0), 0);
-  };
-  const shown = async (...asked: Parameters<typeof send>): Promise<Shown> => (await send(...asked)).json as unknown as Shown;
-  return { system, settings, edge, send, shown, create, waitDirect, direct };
-}
-
 t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipWithoutPython('new') }, async (whole) => {
-  const { system, settings, edge, send, shown, create, waitDirect, direct } = await startAll(whole);
+  const { system, settings, edge, send, shown, create, waitDirect, direct } = await startDirectWay(whole);
   const id = await create({ workersMin: 2, workersMax: 2 });
 
   await whole.test('by path and by host: all of it unchanged, no key, nothing of ours; the answer names the worker', async (t) => {
@@ -224,7 +152,7 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     t.equal(await direct(id), before + 120);
   });
 
-  for (const [name, command] of [['Node', NODE_WORKER], ['Python', PYTHON_WORKER]] as const) {
+  for (const [name, command] of [['Node', LB_WORKER], ['Python', PYTHON_WORKER]] as const) {
     await whole.test(`no request hides in another: a ${name} worker`, async (t) => {
       const worker = await create({}, command);
       const corpus = smugglingCorpus({ post: `/v2/${worker}/post`, get: `/v2/${worker}/get`, auth: `authorization: Bearer ${system.key}\r\n` });

@@ -31,10 +31,9 @@ export interface WorkerParts extends UnitParts, SpanReader {
   isBusy(workerId: string): boolean;
   /** How long it may take to end after SIGTERM, in milliseconds. */
   graceMs: number;
-  /** How long one that serves HTTP may finish what its clients have begun, in milliseconds. */
-  httpDrainMs: number;
-  /** For commands that serve HTTP. */
+  /** For commands that serve HTTP; how long these may finish what their clients have begun, in milliseconds. */
   ports: FreePorts;
+  httpDrainMs: number;
 }
 
 export class Worker implements UnitKind {
@@ -74,9 +73,7 @@ export class Worker implements UnitKind {
   }
 
   get ids(): UnitKind['ids'] { return { workerId: this.id, endpointId: this.endpointId }; }
-  get state(): WorkerState {
-    return this.#state;
-  }
+  get state(): WorkerState { return this.#state; }
 
   get log(): TimedLog {
     return this.#unit.log;
