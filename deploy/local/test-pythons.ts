@@ -5,6 +5,7 @@
  * `envoy` is Envoy itself, which PyPI has as a package.
  */
 import { join } from 'node:path';
+import { calmLoops } from './calm-loop.ts';
 import { rememberProcessor } from './known-processor.ts';
 import { makeVenv } from './python-venv.ts';
 import type { VenvSeams } from './python-venv.ts';
@@ -23,5 +24,6 @@ export async function makeTestPythons(root: string, seams: VenvSeams, isWanted: 
     if (!isWanted(name as keyof typeof REQUIREMENTS)) continue;
     const python = await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, seams);
     if (name.startsWith('python-')) await rememberProcessor(python, seams.signal);
+    if (name === 'python-old') await calmLoops(python, seams.signal);
   }
 }

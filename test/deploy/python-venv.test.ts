@@ -37,6 +37,22 @@ case "$*" in
 esac
 `;
 
+/** Yields without sleeping, as that SDK does between its jobs, until a pipe has something to say after half a second. */
+const SPIN = `
+import asyncio, json, os, threading
+async def main():
+    ours, theirs = os.pipe()
+    came = asyncio.Event()
+    asyncio.get_running_loop().add_reader(ours, came.set)
+    threading.Timer(0.5, os.write, (theirs, b"it came")).start()
+    rounds = 0
+    while not came.is_set():
+        rounds += 1
+        await asyncio.sleep(0)
+    print(json.dumps([rounds, os.read(ours, 100).decode()]))
+asyncio.run(main())
+`;
+
 async function fakePython(t: Parameters<typeof scratch>[0]) {
   const place = await scratch(t);
   chmodSync(place.folder, 0o755);
@@ -152,4 +168,10 @@ known = cpuinfo.get_cpu_info()
 print(read.get("brand_raw") in (None, known.get("brand_raw")), known["count"] > 0)
 `;
   for (const python of Object.values(PYTHONS)) t.equal(execFileSync(python, ['-c', program], { encoding: 'utf8' }), 'True True\n');
+});
+
+t.test('loops of the tests\' Python of the 1.7 line rest when they only go round, and wake for what comes', { skip: skipWithoutPython('old') }, async (t) => {
+  const [rounds, read] = JSON.parse(execFileSync(PYTHONS.old, ['-c', SPIN], { encoding: 'utf8' })) as [number, string];
+  t.ok(rounds < 2_000, `${rounds} rounds while a reader waited for half a second`);
+  t.equal(read, 'it came');
 });
