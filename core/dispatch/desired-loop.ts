@@ -10,7 +10,7 @@ import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { DesiredPodRow } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
-import type { DesiredWorkerRow } from '../store/worker-store.ts';
+import type { DesiredWorkerRow, WorkerSpecRow } from '../store/worker-store.ts';
 import { desiredStateOf, desiredToMessage } from './agent-messages.ts';
 import type { OpenCredentials } from './agent-messages.ts';
 import type { DesiredImages } from './desired-images.ts';
@@ -19,6 +19,8 @@ import type { LiveSession } from './live-session.ts';
 import type { SessionTable } from './session-table.ts';
 
 const PERIOD_MS = 2_000;
+/** Machines of which nothing was heard are looked at with the first pass after this, in milliseconds: less than the shortest pause of the loop. */
+const ALL_PERIOD_MS = 1_600;
 
 /** What it needs. */
 export interface DesiredLoopOptions {
@@ -41,24 +43,38 @@ interface Sent {
   pods: Map<string, DesiredPod>;
 }
 
+/** What one machine should have. */
+interface Wanted {
+  rows: readonly DesiredWorkerRow[];
+  /** Of those that were not sent yet, of any machine. */
+  specs: ReadonlyMap<string, WorkerSpecRow>;
+  podRows: readonly DesiredPodRow[];
+  images: DesiredImage[];
+}
+
 export class DesiredLoop extends BaseService {
   readonly name = 'desired workers';
   readonly #options: DesiredLoopOptions;
   readonly #loop: Loop;
   readonly #sent = new WeakMap<LiveSession, Sent>();
+  /** Machines whose workers or pods changed since the last pass: with many others only they are read. */
+  readonly #changed = new Set<string>();
+  #allDueMs = -Infinity;
   #tail: Promise<void> = Promise.resolve();
   #off: () => void = () => undefined;
 
   constructor(options: DesiredLoopOptions) {
     super();
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.push(options.table.all()), ...options });
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
   }
 
   protected override async onStart(): Promise<void> {
     const { events, table } = this.#options;
     this.#off = events.on('desired', (machineIds) => {
-      if (machineIds.some((id) => table.get(id))) this.#loop.wake();
+      const here = machineIds.filter((id) => table.get(id));
+      for (const id of here) this.#changed.add(id);
+      if (here.length > 0) this.#loop.wake();
     });
     await this.#loop.start();
   }
@@ -66,6 +82,19 @@ export class DesiredLoop extends BaseService {
   protected override async onStop(): Promise<void> {
     this.#off();
     await this.#loop.stop();
+  }
+
+  async #pass(): Promise<void> {
+    const { table, clock } = this.#options;
+    const now = clock.monotonicMs();
+    const all = now >= this.#allDueMs;
+    const sessions = all ? table.all() : [...this.#changed].flatMap((id) => table.get(id) ?? []);
+    this.#changed.clear();
+    // Whatever a pass that fails leaves out is in the next one.
+    const dueMs = this.#allDueMs;
+    this.#allDueMs = -Infinity;
+    await this.push(sessions);
+    this.#allDueMs = all ? now + ALL_PERIOD_MS : dueMs;
   }
 
   /** Sends what changed to these sessions. One at a time, so that an older picture never follows a newer one. */
@@ -81,23 +110,29 @@ export class DesiredLoop extends BaseService {
     const workers = Map.groupBy(await this.#options.workers.desiredOf(machineIds), (row) => row.machineId);
     const pods = Map.groupBy(await this.#options.podReports.desiredOf(machineIds), (row) => row.machineId);
     const images = await this.#options.images.current();
+    const specs = await this.#specsOf(sessions.flatMap((session) => {
+      const known = this.#sent.get(session)?.messages;
+      return (workers.get(session.machineId) ?? []).flatMap(({ id }) => (known?.has(id) ? [] : [id]));
+    }));
     for (const session of sessions) {
       // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it from the agent.
       const { machineId } = session;
-      if (session.isOpen) await this.#pushOne(session, workers.get(machineId) ?? [], pods.get(machineId) ?? [], images.get(machineId) ?? []);
+      if (!session.isOpen) continue;
+      await this.#pushOne(session, { rows: workers.get(machineId) ?? [], specs, podRows: pods.get(machineId) ?? [], images: images.get(machineId) ?? [] });
     }
   }
 
-  async #pushOne(
-    session: LiveSession, rows: readonly DesiredWorkerRow[], podRows: readonly DesiredPodRow[], images: DesiredImage[],
-  ): Promise<void> {
+  async #specsOf(workerIds: readonly string[]): Promise<Map<string, WorkerSpecRow>> {
+    const specs = workerIds.length === 0 ? [] : await this.#options.workers.specsOf(workerIds);
+    return new Map(specs.map((spec) => [spec.id, spec]));
+  }
+
+  async #pushOne(session: LiveSession, { rows, specs, podRows, images }: Wanted): Promise<void> {
     const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join();
     const picture = `${workersSeen};${podPicture(podRows)};${images.map((image) => `${image.name}@${image.digest}`).join()}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
     const pods = await desiredPods(this.#options.podReports, podRows, before?.pods, this.#options.openCredentials);
-    const fresh = rows.filter((row) => !before?.messages.has(row.id)).map((row) => row.id);
-    const specs = new Map((fresh.length === 0 ? [] : await this.#options.workers.specsOf(fresh)).map((spec) => [spec.id, spec]));
     const messages = new Map<string, DesiredWorker>();
     for (const row of rows) {
       const spec = specs.get(row.id);

@@ -122,7 +122,7 @@ const gpuType: Filter = (machine, request) => {
 };
 
 const gpuCount: Filter = (machine, request) => {
-  if (request.gpuCount === 0 || choice(emptied(machine), request) !== undefined) return undefined;
+  if (request.gpuCount === 0 || hasEnough(machine, request, () => true)) return undefined;
   return no('TOO_FEW_GPUS', `${request.gpuCount} of one type are needed and it has fewer`);
 };
 
@@ -143,13 +143,13 @@ const size: Filter = (machine, request) => {
 
 /** Enough of its GPUs are well; one that is not comes back when its agent says so. */
 const gpuHealth: Filter = (machine, request) => {
-  if (request.gpuCount === 0 || choice(healthy(machine), request) !== undefined) return undefined;
+  if (request.gpuCount === 0 || hasEnough(machine, request, ({ unhealthy }) => unhealthy === '')) return undefined;
   const ill = machine.gpus.filter((gpu) => gpu.unhealthy !== '' && rankOf(gpu, request) !== undefined);
   return no('GPUS_UNHEALTHY', `${ill.length} of its GPUs are not well: ${ill.map(({ uuid, unhealthy }) => `${uuid} (${unhealthy})`).join(', ')}`.slice(0, 500));
 };
 
 const gpuRoom: Filter = (machine, request) => {
-  if (request.gpuCount === 0 || choice(machine, request) !== undefined) return undefined;
+  if (request.gpuCount === 0 || hasEnough(machine, request, ({ used, unhealthy }) => !used && unhealthy === '')) return undefined;
   const free = machine.gpus.filter((gpu) => !gpu.used && gpu.unhealthy === '' && rankOf(gpu, request) !== undefined).length;
   return no('GPUS_TAKEN', `${request.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`);
 };
@@ -196,15 +196,25 @@ function firstRefusal(filters: readonly Filter[], machine: PlacementMachine, req
   return undefined;
 }
 
-/** The same without its GPUs that are not well. */
-function healthy(machine: PlacementMachine): PlacementMachine {
-  return emptied({ ...machine, gpus: machine.gpus.filter(({ unhealthy }) => unhealthy === '') });
+/** The machine as it would be if nothing ran on it. */
+function emptied(machine: PlacementMachine): PlacementMachine {
+  return { ...machine, cpuSlotsUsed: 0, vcpusUsed: 0, memoryGbUsed: 0, standbys: [] };
 }
 
-/** The machine as it would be if nothing ran on it and all of it were well. */
-function emptied(machine: PlacementMachine): PlacementMachine {
-  const gpus = machine.gpus.map((gpu) => ({ ...gpu, used: false, standby: false, unhealthy: '' }));
-  return { ...machine, gpus, cpuSlotsUsed: 0, vcpusUsed: 0, memoryGbUsed: 0, standbys: [] };
+/** Whether so many GPUs of one type are asked for and usable. All machines are asked this for each worker that is placed, so it copies nothing. */
+function hasEnough(machine: PlacementMachine, request: PlacementRequest, usable: (gpu: PlacementGpu) => boolean): boolean {
+  if (request.gpuCount === 1) return machine.gpus.some((gpu) => usable(gpu) && rankOf(gpu, request) !== undefined);
+  const counts = new Map<string, number>();
+  return machine.gpus.some((gpu) => {
+    if (!usable(gpu) || rankOf(gpu, request) === undefined) return false;
+    const type = typeOf(gpu);
+    counts.set(type, (counts.get(type) ?? 0) + 1);
+    return counts.get(type)! >= request.gpuCount;
+  });
+}
+
+function typeOf({ name, migProfile }: PlacementGpu): string {
+  return `${sameCard(name)} ${migProfile}`;
 }
 
 /** The most preferred size that the machine has room for. */
@@ -235,7 +245,7 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
   for (const gpu of machine.gpus) {
     const rank = rankOf(gpu, request);
     if (gpu.used || gpu.unhealthy !== '' || rank === undefined) continue;
-    const type = `${sameCard(gpu.name)} ${gpu.migProfile}`;
+    const type = typeOf(gpu);
     const group = byType.get(type) ?? { rank, gpuUuids: [], free: 0 };
     // Those that nobody has come first.
     if (gpu.standby) group.gpuUuids.push(gpu.uuid);

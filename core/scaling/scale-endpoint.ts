@@ -1,4 +1,4 @@
-/** One endpoint's turn: sample, decide, commit, in one transaction. A decision is a value (core/domain/scale-decision.ts); nothing is written before it. */
+/** Turns of endpoints: sample, decide, commit, in one transaction. A decision is a value (core/domain/scale-decision.ts); nothing is written before it. */
 import { givingWayTo, withGivingWay } from '../domain/giving-way.ts';
 import { placeWorker } from '../domain/placement.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
@@ -19,21 +19,28 @@ export interface ScaleResult extends TurnChanges {
   reason: string;
 }
 
-/** Takes the turn; `dispensable`: workers of other endpoints that may give way. Undefined: another replica has it, or the endpoint is gone. */
-export async function scaleEndpoint(
-  store: Stores['scales'], endpointId: string, scaler: Scaler, random: Random, dispensable: readonly string[] = [],
-): Promise<ScaleResult | undefined> {
-  let result: ScaleResult | undefined;
-  await store.takeTurn(endpointId, async (turn) => {
-    const sample = needsFleet(turn.sample, scaler) ? await turn.withFleet(scaler, dispensable) : turn.sample;
+/** An endpoint whose turn it is, and workers of others that may give way to it. */
+export interface TurnAsked {
+  endpointId: string;
+  dispensable: readonly string[];
+}
+
+/** Takes turns together. Answers those that were taken: another replica may have one, or the endpoint may be gone. */
+export async function scaleEndpoints(
+  store: Stores['scales'], asked: readonly TurnAsked[], scaler: Scaler, random: Random,
+): Promise<Map<string, ScaleResult> | undefined> {
+  const results = new Map<string, ScaleResult>();
+  const dispensable = new Map(asked.map((one) => [one.endpointId, one.dispensable]));
+  const taken = await store.takeTurns(asked.map(({ endpointId }) => endpointId), async (endpointId, turn) => {
+    const sample = needsFleet(turn.sample, scaler) ? await turn.withFleet(scaler, dispensable.get(endpointId) ?? []) : turn.sample;
     const decision = decide(sample, scaler);
     const changes = await turn.commit(decision, () => random.id(14));
     if (isNews(decision, turn.before)) await turn.log(decision, sample);
     else if (decision.refusalByMachine !== turn.before?.refusalByMachine) await turn.note(decision);
     const { throttled, limits, reason, refusalByMachine } = decision;
-    result = { ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}` };
+    results.set(endpointId, { ...changes, throttled, limits, reason: refusalByMachine === '' ? reason : `${reason}; ${refusalByMachine}` });
   });
-  return result;
+  return taken ? results : undefined;
 }
 
 /** Whether a turn over this sample would come to nothing: then none is taken. What depends on machines is only known in a turn. */

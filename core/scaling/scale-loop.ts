@@ -13,10 +13,11 @@ import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
+import type { EndpointSample } from '../store/scale-samples.ts';
 import type { Stores } from '../store/storage.ts';
 import { DispensableWorkers } from './dispensable-workers.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
-import { isQuiet, isStuck, scaleEndpoint } from './scale-endpoint.ts';
+import { isQuiet, isStuck, scaleEndpoints } from './scale-endpoint.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
@@ -29,10 +30,12 @@ const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
 /** Where looking through all queues is slow, the next look is after this many times what it took: what is queued is news by itself. */
 const QUEUES_REST_FACTOR = 50;
-/** Turns at once. */
-const TURNS_MAX = 3;
-/** Endpoints that are looked at with one set of statements. */
+/** Transactions at once, and endpoints whose turns are taken in one: one look at all machines serves so many. */
+const TRANSACTIONS_MAX = 3;
+const TURNS_MAX = 16;
+/** Endpoints that are looked at with one set of statements; and of those that something happened to, so that those which come meanwhile wait less. */
 const LOOKED_MAX = 200;
+const LOOKED_WOKEN_MAX = 50;
 /**
  * Machines are only given up after the database has answered for this long, in milliseconds: when it comes back after an outage all leases
  * have run out, although every agent is alive and about to extend its own.
@@ -85,7 +88,7 @@ export class ScaleLoop extends BaseService {
 
   protected override async onStart(): Promise<void> {
     const { events, duty } = this.#options;
-    this.#offs = [events.on('queued', (endpointIds) => this.#queued(endpointIds)), duty.onTaken(() => this.#taken())];
+    this.#offs = [events.on('queued', (endpointIds) => this.#queued(endpointIds)), duty.onTaken(() => this.#tookOver())];
     await Promise.all([this.#loop.start(), this.#sweep.start()]);
   }
 
@@ -104,7 +107,7 @@ export class ScaleLoop extends BaseService {
   }
 
   /** Whoever had it may have left something undone. */
-  #taken(): void {
+  #tookOver(): void {
     this.#healthySinceMs = undefined;
     this.#sweep.wake();
   }
@@ -128,12 +131,14 @@ export class ScaleLoop extends BaseService {
     this.wake([endpointId]);
   }
 
-  async #lookAtWoken(): Promise<void> {
+  /** Answers whether there are more. */
+  async #lookAtWoken(): Promise<boolean> {
     const now = this.#options.clock.monotonicMs();
-    const ids = new Set(this.#woken);
-    this.#woken.clear();
+    const ids = new Set([...this.#woken].slice(0, LOOKED_WOKEN_MAX));
+    for (const id of ids) this.#woken.delete(id);
     for (const [id, atMs] of this.#restUntil) if (now >= atMs) this.#restUntil.delete(id);
     await this.#lookAtAll(ids);
+    return this.#woken.size > 0;
   }
 
   async #guarded(): Promise<void> {
@@ -178,11 +183,12 @@ export class ScaleLoop extends BaseService {
     const machines = wanting.some(({ before }) => before && before.throttled > 0) ? await store.machineView() : undefined;
     const asks = ({ id, gpuCount }: { id: string; gpuCount: number }): boolean => gpuCount > 0 && this.#dispensable.askNow(id, now);
     const due = wanting.filter((one) => !isStuck(one, machines, scaler) || asks(one.endpoint));
-    const queue = due.map(({ endpoint }) => endpoint.id);
+    const queue = inTurn(due);
+    const together = Math.min(Math.ceil(queue.length / TRANSACTIONS_MAX), TURNS_MAX);
     const take = async (): Promise<void> => {
-      for (let id = queue.shift(); id !== undefined; id = queue.shift()) await this.#turn(id);
+      while (queue.length > 0) await this.#turns(queue.splice(0, together));
     };
-    await Promise.all(Array.from({ length: Math.min(TURNS_MAX, queue.length) }, take));
+    await Promise.all(Array.from({ length: Math.min(TRANSACTIONS_MAX, queue.length) }, take));
   }
 
   async #endLost(ids: Set<string>): Promise<void> {
@@ -191,21 +197,39 @@ export class ScaleLoop extends BaseService {
     this.#options.events.emit('rotation', lost);
   }
 
-  /** One at a time: whoever finds the endpoint locked does nothing, and what it saw would be looked at a second later. */
-  async #turn(endpointId: string): Promise<void> {
-    for (let other = this.#turning.get(endpointId); other; other = this.#turning.get(endpointId)) await other.catch(() => undefined);
-    const turn = this.#takeTurn(endpointId);
-    this.#turning.set(endpointId, turn);
-    await turn.finally(() => this.#turning.delete(endpointId));
+  /** One at a time of each: whoever finds an endpoint locked does nothing, and what it saw would be looked at a second later. */
+  async #turns(endpointIds: readonly string[]): Promise<void> {
+    const others = (): Promise<void>[] => endpointIds.flatMap((id) => this.#turning.get(id) ?? []);
+    for (let all = others(); all.length > 0; all = others()) await Promise.allSettled(all);
+    const turns = this.#takeTurns(endpointIds);
+    for (const id of endpointIds) this.#turning.set(id, turns);
+    await turns.finally(() => { for (const id of endpointIds) this.#turning.delete(id); });
   }
 
-  async #takeTurn(endpointId: string): Promise<void> {
-    const { store, scaler, random, logger, events, onDesired } = this.#options;
-    const result = await scaleEndpoint(store, endpointId, scaler, random, this.#dispensable.ofOthers(endpointId));
-    if (!result) return;
+  /** One that fails takes none of the others along: then each has a transaction of its own. */
+  async #takeTurns(endpointIds: readonly string[]): Promise<void> {
+    if (endpointIds.length === 1) return void await this.#takeTogether(endpointIds);
+    if (await this.#takeTogether(endpointIds).catch(() => false)) return;
+    const each = await Promise.allSettled(endpointIds.map((id) => this.#takeTogether([id])));
+    for (const one of each) if (one.status === 'rejected') throw one.reason;
+  }
+
+  /** False: none was taken. */
+  async #takeTogether(endpointIds: readonly string[]): Promise<boolean> {
+    const { store, scaler, random } = this.#options;
+    const asked = endpointIds.map((endpointId) => ({ endpointId, dispensable: this.#dispensable.ofOthers(endpointId) }));
+    const results = await scaleEndpoints(store, asked, scaler, random);
+    if (!results) return false;
+    const machineIds = new Set([...results.values()].flatMap((result) => result.machineIds));
+    if (machineIds.size > 0) this.#options.onDesired([...machineIds]);
+    for (const [endpointId, result] of results) await this.#taken(endpointId, result);
+    return true;
+  }
+
+  async #taken(endpointId: string, result: ScaleResult): Promise<void> {
+    const { store, logger, events } = this.#options;
     this.#options.onTurn?.(result);
     const { added, drained, retired, woken, frozen, preempted, throttled, reason } = result;
-    if (result.machineIds.length > 0) onDesired(result.machineIds);
     if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
     // None of those that the pause is for may be left.
     if (drained.length + retired.length + frozen.length > 0) this.#restUntil.delete(endpointId);
@@ -214,4 +238,15 @@ export class ScaleLoop extends BaseService {
       await store.pruneEnded(endpointId);
     }
   }
+}
+
+/** Who has no worker goes first, and accounts take turns: one that has much to do keeps no other waiting for long. */
+function inTurn(due: readonly EndpointSample[]): string[] {
+  const places = new Map<string, number>();
+  const waiting = due.map(({ endpoint, sample }) => {
+    const place = places.get(endpoint.accountId) ?? 0;
+    places.set(endpoint.accountId, place + 1);
+    return { id: endpoint.id, place, first: sample.demand.workers.every(({ desired }) => desired !== 'RUN') };
+  });
+  return waiting.toSorted((a, b) => Number(b.first) - Number(a.first) || a.place - b.place).map(({ id }) => id);
 }

@@ -29,7 +29,8 @@ export interface EndpointSample {
 }
 
 type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSummary[Name] | null };
-type WorkerRow = Omit<WorkerSample, 'held'> & { endpointId: string };
+/** A worker of an endpoint. */
+export type WorkerRow = Omit<WorkerSample, 'held'> & { endpointId: string };
 
 /** What there is to do, and what each worker has of it. */
 type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, number>; lowOnly?: ReadonlySet<string> };

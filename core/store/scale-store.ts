@@ -1,6 +1,6 @@
 /** What scaling reads and writes: which endpoints to look at, their samples, their turns, and the log of decisions. */
 import { LOGGED_DAYS, LOGGED_MAX, wishedChanges, fleetSample } from '../domain/scale-decision.ts';
-import type { Decision, DecisionSample, DecisionSummary } from '../domain/scale-decision.ts';
+import type { Decision, DecisionSample, DecisionSummary, WorkerAction } from '../domain/scale-decision.ts';
 import type { PlacementMachine, PlacementRequest } from '../domain/placement-filters.ts';
 import { NO_WORKERS_REFUSAL } from '../domain/placement-refusal.ts';
 import type { PlacementRefusal } from '../domain/placement-refusal.ts';
@@ -16,10 +16,11 @@ import { asked, placementView, readPlacement } from './placement-view.ts';
 import { readQuotaState } from './quota-store.ts';
 import { logDecision, noteDecision } from './scale-log-rows.ts';
 import type { RunningJobs } from './running-jobs.ts';
-import { readWorkers, sampleEndpoints } from './scale-samples.ts';
+import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
+import { TurnFleet } from './turn-fleet.ts';
 
 /** An endpoint as it asks for machines. */
 export interface EndpointNeeds extends PlacementRequest {
@@ -156,16 +157,20 @@ export class ScaleStore {
   }
 
   /**
-   * Takes a turn at an endpoint unless another replica is at it, which is normal. True: the turn was taken. False also when somebody was given one of
-   * its GPUs first: then nothing was changed, and the next look sees it.
+   * Takes turns at endpoints, in this order and in one transaction, with one look at the machines; those that another replica is at are left out, which is
+   * normal. False: somebody was given one of their GPUs first, nothing was changed, and the next look sees it.
    */
-  async takeTurn(endpointId: string, turn: (turn: ScaleTurn) => Promise<void>): Promise<boolean> {
+  async takeTurns(endpointIds: readonly string[], turn: (endpointId: string, turn: ScaleTurn) => Promise<void>): Promise<boolean> {
     const { sql: pool, hot } = this.#database;
     const taken = inTransaction(pool, async (sql) => {
-      const [locked] = await sql`SELECT FROM endpoint WHERE id = ${endpointId} FOR UPDATE SKIP LOCKED`;
-      if (!locked) return false;
-      const [found] = await sampleEndpoints({ sql, hot, running: this.#running }, [endpointId]);
-      if (found) await turn(turnOf(sql, found));
+      const locked = await sql<{ id: string }[]>`SELECT id FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
+      const found = await sampleEndpoints({ sql, hot, running: this.#running }, locked.map(({ id }) => id));
+      const fleet = new TurnFleet(sql, found.map(({ endpoint }) => endpoint));
+      const byId = new Map(found.map((one) => [one.endpoint.id, one]));
+      for (const id of endpointIds) {
+        const one = byId.get(id);
+        if (one) await turn(id, turnOf(sql, one, fleet));
+      }
       return true;
     });
     return taken.catch((error: unknown) => {
@@ -187,30 +192,37 @@ function countsAgain({ held, idleMs }: WorkerSample, { type, idleTimeoutSeconds 
   return held > 0 && (type === 'LB' || idleMs * 2 >= idleTimeoutSeconds * 1_000);
 }
 
-function turnOf(sql: Sql, found: EndpointSample): ScaleTurn {
-  const { endpoint, sample, before } = found;
+function turnOf(sql: Sql, { endpoint, sample, before }: EndpointSample, fleet: TurnFleet): ScaleTurn {
   return {
     sample,
     before,
     withFleet: async (scaler, dispensable) => {
-      await lockPlacement(sql);
+      await fleet.open();
       // What others did to these workers until the lock was had is seen now, and nothing more until it is given back.
       const held = new Map(sample.demand.workers.map(({ id, held: attempts }) => [id, attempts]));
-      const workers = (await readWorkers(sql, [endpoint.id])).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
+      const workers = fleet.workersOf(endpoint.id).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
       const fresh = { ...sample, demand: { ...sample.demand, workers } };
-      const { version, imageName } = endpoint;
-      const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId: endpoint.id, version, imageName });
       const { retire } = wishedChanges(fresh, scaler);
       const contest = endpoint.gpuCount > 0 ? await readGpuContest(sql, endpoint) : undefined;
       const giving = endpoint.gpuCount > 0 && dispensable.length > 0 ? await readGivingWay(sql, endpoint.accountId, dispensable) : undefined;
-      const machines = await placementView(sql, { endpointId: endpoint.id, imageName, imageDigest, goneIds: retire });
+      const machines = retire.length === 0 ? fleet.machinesFor(endpoint.id) : await machinesWithout(sql, endpoint, retire);
       const quota = await readQuotaState(sql, endpoint.accountId);
       return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
     },
-    commit: (decision, newId) => commit(sql, endpoint, decision, newId),
+    commit: async (decision, newId) => {
+      const changes = await commit(sql, endpoint, decision, newId);
+      fleet.apply(decision.actions);
+      return changes;
+    },
     log: (decision, whole) => logDecision(sql, endpoint.id, decision, whole),
     note: (decision) => noteDecision(sql, endpoint.id, decision),
   };
+}
+
+/** Machines when some of the endpoint's workers are given up. */
+async function machinesWithout(sql: Sql, { id: endpointId, version, imageName }: EndpointSample['endpoint'], goneIds: readonly string[]) {
+  const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
+  return placementView(sql, { endpointId, imageName, imageDigest, goneIds });
 }
 
 async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['endpoint'], { actions }: Decision, newId: () => string): Promise<TurnChanges> {
@@ -221,20 +233,25 @@ async function commit(sql: Sql, { id: endpointId, version }: EndpointSample['end
   const woken = await wakeStandbys(sql, idsOf('WAKE'));
   const drained = await drainWorkers(sql, idsOf('DRAIN'));
   const preempted = await drainWorkers(sql, idsOf('PREEMPT'), endpointId);
-  const added: { id: string; machineId: string }[] = [];
-  for (const action of actions) {
-    if (action.do !== 'ADD') continue;
-    const { machineId, gpuUuids, instanceId, evicted, failures } = action;
-    const id = newId();
-    await evictStandbys(sql, evicted);
-    await sql`
-      INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
-      VALUES (${id}, ${endpointId}, ${machineId}, ${version}, ${gpuUuids}, ${instanceId}, ${failures})`;
-    added.push({ id, machineId });
-  }
+  const added = await addWorkers(sql, { endpointId, version }, actions.filter((action) => action.do === 'ADD'), newId);
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
   const machineIds = [...new Set([...frozen, ...woken, ...drained, ...preempted, ...added].map(({ machineId }) => machineId))];
   return { added: ids(added), drained: ids(drained), retired, woken: ids(woken), frozen: ids(frozen), preempted: ids(preempted), machineIds };
+}
+
+async function addWorkers(
+  sql: Sql, { endpointId, version }: { endpointId: string; version: number }, places: readonly (WorkerAction & { do: 'ADD' })[], newId: () => string,
+): Promise<{ id: string; machineId: string }[]> {
+  if (places.length === 0) return [];
+  await evictStandbys(sql, places.flatMap(({ evicted }) => evicted));
+  const added = places.map((place) => ({ ...place, id: newId() }));
+  await sql`
+    INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, instance_id, failures)
+    SELECT id, ${endpointId}, machine_id, ${version}::int, string_to_array(gpus, ','), instance_id, failures
+    FROM unnest(${added.map(({ id }) => id)}::text[], ${added.map(({ machineId }) => machineId)}::text[],
+      ${added.map(({ gpuUuids }) => gpuUuids.join())}::text[], ${added.map(({ instanceId }) => instanceId)}::text[],
+      ${added.map(({ failures }) => failures)}::int[]) AS a (id, machine_id, gpus, instance_id, failures)`;
+  return added;
 }
 
 /** `gaveWayTo`: the endpoint that needs what they have; empty: none does. */

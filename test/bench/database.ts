@@ -9,8 +9,8 @@ export interface Database {
   stop(): Promise<void>;
 }
 
-/** Starts it. */
-export async function startDatabase(): Promise<Database> {
-  const { url, child, remove } = await startPostgres();
+/** Starts it, with further settings of the server if wanted. */
+export async function startDatabase(settings: Record<string, string> = {}): Promise<Database> {
+  const { url, child, remove } = await startPostgres([], settings);
   return { url: url(), pid: child.pid, stop: remove };
 }

@@ -11,6 +11,7 @@ import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { HUNDREDTHS, quantilesOf } from './lengths.ts';
 import type { FleetLengths } from './lengths.ts';
 import { startMeasured } from './measured-core.ts';
+import { statementTable } from './statement-table.ts';
 import { matchTable, matches } from './scalers.ts';
 import { LARGE_MODEL } from './traces.ts';
 
@@ -26,17 +27,21 @@ Simulates machines over the real session protocol against a real core and Postgr
   --pulls <file>       of images; without these hundredths of usual ones
   --seed <n>           default 1
   --scalers            instead: the SLO scaler beside QUEUE_DELAY over modelled loads
+  --statements <n>     print the n statements that PostgreSQL spent most on, too
+  --profile <folder>   write what core's processor did there, for a browser's profiler
   --decisions <n>      instead: how soon a decision follows its condition at so many endpoints that sleep, and what that costs
   --help               this text
 `;
 /** Longest that one step may take. */
 const STEP_MS_MAX = 600_000;
+/** Pause between two looks of its own, which PostgreSQL pays for. */
+const LOOK_MS = 200;
 
 /** What a fleet came to. */
 type Row = Record<string, string | number>;
 
 async function measure(database: Database, machines: number, options: Options): Promise<Row> {
-  const measured = await startMeasured(database);
+  const measured = await startMeasured(database, options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`]);
   const { core, sql, clients, rootKey } = measured;
   const { seed, lengths } = options;
   const size = { seed, lengths, machines, endpoints: Math.ceil(machines * options.endpoints), workers: machines * options.workers, accounts: 10 };
@@ -62,12 +67,13 @@ async function measure(database: Database, machines: number, options: Options): 
     const jobs = [...range(Math.floor(machines * options.jobs / 2)).map((n) => fleet.endpoints[n % fleet.endpoints.length]!),
       ...fleet.zipf(Math.ceil(machines * options.jobs / 2))];
     await step('submit s', () => fleet.submit(jobs));
-    await step('all ended s', () => waitFor('all jobs to end', quiet, STEP_MS_MAX));
+    await step('all ended s', () => waitFor('all jobs to end', quiet, STEP_MS_MAX, LOOK_MS));
     await fleet.thaw();
-    await step('zero s', () => waitFor('zero', async () => await count('worker WHERE ended_at IS NULL') === 0, STEP_MS_MAX));
+    await step('zero s', () => waitFor('zero', async () => await count('worker WHERE ended_at IS NULL') === 0, STEP_MS_MAX, LOOK_MS));
     const used = { core: cpuUs(core().pid) - before.core, postgres: cpuUs(database.pid) - before.postgres };
     const seconds = (steps.get('submit s') ?? 0) + (steps.get('all ended s') ?? 0) + (steps.get('zero s') ?? 0);
     const memory = memoryMib(core().pid).peak;
+    if (options.statements > 0) process.stderr.write(`${await statementTable(sql, options.statements)}\n`);
     await step('restart s', measured.restart);
     const sessionsBefore = fleet.count('sessions');
     await step('reconnect s', () => waitFor('all machines again', connected, STEP_MS_MAX));
@@ -94,6 +100,9 @@ interface Options {
   jobs: number;
   seed: number;
   lengths: FleetLengths;
+  /** The costliest that are printed. */
+  statements: number;
+  profile: string | undefined;
 }
 
 /** One column a fleet, one line a figure. */
@@ -107,7 +116,7 @@ async function main(): Promise<void> {
   const option = { type: 'string' } as const;
   const { values } = parseArgs({ options: {
     machines: option, endpoints: option, workers: option, jobs: option, seed: option, starts: option, pulls: option,
-    decisions: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
+    decisions: option, statements: option, profile: option, scalers: { type: 'boolean' }, help: { type: 'boolean' },
   } });
   if (values.help) return console.log(HELP);
   const seed = positive('--seed', values.seed, 1);
@@ -119,8 +128,9 @@ async function main(): Promise<void> {
   const options = {
     machines, seed, endpoints: positive('--endpoints', values.endpoints, 1.5), workers: positive('--workers', values.workers, 10),
     jobs: positive('--jobs', values.jobs, 20), lengths: { ...HUNDREDTHS, ...recorded('startMs', values.starts), ...recorded('pullMs', values.pulls) },
+    statements: values.statements === undefined ? 0 : positive('--statements', values.statements, 0), profile: values.profile,
   };
-  const database = await startDatabase();
+  const database = await startDatabase(options.statements > 0 ? { shared_preload_libraries: 'pg_stat_statements' } : {});
   const rows: Row[] = [];
   try {
     if (values.decisions !== undefined) return await decisions(database, positive('--decisions', values.decisions, 1_000), seed);

@@ -8,8 +8,8 @@ import { grpcClients } from '../helpers/grpc-clients.ts';
 
 export type MeasuredCore = Awaited<ReturnType<typeof startMeasured>>;
 
-/** Starts it. `restart` ends it and starts another at another address; `core` is the one that runs. */
-export async function startMeasured(database: Database) {
+/** Starts it, with further options of Node. `restart` ends it and starts another at another address; `core` is the one that runs. */
+export async function startMeasured(database: Database, nodeOptions: readonly string[] = []) {
   const name = `fleet_${randomBytes(4).toString('hex')}`;
   const admin = postgres(database.url, { max: 1, onnotice: () => undefined });
   await admin`CREATE DATABASE ${admin(name)}`;
@@ -18,7 +18,7 @@ export async function startMeasured(database: Database) {
   const secretKey = randomBytes(32).toString('hex');
   const start = (): Promise<Child> => Child.start('core/main.ts', {
     SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'error',
-  }, [...NODE_FLAGS]);
+  }, [...NODE_FLAGS, ...nodeOptions]);
   let core = await start();
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
   const clients = grpcClients(core.ready.address!);

@@ -2,6 +2,10 @@
 import t from 'tap';
 import type { Statement } from '../../../core/store/database.ts';
 import { readPlacement } from '../../../core/store/placement-view.ts';
+import { TurnFleet } from '../../../core/store/turn-fleet.ts';
+import type { Sql } from '../../../core/store/database.ts';
+import type { ScaleEndpoint } from '../../../core/store/scale-samples.ts';
+import type { WorkerAction } from '../../../core/domain/scale-decision.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 
 t.setTimeout(120_000);
@@ -10,9 +14,10 @@ const MACHINES = 50;
 const ALIVE = 500;
 const ENDED = 5_000;
 
+const core = await startReplicas(t);
+const { sql } = core;
+
 t.test('pages that are read', async (t) => {
-  const core = await startReplicas(t);
-  const { sql } = core;
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   await core.joinAgent({ gpus: Array.from({ length: 10 }, (_, n) => ({ uuid: `GPU-${n}`, name: 'NVIDIA L4', memoryMib: 1, migProfile: '' })) });
   await sql`
@@ -40,4 +45,47 @@ t.test('pages that are read', async (t) => {
   }) as unknown as Statement;
   await readPlacement(explained, { endpointId, imageName: '', imageDigest: '' });
   t.ok(pages < 300, `${pages} pages for ${ALIVE} workers on ${MACHINES} machines beside ${ENDED} that have ended`);
+});
+
+t.test('turns that are taken together read the machines once, and each sees what those before it did', async (t) => {
+  const agent = await core.joinAgent({ gpus: [1, 2, 3].map((n) => ({ uuid: `GPU-X${n}`, name: 'NVIDIA A40', memoryMib: 46_068, migProfile: '' })) });
+  const { machineId } = agent;
+  const [a, b] = [await core.createEndpoint({ workersMin: 0, workersMax: 0 }), await core.createEndpoint({ workersMin: 0, workersMax: 0 })];
+  await sql`INSERT INTO machine_image (machine_id, name, digest, size_bytes) VALUES (${machineId}, 'image:1', 'sha256:1', 1)`;
+  await sql`INSERT INTO endpoint_image (endpoint_id, version, image_name, digest) VALUES (${b}, 0, 'image:2', 'sha256:1')`;
+  let reads = 0;
+  await sql.begin(async (tx) => {
+    const counting = new Proxy(tx as unknown as Sql, { apply: (target, that, [strings, ...rest]: [TemplateStringsArray, ...never[]]) => {
+      if (strings[0]?.includes('WITH alive')) reads += 1;
+      return Reflect.apply(target, that, [strings, ...rest]) as unknown;
+    } });
+    const endpoint = (id: string, imageName: string) => ({ id, version: 0, imageName }) as ScaleEndpoint;
+    const fleet = new TurnFleet(counting, [endpoint(a, 'image:1'), endpoint(b, 'image:2')]);
+    const same = async (id: string, imageName: string, imageDigest: string, what: string) => {
+      await fleet.open();
+      const here = (machines: Awaited<ReturnType<typeof readPlacement>>) => machines.find((machine) => machine.id === machineId)!;
+      const now = here(await readPlacement(tx as unknown as Sql, { endpointId: id, imageName, imageDigest }));
+      const plain = ({ standbys, ...machine }: typeof now) => ({ ...machine, standbys: standbys.map(({ workerId }) => workerId) });
+      t.same(plain(here(fleet.machinesFor(id))), plain(now), what);
+    };
+    const add = async (id: string, endpointId: string, gpuUuids: string[]) => {
+      await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids) VALUES (${id}, ${endpointId}, ${machineId}, 0, ${gpuUuids})`;
+      fleet.apply([{ do: 'ADD', machineId, gpuUuids, instanceId: '', evicted: [], failures: 0 }]);
+    };
+    await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, desired) VALUES ('asleep', ${a}, ${machineId}, 0, '{GPU-X1}', 'FREEZE')`;
+    await same(a, 'image:1', '', 'at first');
+    await same(b, 'image:2', 'sha256:1', 'with an image by its digest');
+    await add('other1', b, ['GPU-X2']);
+    await add('other2', b, []);
+    await same(a, 'image:1', '', 'with what others were given');
+    await tx`UPDATE worker SET desired = 'RUN' WHERE id = 'asleep'`;
+    const wake: WorkerAction = { do: 'WAKE', workerId: 'asleep' };
+    fleet.apply([wake]);
+    await same('', '', '', 'with a frozen worker that was woken');
+    await tx`UPDATE worker SET desired = 'DRAIN' WHERE id = 'asleep'`;
+    fleet.apply([{ do: 'PREEMPT', workerId: 'asleep' }]);
+    t.equal(fleet.workersOf(a).find(({ id }) => id === 'asleep')?.desired, 'DRAIN', 'its endpoint sees that it goes');
+    throw new Error('nothing of this is kept');
+  }).catch((error: Error) => { t.match(error.message, /nothing of this is kept/); });
+  t.equal(reads, 1);
 });

@@ -1,0 +1,112 @@
+/**
+ * Machines and workers for turns that are taken together: read once under the placement lock, which is kept until their transaction ends, and brought up to
+ * date with what each of those turns does. Reading all machines for every turn anew is what a large fleet would wait for.
+ */
+import type { PlacementMachine } from '../domain/placement-filters.ts';
+import { occupied } from '../domain/placement.ts';
+import type { WorkerAction } from '../domain/scale-decision.ts';
+import type { Sql } from './database.ts';
+import { readPlacement } from './placement-view.ts';
+import { readWorkers } from './scale-samples.ts';
+import type { ScaleEndpoint, WorkerRow } from './scale-samples.ts';
+import { lockPlacement } from './standby-rows.ts';
+
+export class TurnFleet {
+  readonly #sql: Sql;
+  readonly #endpoints: readonly ScaleEndpoint[];
+  /** By id, as any endpoint without workers there and without an image sees them. */
+  #machines: Map<string, PlacementMachine> | undefined;
+  #workers = new Map<string, WorkerRow[]>();
+  /** Machines that have the image of an endpoint. */
+  #images = new Map<string, Set<string>>();
+
+  constructor(sql: Sql, endpoints: readonly ScaleEndpoint[]) {
+    this.#sql = sql;
+    this.#endpoints = endpoints;
+  }
+
+  /** Takes the lock and reads, the first time. */
+  async open(): Promise<void> {
+    if (this.#machines) return;
+    await lockPlacement(this.#sql);
+    const machines = await readPlacement(this.#sql, { endpointId: '', imageName: '', imageDigest: '' });
+    this.#workers = Map.groupBy(await readWorkers(this.#sql, this.#endpoints.map(({ id }) => id)), ({ endpointId }) => endpointId);
+    await this.#readImages();
+    this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
+  }
+
+  /** Workers of an endpoint, oldest first. */
+  workersOf(endpointId: string): readonly WorkerRow[] {
+    return this.#workers.get(endpointId) ?? [];
+  }
+
+  /** All machines as an endpoint sees them. */
+  machinesFor(endpointId: string): PlacementMachine[] {
+    const images = this.#images.get(endpointId);
+    const own = Map.groupBy(this.workersOf(endpointId).filter(({ desired }) => desired !== 'FREEZE'), ({ machineId }) => machineId);
+    return [...this.#machines!.values()].map((machine) => {
+      const [siblings, hasImage] = [own.get(machine.id)?.length ?? 0, images?.has(machine.id) ?? false];
+      return siblings === 0 && !hasImage ? machine : { ...machine, siblings, hasImage };
+    });
+  }
+
+  /** What a turn did, for the next ones. What it freed stays taken until all of them are over. */
+  apply(actions: readonly WorkerAction[]): void {
+    if (!this.#machines) return;
+    for (const action of actions) {
+      if (action.do === 'ADD') {
+        const machine = this.#machines.get(action.machineId);
+        if (machine) this.#machines.set(machine.id, { ...occupied(machine, action), siblings: 0 });
+        for (const id of action.evicted) this.#goes(id);
+      } else if (action.do === 'FREEZE') {
+        const machine = this.#machines.get(this.#find(action.workerId)?.machineId ?? '');
+        const standby = { workerId: action.workerId, gpuUuids: [], instanceId: '', frozenMs: 0 };
+        if (machine) this.#machines.set(machine.id, { ...machine, standbys: [...machine.standbys, standby] });
+      } else {
+        this.#wakes(action.workerId);
+        if (action.do === 'PREEMPT') this.#goes(action.workerId);
+      }
+    }
+  }
+
+  /** What a frozen worker has is taken. */
+  #wakes(workerId: string): void {
+    for (const machine of this.#machines!.values()) {
+      const standby = machine.standbys.find((one) => one.workerId === workerId);
+      if (!standby) continue;
+      const { gpuUuids, instanceId } = standby;
+      const awake = occupied(machine, { machineId: machine.id, gpuUuids: [...gpuUuids], instanceId, evicted: [workerId] });
+      const gpus = awake.gpus.map((gpu) => (gpuUuids.includes(gpu.uuid) ? { ...gpu, standby: false } : gpu));
+      this.#machines!.set(machine.id, { ...awake, gpus, siblings: 0 });
+    }
+  }
+
+  /** Another endpoint whose turn comes later sees that it goes. */
+  #goes(workerId: string): void {
+    const worker = this.#find(workerId);
+    if (worker) Object.assign(worker, { desired: 'DRAIN', ageMs: 0 });
+  }
+
+  #find(workerId: string): WorkerRow | undefined {
+    for (const workers of this.#workers.values()) {
+      const found = workers.find(({ id }) => id === workerId);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  async #readImages(): Promise<void> {
+    const asking = this.#endpoints.filter(({ imageName }) => imageName !== '');
+    if (asking.length === 0) return;
+    const rows = await this.#sql<{ endpointId: string; machineId: string }[]>`
+      SELECT e.id AS "endpointId", i.machine_id AS "machineId"
+      FROM unnest(${asking.map(({ id }) => id)}::text[], ${asking.map(({ version }) => version)}::int[], ${asking.map(({ imageName }) => imageName)}::text[])
+        AS e (id, version, image_name)
+      LEFT JOIN endpoint_image s ON s.endpoint_id = e.id AND s.version = e.version AND s.image_name = e.image_name
+      JOIN machine_image i ON CASE WHEN coalesce(s.digest, '') = '' THEN i.name = e.image_name ELSE i.digest = s.digest END`;
+    for (const { endpointId, machineId } of rows) {
+      const machines = this.#images.get(endpointId) ?? new Set();
+      this.#images.set(endpointId, machines.add(machineId));
+    }
+  }
+}
