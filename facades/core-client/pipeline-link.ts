@@ -97,9 +97,10 @@ export class PipelineLink extends BaseService {
   }
 
   protected override onStart(): void {
-    const { address, tls } = this.#options;
+    const { address, tls, logger } = this.#options;
     const client = openClient(JobServiceClient, address, { tls });
-    const parts = { ...this.#options, signal: this.ending };
+    const onAway = (): void => logger.warn({ address }, 'core cannot be reached, will try again: does it run, and is this its address?');
+    const parts = { ...this.#options, signal: this.ending, onAway };
     this.#running = stayConnected([client], (one) => this.#serve(one), parts).finally(() => client.close());
   }
 

@@ -11,16 +11,29 @@ const PAUSE = { firstMs: 50, maxMs: 1_000 };
 /** A stream that lasted this long, in milliseconds, was no failure. */
 const PROVEN_MS = 5_000;
 
+/** What it needs. */
+interface ConnectParts {
+  clock: Clock;
+  random: Random;
+  signal: AbortSignal;
+  /** Core could not be reached: told once, and again when it was reached in between. */
+  onAway?: (() => void) | undefined;
+}
+
 /** Uses the clients in turn until the signal. `serve` uses one stream until it ends; it never rejects. */
 export async function stayConnected<One extends Client>(
-  clients: readonly One[], serve: (client: One) => Promise<void>, { clock, random, signal }: { clock: Clock; random: Random; signal: AbortSignal },
+  clients: readonly One[], serve: (client: One) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
 ): Promise<void> {
   let failures = 0;
+  let isAway = false;
   for (let turn = 0; !signal.aborted; turn += 1) {
     const client = clients[turn % clients.length]!;
     const startedMs = clock.monotonicMs();
     // Between the two a stop may have come, which found no stream to end.
-    if (await isReady(client, clock, signal) && !signal.aborted) await serve(client);
+    const isThere = await isReady(client, clock, signal);
+    if (!isThere && !isAway && !signal.aborted) onAway?.();
+    isAway = !isThere;
+    if (isThere && !signal.aborted) await serve(client);
     failures = clock.monotonicMs() - startedMs > PROVEN_MS ? 1 : failures + 1;
     if (!signal.aborted) await delay(clock, backoffMs(failures, PAUSE, random), signal);
   }

@@ -24,9 +24,8 @@ const got: PipelineReply['reply'] = { $case: 'get', value: { job: FINISHED } };
 const submission = (requestId: string): SubmitJobRequest =>
   ({ ...SubmitJobRequest.create(), endpointId: 'e', requestId, kind: SubmitKind.SYNC, input: Buffer.from('{}'), waitMs: 60_000 });
 
-async function setup(t: Test, answer: Answer, cores = 1) {
+async function setup(t: Test, answer: Answer, { cores = 1, logger = createLogger('test', 'silent') } = {}) {
   const servers = await Promise.all(Array.from({ length: cores }, () => new PipelineCore(t, answer).start()));
-  const logger = createLogger('test', 'silent');
   const replicas = { addresses: servers.map(({ address }) => address), clock: systemClock, random: systemRandom };
   const pipeline = new PipelineClient({ ...replicas, logger });
   const unary = new ServiceCalls(JobServiceClient, replicas);
@@ -137,8 +136,24 @@ t.test('a lost core: reading from a cursor goes on, draining the shared place mu
   t.match(await reading.answer, { state: JobState.COMPLETED });
 });
 
+t.test('a core that is not there is told of once each time', async (t) => {
+  const told: object[] = [];
+  const logger = createLogger('test', 'silent');
+  logger.warn = (facts: object, text?: string) => { if (text?.startsWith('core cannot be reached')) told.push(facts); };
+  const { jobs, core } = await setup(t, () => got, { logger });
+  const { address } = core;
+  for (let times = 1; times <= 2; times += 1) {
+    await jobs.get('key', READ);
+    core.kill();
+    await waitFor('it to be told', () => told.length === times, 30_000);
+    await core.start();
+  }
+  await jobs.get('key', READ);
+  t.same(told, [{ address }, { address }]);
+});
+
 t.test('with two cores the other one takes over', async (t) => {
-  const { jobs, servers } = await setup(t, (call) => (call.call?.$case === 'get' ? got : undefined), 2);
+  const { jobs, servers } = await setup(t, (call) => (call.call?.$case === 'get' ? got : undefined), { cores: 2 });
   await waitFor('both to be used', async () => {
     await Promise.all([jobs.get('key', READ), jobs.get('key', READ)]);
     return servers.every(({ calls }) => calls.length > 0);
