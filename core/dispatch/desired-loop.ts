@@ -107,9 +107,12 @@ export class DesiredLoop extends BaseService {
   async #push(sessions: readonly LiveSession[]): Promise<void> {
     if (sessions.length === 0) return;
     const machineIds = sessions.map((session) => session.machineId);
-    const workers = Map.groupBy(await this.#options.workers.desiredOf(machineIds), (row) => row.machineId);
-    const pods = Map.groupBy(await this.#options.podReports.desiredOf(machineIds), (row) => row.machineId);
-    const images = await this.#options.images.current();
+    // At once: a frozen worker is woken by this, and a job waits for it.
+    const [workerRows, podRows, images] = await Promise.all([
+      this.#options.workers.desiredOf(machineIds), this.#options.podReports.desiredOf(machineIds), this.#options.images.current(),
+    ]);
+    const workers = Map.groupBy(workerRows, (row) => row.machineId);
+    const pods = Map.groupBy(podRows, (row) => row.machineId);
     const specs = await this.#specsOf(sessions.flatMap((session) => {
       const known = this.#sent.get(session)?.messages;
       return (workers.get(session.machineId) ?? []).flatMap(({ id }) => (known?.has(id) ? [] : [id]));

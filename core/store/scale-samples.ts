@@ -53,9 +53,13 @@ export async function sampleEndpoints({ sql, hot, running }: SampleSources, endp
       e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
       d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine"
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id WHERE e.id = ANY(${[...endpointIds]})`;
-  const workers = Map.groupBy(await readWorkers(sql, endpointIds), ({ endpointId }) => endpointId);
-  const traffic = await readTraffic(sql, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id));
-  const demands = new Map([...await jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), ...await requestDemands(sql, rows)]);
+  // Beside each other: a job waits for what this comes to.
+  const [workerRows, traffic, ofJobs, ofRequests] = await Promise.all([
+    readWorkers(sql, endpointIds), readTraffic(sql, rows.filter(({ scalerType }) => scalerType === 'SLO').map(({ id }) => id)),
+    jobDemands({ hot, running }, rows.filter(({ type }) => type === 'QB')), requestDemands(sql, rows),
+  ]);
+  const workers = Map.groupBy(workerRows, ({ endpointId }) => endpointId);
+  const demands = new Map([...ofJobs, ...ofRequests]);
   return rows.map((row) => {
     const { heldBy, lowOnly, ...demand } = demands.get(row.id) ?? NOTHING;
     const own = (workers.get(row.id) ?? []).map(({ endpointId: _, ...worker }) => (
