@@ -61,6 +61,14 @@ export function checkText(field: string, text: string): void {
   if (text.includes('\0') || !text.isWellFormed()) throw invalid(`${field} contains a character that cannot be stored`);
 }
 
+/** Empty, or from the root without steps back: no container engine starts with another. */
+export function checkPath(field: string, path: string): void {
+  checkText(field, path);
+  if (path !== '' && (!path.startsWith('/') || path.split('/').includes('..'))) {
+    throw invalid(`${field} is ${JSON.stringify(path.slice(0, 64))}, but must be a path from the root without "..", like /workspace`);
+  }
+}
+
 /** A refusal of a field. */
 export function invalid(message: string): DomainError {
   return new DomainError('INVALID_REQUEST', message);

@@ -1,6 +1,6 @@
 /** A template: what workers run. Its fields, defaults and bounds. */
 import type { DomainError } from './errors.ts';
-import { checkBounds, checkEnv, checkName, checkProgramBytes, checkText, checkTexts, invalid } from './fields.ts';
+import { checkBounds, checkEnv, checkName, checkPath, checkProgramBytes, checkText, checkTexts, invalid } from './fields.ts';
 import type { SettingRule } from './fields.ts';
 
 /** What its owner chooses. The contract says what each field means. */
@@ -84,8 +84,9 @@ export function checkProgram(program: Program): void {
   }
   if (program.startCommand[0] === '') throw invalid('start_command names no program');
   checkEnv(program.env);
-  checkText('working_directory', program.workingDirectory);
-  checkText('volume_mount_path', program.volumeMountPath);
+  checkPath('working_directory', program.workingDirectory);
+  checkPath('volume_mount_path', program.volumeMountPath);
+  if (/^\/+$/.test(program.volumeMountPath)) throw invalid('volume_mount_path cannot be the root; give a path like /workspace');
   const { imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath } = program;
   checkProgramBytes('command and env', [imageName, startCommand, entrypoint, env, workingDirectory, volumeMountPath]);
   checkBounds(program, { containerDiskGb: DISK_RULE, volumeGb: DISK_RULE });

@@ -23,10 +23,16 @@ export type NameIgnored = (request: FastifyRequest, reply: FastifyReply, body: R
 export function nameIgnored(shapes: readonly { $id?: string; properties?: object }[]): NameIgnored {
   const known = new Map(shapes.map(({ $id, properties }) => [`${$id}#`, new Set(Object.keys(properties ?? {}))]));
   return (request, reply, body) => {
-    const names = known.get((request.routeOptions.schema?.body as Partial<TObject & { $ref: string }> | undefined)?.$ref ?? '');
-    const ignored = names === undefined ? [] : Object.keys(body).filter((name) => !names.has(name));
+    const ref = (request.routeOptions.schema?.body as Partial<TObject & { $ref: string }> | undefined)?.$ref ?? '';
+    const names = known.get(ref);
+    const ignored = names === undefined ? [] : Object.keys(body).filter((name) => !names.has(name) || isForCpu(name, body, ref));
     if (ignored.length > 0) reply.header(IGNORED_HEADER, ignored.slice(0, NAMES_MAX).map(safe).join(', '));
   };
+}
+
+/** Tools send sizes along with GPUs; only what is made without any has one. A change does not say which of both it is about. */
+function isForCpu(name: string, body: Record<string, unknown>, ref: string): boolean {
+  return (name === 'vcpuCount' || name === 'cpuFlavorIds') && body[name] !== null && body['computeType'] !== 'CPU' && ref.endsWith('CreateInput#');
 }
 
 /** Other characters could end the header, or are read differently by every client. */

@@ -218,6 +218,10 @@ t.test('what means nothing in a body is named in a header, and has no effect', a
       t.equal(headers.get('x-slipway-ignored'), 'workersMaxx, a??b???');
     }
   }
+  const sizes = { templateId: serverless, workersMax: 0, vcpuCount: 4, cpuFlavorIds: ['cpu3c'] };
+  const ignoredOf = async (body: object) => (await system.request('POST', '/v1/endpoints', body)).headers.get('x-slipway-ignored');
+  t.equal(await ignoredOf(sizes), 'vcpuCount, cpuFlavorIds', 'sizes of what has GPUs');
+  t.equal(await ignoredOf({ ...sizes, computeType: 'CPU' }), null);
   const update = `/v1/templates/${ofPods}`;
   t.equal((await system.request('PATCH', update, { readme: 'x' })).headers.get('x-slipway-ignored'), null, 'nothing to name');
   const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}_`.padEnd(500, 'n'), 1]));

@@ -162,7 +162,9 @@ t.test('templates: names, masks, use', async (t) => {
   for (const [fields, why] of [
     [{ name: '' }, /name has 0/], [{ startCommand: [] }, /image_name or start_command/], [{ startCommand: [''] }, /names no program/],
     [{ containerDiskGb: -1 }, /container_disk_gb/], [{ ports: ['x'] }, /ports/], [{ ports: ['70000/tcp'] }, /ports/], [{ category: 'X' }, /category/],
-    [{ env: { 'a=b': 'c' } }, /not a name for a variable/],
+    [{ env: { 'a=b': 'c' } }, /not a name for a variable/], [{ workingDirectory: 'here' }, /working_directory is "here", but must be a path from the root/],
+    ...['data', '/data/../etc', '..'].map((volumeMountPath) => [{ volumeMountPath }, /volume_mount_path is ".*", but must be a path from the root/] as const),
+    [{ volumeMountPath: '//' }, /cannot be the root/],
   ] as [Partial<Template>, RegExp][]) t.match(await reasonOf(core.createTemplate(fields)), why, JSON.stringify(fields));
   const endpointId = await core.createEndpoint({ templateId: id, workersMin: 0, workersMax: 0 });
   t.match(await reasonOf(call(templates, 'deleteTemplate', { id }, core.key)), new RegExp(`^IN_USE: .*${endpointId}`));
