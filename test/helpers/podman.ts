@@ -6,9 +6,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import Docker from 'dockerode';
 import root from 'tap';
-import { systemClock } from '../../core/runtime/clock.ts';
-import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
 import { DROP_RULES } from './reap-rules.ts';
 import type { TestEngine } from './test-engine.ts';
 import { waitFor } from './wait-for.ts';
@@ -80,7 +79,7 @@ async function start(): Promise<TestPodman> {
     startService: async () => {
       service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], { env, stdio: 'ignore' });
       writeFileSync(path('service.pid'), `${service.pid}\n`);
-      await waitFor('podman to answer', () => askEngine(self.socket, systemClock));
+      await waitFor('podman to answer', () => answers(self.socket));
     },
     killService: async () => {
       const gone = new Promise((resolve) => { service?.once('exit', resolve); });
@@ -100,7 +99,7 @@ async function start(): Promise<TestPodman> {
       const folders = [`--root=${path('small/graph')}`, `--runroot=${path('small-run')}`, `--tmpdir=${path('small-tmp')}`];
       const child = spawn('podman', [...folders, 'system', 'service', '--time=0', `unix://${path('small.sock')}`], { env, stdio: 'ignore' });
       self.keepPid('small', child.pid!);
-      await waitFor('it to answer', () => askEngine(path('small.sock'), systemClock));
+      await waitFor('it to answer', () => answers(path('small.sock')));
       return path('small.sock');
     },
     remove: async () => {
@@ -113,6 +112,12 @@ async function start(): Promise<TestPodman> {
   await self.importTar(path('base.tar'), BASE_IMAGE);
   await self.startService();
   return self;
+}
+
+/** Fails while it does not. */
+async function answers(socket: string): Promise<boolean> {
+  await new Docker({ socketPath: socket, host: '', protocol: 'http' }).ping();
+  return true;
 }
 
 /** Settings with which Podman works on cgroup v1 and v2, with and without systemd, on small virtual machines. Answers the environment for them. */

@@ -1,5 +1,5 @@
 /** Which engine is used: where it is looked for, what it says of itself, and that a missing one is asked for again. */
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -37,12 +37,23 @@ t.test('a real Podman', { skip: podmanSkip }, async (t) => {
   const socket = join(folder, 'late.sock');
   const finder = new EngineFinder({ ...AUTO, setting: `unix://${socket}` }, clock);
   await t.rejects(finder.find(), { message: /late\.sock does not answer: .*ENOENT/ });
-  symlinkSync(podman.socket, socket);
+  const asked: (string | undefined)[] = [];
+  // It hears what is asked.
+  const between = createServer((from, to) => {
+    asked.push(from.url);
+    const { socket: socketPath } = podman;
+    request({ socketPath, path: from.url }, (answer) => { answer.pipe(to.writeHead(answer.statusCode!, answer.headers)); }).end();
+  });
+  await new Promise<void>((resolve) => { between.listen(join(folder, 'between.sock'), resolve); });
+  t.teardown(() => { between.closeAllConnections(); between.close(); });
+  symlinkSync(join(folder, 'between.sock'), socket);
   await t.rejects(finder.find(), { message: /ENOENT/ }, 'not asked again at once');
   clock.pass(5_000);
   const { facts } = await finder.find();
-  t.match(facts, { kind: 'podman', version: /^\d+\.\d+/, socket, rootless: false, architecture: /./, imagesFolder: join(podman.folder, 'graph') });
+  t.match(facts, { kind: 'podman', version: /^\d+\.\d+/, socket, rootless: false, architecture: /^(amd64|arm64)$/ });
+  t.equal(facts.imagesFolder, join(podman.folder, 'graph'));
   t.ok(['memory', 'cpus', 'pids', 'shm'].every((name) => facts.limits.some((limit) => limit === name)), facts.limits.join());
+  t.same(asked, ['/info'], 'its version costs it half a second of processor time');
   const room = await imageRoom(facts);
   t.ok(room && room.totalBytes > room.freeBytes && room.freeBytes > 0);
 });
