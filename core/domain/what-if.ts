@@ -2,7 +2,7 @@
  * What would have been with other settings: hours of an endpoint as they were measured, the same hours by the model with the settings of then, and by
  * the model with others. How far the first two differ is how far the model can be trusted. Pure.
  */
-import { decide } from './scale-decision.ts';
+import { wishedChanges } from './scale-decision.ts';
 import type { DecisionSample, DecisionSettings } from './scale-decision.ts';
 import { runModel } from './scale-model.ts';
 import type { ModelJob, ModelResult } from './scale-model.ts';
@@ -85,7 +85,7 @@ export function* answerWhatIf(
   recorded: Recorded, before: ScaleSettings, change: Partial<ScaleSettings>, nowMs: number,
 ): Generator<undefined, WhatIf, undefined> {
   const spans = latest(recorded.spans);
-  const replayed = replay(recorded.decisions, change);
+  const replayed = yield* replay(recorded.decisions, change);
   if (spans.length === 0) return { periods: [], total: undefined, ...replayed, notes: ['No job came in this time: there is nothing to model.'] };
   const fromMs = Math.min(...spans.map(({ endMs, spanMs }) => endMs - spanMs));
   const jobs = jobsOf(spans);
@@ -165,10 +165,17 @@ function timesOf(spans: readonly { fromMs: number; untilMs: number }[], gpus: nu
 }
 
 /** Recorded samples, decided again with the other settings: what the next step would have been, each time. */
-function replay(decisions: readonly RecordedDecision[], change: Partial<ScaleSettings>): Pick<WhatIf, 'replayed' | 'changed'> {
-  const samples = decisions.flatMap(({ sample, target }) => (sample ? [{ sample, target }] : []));
-  const changed = samples.filter(({ sample, target }) => decide({ ...sample, settings: { ...sample.settings, ...change } }).target !== target);
-  return { replayed: samples.length, changed: changed.length };
+function* replay(
+  decisions: readonly RecordedDecision[], change: Partial<ScaleSettings>,
+): Generator<undefined, Pick<WhatIf, 'replayed' | 'changed'>, undefined> {
+  let [replayed, changed] = [0, 0];
+  for (const { sample, target } of decisions) {
+    if (!sample) continue;
+    replayed += 1;
+    if (wishedChanges({ ...sample, settings: { ...sample.settings, ...change } }).target !== target) changed += 1;
+    yield;
+  }
+  return { replayed, changed };
 }
 
 function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[], places: number): string[] {

@@ -30,14 +30,16 @@ export function reconcileWorkers(sample: ScaleSample, settings: ScaleSettings, r
   const current = all.filter((worker) => worker.version === settings.version);
   const chosen = targetOf(current, settings, recommendation);
   const surplus = surplusOf(current, settings, current.length - chosen.target);
-  const kept = current.filter((worker) => !surplus.includes(worker));
+  const going = new Set(surplus);
+  const kept = current.filter((worker) => !going.has(worker));
   const replaced = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
   const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE');
   const usable = standbys.filter((worker) => maySleepOn(worker, settings));
   const missing = Math.max(chosen.target - kept.length, 0);
   const wake = wakeOrder(usable).slice(0, missing);
   const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
-  const leaving = [...outdated, ...surplus.filter((worker) => !frozen.includes(worker)), ...standbys.filter((worker) => !usable.includes(worker))];
+  const staying = new Set([...frozen, ...usable]);
+  const leaving = [...outdated, ...[...surplus, ...standbys].filter((worker) => !staying.has(worker))];
   return {
     add: [...replaced.map(({ failures }) => ({ failures })), ...Array.from({ length: missing - wake.length }, () => ({ failures: 0 }))],
     wake: ids(wake),

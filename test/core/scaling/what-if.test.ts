@@ -57,6 +57,15 @@ t.test('the model comes near what happened, and other settings to what they woul
   }
 });
 
+t.test('more workers over more hours than core should spend its processor on are refused, and told how to ask', async (t) => {
+  const hours = 12;
+  const span: TrafficSpan = { endMs: SPAN_MS, spanMs: SPAN_MS, arrived: 1, executed: 1, executionMs: 1, executions: [1], waits: [1] };
+  const recorded = { spans: [span], decisions: [], workers: [], startsMs: [1], slots: 1, gpus: 1 };
+  const ask = (workersMin: number) => workNow(answerWhatIf(recorded, settingsOf({}), { workersMin, workersMax: 10_000 }, hours * 3_600_000));
+  t.throws(() => ask(10_000), /^10000 workers over 12 h are too many to model: ask for fewer hours, or for less in workersMin or workersMax/);
+  t.equal(Math.round(ask(10).total!.wouldBe.workers), 10, 'a large workersMax alone costs nothing');
+});
+
 t.test('asked of a core', async (t) => {
   const core = await startReplicas(t);
   await core.joinAgent();
