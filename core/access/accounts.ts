@@ -7,6 +7,7 @@ import { checkQuota } from '../domain/quota.ts';
 import type { Quota } from '../domain/quota.ts';
 import type { Random } from '../runtime/clock.ts';
 import type { Account } from '../store/account-store.ts';
+import type { Page, PageRequest } from '../store/page.ts';
 import type { Stores } from '../store/storage.ts';
 import { base62 } from './key-text.ts';
 
@@ -27,10 +28,10 @@ export async function getAccount(accounts: Stores['accounts'], accountId: string
   return found(await accounts.get(accountId));
 }
 
-/** All accounts by name. UNAUTHORIZED: not the operator. */
-export async function listAccounts(accounts: Stores['accounts'], { scope }: Caller): Promise<Account[]> {
+/** A page of the accounts; without one all of them, by name. UNAUTHORIZED: not the operator. */
+export async function listAccounts(accounts: Stores['accounts'], { scope }: Caller, page: PageRequest | undefined): Promise<Page<Account>> {
   if (scope !== 'ROOT') throw unauthorized();
-  return accounts.list();
+  return page ? accounts.page(page) : { entries: await accounts.list(), next: undefined };
 }
 
 /** Sets what an account may use at most. UNAUTHORIZED: not the operator. INVALID_REQUEST: a number is out of range. NOT_FOUND. */

@@ -6,7 +6,7 @@ import type { Sealer } from '../runtime/seal.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 
-export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains'> {
+export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains' | 'releases'> {
   sealer: Sealer;
   cannotRun: CannotRun;
   whatIfs: { answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> };

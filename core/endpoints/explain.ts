@@ -10,6 +10,7 @@ import { explainMachines } from '../domain/machine-explanation.ts';
 import { endpointNotFound } from '../domain/permission.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
 import type { LoggedDecision } from '../domain/explanation.ts';
+import type { Release } from '../store/release-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
 
@@ -81,13 +82,23 @@ export async function explainJob(context: ExplainContext, key: JobKey, sight: Si
   return { job, attempts: explainAttempts(job, lost, workers, sight), endpoint, summary: summarizeJob(job, endpoint?.summary ?? '') };
 }
 
+/** A page of what was changed, the latest first. INVALID_REQUEST: a size or an id that cannot be. */
+export async function listReleases(releases: Stores['releases'], endpointId: string, size: number, beforeId: number): Promise<Release[]> {
+  checkPage(size, beforeId);
+  return releases.list(endpointId, beforeId, size || PAGE_DEFAULT);
+}
+
 /** A page of the log, the latest first. INVALID_REQUEST: a size or an id that cannot be. */
 export async function listDecisions(
   { explains }: Pick<ExplainContext, 'explains'>, endpointId: string, size: number, beforeId: number,
 ): Promise<LoggedDecision[]> {
+  checkPage(size, beforeId);
+  return explains.decisions(endpointId, beforeId, size || PAGE_DEFAULT);
+}
+
+function checkPage(size: number, beforeId: number): void {
   if (size < 0 || size > PAGE_MAX) {
     throw new DomainError('INVALID_REQUEST', `page_size is ${size}, but must be from 1 to ${PAGE_MAX}, or 0 for ${PAGE_DEFAULT}`);
   }
   if (beforeId < 0) throw new DomainError('INVALID_REQUEST', `before_id is ${beforeId}, but must not be negative`);
-  return explains.decisions(endpointId, beforeId, size || PAGE_DEFAULT);
 }

@@ -9,6 +9,7 @@ import type { Account } from '../store/account-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { AccessChecks } from './access-checks.ts';
 import { namedAccount, ownAccount } from './own-account.ts';
+import { pageRequestOf, tokenOf } from './paging.ts';
 import { unary } from './unary.ts';
 
 /** What the handlers need. */
@@ -26,9 +27,12 @@ export function accessHandlers({ access, accounts, checks, random, logger }: Acc
     createAccount: unary(logger, async ({ name }, apiKey) => {
       return { accountId: await createAccount(accounts, random, await access.caller(apiKey), name) };
     }),
-    listAccounts: unary(logger, async (_request, apiKey) => (
-      { accounts: (await listAccounts(accounts, await access.caller(apiKey))).map(accountToMessage) }
-    )),
+    listAccounts: unary(logger, async (request, apiKey) => {
+      const { pageSize, pageToken = '', view } = request;
+      const page = pageSize === undefined && pageToken === '' && !view ? undefined : pageRequestOf(request, 'name');
+      const { entries, next } = await listAccounts(accounts, await access.caller(apiKey), page);
+      return { accounts: entries.map(accountToMessage), nextPageToken: tokenOf(next, page) };
+    }),
     setQuota: unary(logger, async ({ accountId, quota }, apiKey) => {
       const changed = await setQuota(accounts, await access.caller(apiKey), accountId, quotaFromMessage(quota ?? {}));
       return { account: accountToMessage(changed) };

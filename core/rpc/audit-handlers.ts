@@ -2,9 +2,11 @@
 import type { AuditServiceServer } from '../../proto/gen/slipway/v1/audit_service.ts';
 import type { Access } from '../access/access.ts';
 import { listAuditEvents } from '../reports/list-audit-events.ts';
+import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
 import { namedAccount } from './own-account.ts';
+import { searchOf } from './paging.ts';
 import { unary } from './unary.ts';
 
 /** Handlers of the service. */
@@ -12,7 +14,10 @@ export function auditHandlers(access: Access, audit: Stores['audit'], logger: Lo
   return {
     listAuditEvents: unary(logger, async (request, apiKey) => {
       const { caller, accountId } = await namedAccount(access, apiKey, request.accountId);
-      const { events, nextPageToken } = await listAuditEvents(audit, caller, accountId, request);
+      const { view } = request;
+      if (view && view.orderBy !== '' && view.orderBy !== 'time') throw invalid('order_by of the audit trail must be `time` or empty');
+      const asked = { ...request, search: searchOf(view), oldestFirst: view?.orderBy === 'time' && !view.descending };
+      const { events, nextPageToken } = await listAuditEvents(audit, caller, accountId, asked);
       return {
         events: events.map(({ at, accountId: of, ...event }) => ({ ...event, accountId: of ?? '', time: at })),
         nextPageToken,

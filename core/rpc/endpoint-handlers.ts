@@ -9,7 +9,7 @@ import { createEndpoint } from '../endpoints/create-endpoint.ts';
 import { deleteEndpoint, getEndpoint, listEndpoints, restartEndpoint, withTemplatesOf } from '../endpoints/endpoints.ts';
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
-import { explainEndpoint, listDecisions } from '../endpoints/explain.ts';
+import { explainEndpoint, listDecisions, listReleases } from '../endpoints/explain.ts';
 import type { CallRate } from './call-rate.ts';
 import { decisionToMessage, endpointExplanationToMessage, sightOf } from './explain-messages.ts';
 import { whatIfToMessage } from './what-if-messages.ts';
@@ -53,7 +53,7 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
       const page = pageRequestOf(request);
       await enter(accountId);
       const { entries, next } = await listEndpoints(context, accountId, caller.endpointIds, request.includeTemplate ?? false, page);
-      return { endpoints: await shown(entries, caller), nextPageToken: tokenOf(next) };
+      return { endpoints: await shown(entries, caller), nextPageToken: tokenOf(next, page) };
     }),
     updateEndpoint: unary(logger, async ({ endpoint, updateMask }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');
@@ -74,6 +74,11 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
     listDecisions: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       return { decisions: (await listDecisions(context, endpointId, pageSize, beforeId)).map(decisionToMessage) };
+    }),
+    listReleases: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
+      await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
+      const releases = await listReleases(context.releases, endpointId, pageSize, beforeId);
+      return { releases: releases.map(({ at, endpointId: _of, ...release }) => ({ ...release, time: at })) };
     }),
     whatIf: unary(logger, async ({ endpoint, updateMask, hours }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');

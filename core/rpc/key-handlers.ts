@@ -38,7 +38,7 @@ export function keyHandlers(access: Access, context: KeyContext, onRevoked: (key
       const page = pageRequestOf(request);
       await enter(accountId);
       const { entries, next } = await listKeys(context.keys, everybody ? undefined : accountId, caller.endpointIds, page);
-      return { keys: entries.map(keyToMessage), nextPageToken: tokenOf(next) };
+      return { keys: entries.map(keyToMessage), nextPageToken: tokenOf(next, page) };
     }),
     revokeKey: unary(logger, async ({ id }, apiKey) => {
       await revokeKey(context.keys, await access.caller(apiKey), id, onRevoked);

@@ -5,6 +5,7 @@ import type { Access } from '../access/access.ts';
 import { unauthorized } from '../domain/permission.ts';
 import { groupEnded } from '../domain/ended-workers.ts';
 import { DomainError } from '../domain/errors.ts';
+import { checkTexts, invalid } from '../domain/fields.ts';
 import type { WorkerLogs } from '../dispatch/worker-logs.ts';
 import type { EndpointContext } from '../endpoints/endpoint-context.ts';
 import { forgetMachine, machineNotFound } from '../endpoints/forget-machine.ts';
@@ -12,7 +13,6 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { PageBudget } from './page-budget.ts';
 import { endedToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
-import { machinePageOf, machineTokenOf } from './machine-pages.ts';
 import { listing, pageRequestOf, tokenOf } from './paging.ts';
 import { linesOf, readLog, tailBytesOf } from './read-log.ts';
 import { unary } from './unary.ts';
@@ -35,10 +35,10 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       const { scope, accountId } = await access.caller(apiKey);
       // Machines are shared by all accounts: they are the operator's business.
       if (scope !== 'ROOT') throw unauthorized();
-      const page = machinePageOf(request);
+      const page = pageRequestOf(request, 'name');
       await enter(accountId);
-      const { machines, next } = await context.machines.page(page);
-      return { machines: machines.map(machineToMessage), nextPageToken: machineTokenOf(next) };
+      const { entries, next } = await context.machines.page(page);
+      return { machines: entries.map(machineToMessage), nextPageToken: tokenOf(next, page) };
     }),
     forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
     cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
@@ -48,16 +48,18 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       return {};
     }),
     listWorkers: listing(options, async (request, apiKey, enter) => {
-      const { endpointId, accountId = '', pageToken = '' } = request;
+      const { endpointId, accountId = '', pageToken = '', machines } = request;
       const caller = await access.caller(apiKey);
-      if (caller.scope !== 'ROOT' && accountId !== '') throw unauthorized();
+      if (caller.scope !== 'ROOT' && (accountId !== '' || machines)) throw unauthorized();
+      if (machines?.ids.length === 0) throw invalid('machines.ids is empty: leave out machines for the workers of all');
+      checkTexts('machines.ids', machines?.ids ?? []);
       // Only the operator may leave the endpoint open.
       if (caller.scope !== 'ROOT' || endpointId !== '') await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       const page = pageRequestOf(request);
       await enter(caller.accountId);
-      const { entries, next } = await context.workers.list({ endpointId, accountId }, page);
+      const { entries, next } = await context.workers.list({ endpointId, accountId, machineIds: machines?.ids }, page);
       const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId })) : [];
-      return { workers: entries.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next) };
+      return { workers: entries.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
   };

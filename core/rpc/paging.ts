@@ -3,7 +3,7 @@ import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { DomainError } from '../domain/errors.ts';
 import { invalid } from '../domain/fields.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { PageKey, PageRequest } from '../store/page.ts';
+import type { ListView, PageKey, PageRequest } from '../store/page.ts';
 import type { PageBudget } from './page-budget.ts';
 import { keyOf, statusOf } from './unary.ts';
 
@@ -20,12 +20,30 @@ export interface ListParts {
 export interface PagedMessage {
   pageSize?: number | undefined;
   pageToken?: string | undefined;
+  view?: ListView | undefined;
 }
 
-/** Which page is meant. INVALID_REQUEST: a bad size, or a token that no page gave. */
-export function pageRequestOf(message: PagedMessage): PageRequest {
-  const { pageToken = '' } = message;
-  return { size: pageSizeOf(message), after: pageToken === '' ? undefined : keyFromToken(pageToken) };
+/** Characters of a search. */
+const SEARCH_LENGTH_MAX = 200;
+const TOKEN_LENGTH_MAX = 8_192;
+
+/**
+ * Which page is meant. `own`: how the list is ordered unless the request says otherwise; default: oldest first. INVALID_REQUEST: a bad size, a search that
+ * is too long, or a token that no page of a list in this order gave.
+ */
+export function pageRequestOf(message: PagedMessage, own = ''): PageRequest {
+  const { pageToken = '', view } = message;
+  const orderBy = view?.orderBy || (own === '' && view?.descending ? 'created' : own);
+  const wanted = { search: searchOf(view), orderBy, descending: view?.descending ?? false };
+  const after = pageToken === '' ? undefined : orderBy === '' ? keyFromToken(pageToken) : placeFromToken(pageToken, wanted);
+  return { size: pageSizeOf(message), after, view: wanted };
+}
+
+/** What is looked for. INVALID_REQUEST: too long. */
+export function searchOf(view: ListView | undefined): string {
+  const search = view?.search.trim() ?? '';
+  if (search.length > SEARCH_LENGTH_MAX || search.includes('\0')) throw invalid(`view.search must have at most ${SEARCH_LENGTH_MAX} characters and no NUL`);
+  return search;
 }
 
 /** Most entries of the page. INVALID_REQUEST: out of range. */
@@ -39,9 +57,12 @@ export function badToken(): DomainError {
   return invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
 }
 
-/** Names the page after an entry; empty: there is none. */
-export function tokenOf(next: PageKey | undefined): string {
-  return next ? Buffer.from(`${next.at} ${next.id}`).toString('base64url') : '';
+/** Names the page after an entry; empty: there is none. `page` is the request that gave it. */
+export function tokenOf(next: PageKey | undefined, page?: PageRequest): string {
+  if (!next) return '';
+  const { orderBy = '', descending = false } = page?.view ?? {};
+  const place = orderBy === '' ? `${next.at} ${next.id}` : JSON.stringify([orderBy, descending, next.value ?? '', next.id]);
+  return Buffer.from(place).toString('base64url');
 }
 
 /** Names the page after a job of a list of jobs; empty: there is none. */
@@ -55,6 +76,20 @@ export function positionFromToken(token: string): number | undefined {
   const text = /^[\w-]{1,32}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
   if (!/^\d{1,15}$/.test(text)) throw badToken();
   return Number(text);
+}
+
+/** A token of a list in another order names no place in this one. */
+function placeFromToken(token: string, { orderBy, descending }: ListView): PageKey {
+  const text = token.length <= TOKEN_LENGTH_MAX && /^[\w-]+$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
+  let place: unknown;
+  try {
+    place = JSON.parse(text);
+  } catch {
+    throw badToken();
+  }
+  const [by, turn, value, id] = Array.isArray(place) ? place as unknown[] : [];
+  if (by !== orderBy || turn !== descending || typeof value !== 'string' || typeof id !== 'string' || `${value}${id}`.includes('\0')) throw badToken();
+  return { at: 0, id, value };
 }
 
 function keyFromToken(token: string): PageKey {

@@ -44,7 +44,7 @@ export function podHandlers(access: Access, context: PodContext, logParts: LogPa
       const selection = { ...request, endpointIds };
       const { entries, next } = await listPods(context, accountId, selection, caller.endpointIds, page);
       const ended = page.after === undefined ? await listEnded(context, accountId, selection, caller.endpointIds) : [];
-      return { pods: entries.map(podToMessage), endedWorkers: ended.map(endedToMessage), nextPageToken: tokenOf(next) };
+      return { pods: entries.map(podToMessage), endedWorkers: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
     }),
     updatePod: unary(logger, async ({ pod, updateMask }, apiKey) => {
       if (!pod) throw invalid('pod is required');

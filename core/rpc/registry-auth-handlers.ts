@@ -30,7 +30,7 @@ export function registryAuthHandlers(access: Access, context: RegistryContext, l
       if (caller.endpointIds.length > 0) return { registryAuths: [], nextPageToken: '' };
       await enter(accountId);
       const { entries, next } = await context.registryAuths.list(accountId, page);
-      return { registryAuths: entries.map(toMessage), nextPageToken: tokenOf(next) };
+      return { registryAuths: entries.map(toMessage), nextPageToken: tokenOf(next, page) };
     }),
     updateRegistryAuth: unary(logger, async ({ id, username, password }, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);

@@ -27,7 +27,7 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       const page = pageRequestOf(request);
       await enter(accountId);
       const { entries, next } = await context.templates.list(accountId, request.includePublic, caller.endpointIds, page);
-      return { templates: entries.map((template) => templateToMessage(template, accountId)), nextPageToken: tokenOf(next) };
+      return { templates: entries.map((template) => templateToMessage(template, accountId)), nextPageToken: tokenOf(next, page) };
     }),
     updateTemplate: unary(logger, async ({ template, updateMask }, apiKey) => {
       if (!template) throw invalid('template is required');

@@ -27,7 +27,7 @@ export function volumeHandlers(access: Access, context: VolumeContext, lists: Li
       const page = pageRequestOf(request);
       await enter(accountId);
       const { entries, next } = await context.volumes.list(accountId, caller.endpointIds, page);
-      return { networkVolumes: entries.map(volumeToMessage), nextPageToken: tokenOf(next) };
+      return { networkVolumes: entries.map(volumeToMessage), nextPageToken: tokenOf(next, page) };
     }),
     updateNetworkVolume: unary(logger, async ({ networkVolume, updateMask }, apiKey) => {
       if (!networkVolume) throw invalid('network_volume is required');

@@ -1,10 +1,12 @@
 /** Accounts. */
-import { asc, eq } from '../../drizzle/orm.ts';
+import { asc, eq, inArray, sql } from '../../drizzle/orm.ts';
 import { account } from '../../drizzle/schema/account.ts';
 import type { Actor } from '../domain/permission.ts';
 import type { Quota } from '../domain/quota.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
+import { byText, readPage } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 
 /** An account as its keys see it. */
 export type Account = typeof account.$inferSelect;
@@ -37,6 +39,15 @@ export class AccountStore {
   /** All accounts by name. */
   async list(): Promise<Account[]> {
     return this.#database.db.select().from(account).orderBy(asc(account.name));
+  }
+
+  /** A page of the accounts. */
+  async page(page: PageRequest): Promise<Page<Account>> {
+    const { db } = this.#database;
+    const bytes = sql`1000 + octet_length(${account.publicKey})`;
+    const viewed = { searched: [account.name], sorts: { name: byText(account.name) } };
+    const listed = { from: account, id: account.id, createdAt: account.createdAt, bytes, where: undefined, ...viewed };
+    return readPage(this.#database, listed, page, (ids) => db.select().from(account).where(inArray(account.id, ids)));
   }
 
   /** Sets the quota. Undefined: there is no such account. */

@@ -5,7 +5,7 @@ import { apiKey } from '../../drizzle/schema/api-key.ts';
 import type { Actor, Caller, Permission, Scope } from '../domain/permission.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database } from './database.ts';
-import { readPage } from './page.ts';
+import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { isDuplicate } from './transient.ts';
 
@@ -84,7 +84,10 @@ export class ApiKeyStore {
     const some = only.length > 0 ? [sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only])] : [];
     const where = and(whose, ...some);
     const bytes = sql`1000 + octet_length(${apiKey.endpointIds}::text)`;
-    return readPage(this.#database, { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where }, page, async (ids) => (
+    const sorts = { name: byText(apiKey.name), scope: byText(apiKey.scope) };
+    const searched = [apiKey.name, sql`array_to_string(${apiKey.endpointIds}, ' ')`];
+    const listed = { from: apiKey, id: apiKey.id, createdAt: apiKey.createdAt, bytes, where, searched, sorts };
+    return readPage(this.#database, listed, page, async (ids) => (
       (await this.#database.db.select().from(apiKey).where(inArray(apiKey.id, ids))).map(keyFromRow)
     ));
   }

@@ -1,5 +1,5 @@
 /** Who changed what. Each row is written in the transaction of its change. */
-import { and, desc, eq, lt } from '../../drizzle/orm.ts';
+import { and, asc, desc, eq, gt, lt, sql } from '../../drizzle/orm.ts';
 import { auditEvent } from '../../drizzle/schema/audit-event.ts';
 import type { Actor } from '../domain/permission.ts';
 import type { Database, Transaction } from './database.ts';
@@ -16,6 +16,17 @@ export interface Change extends Actor {
 /** A change that was made. */
 export type AuditEvent = typeof auditEvent.$inferSelect;
 
+/** Which changes. */
+export interface AuditSelection {
+  limit: number;
+  /** Those after this one, in the order asked for. */
+  beyondId?: number;
+  subjectId?: string;
+  /** Text in the action, the subject, the key or a field; empty: all. */
+  search: string;
+  oldestFirst: boolean;
+}
+
 /** Records a change; `tx` is the transaction that makes it. */
 export async function recordChange(tx: Transaction, change: Change): Promise<void> {
   const { accountId, keyId, action, subjectId, fields } = change;
@@ -29,12 +40,16 @@ export class AuditStore {
     this.#database = database;
   }
 
-  /** Changes of an account, all when it is empty, newest first: at most `limit`, before the event `beforeId` and of one thing where given. */
-  async list(accountId: string, page: { limit: number; beforeId?: number; subjectId?: string }): Promise<AuditEvent[]> {
+  /** Changes of an account, all when it is empty. */
+  async list(accountId: string, page: AuditSelection): Promise<AuditEvent[]> {
+    const { id, action, subjectId, keyId, fields } = auditEvent;
+    const beyond = page.oldestFirst ? gt : lt;
     return this.#database.db.select().from(auditEvent).where(and(
       accountId === '' ? undefined : eq(auditEvent.accountId, accountId),
-      page.beforeId === undefined ? undefined : lt(auditEvent.id, page.beforeId),
+      page.beyondId === undefined ? undefined : beyond(id, page.beyondId),
+      page.search === '' ? undefined
+        : sql`strpos(lower(concat_ws(' ', ${action}, ${subjectId}, ${keyId}, array_to_string(${fields}, ' '))), lower(${page.search})) > 0`,
       page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
-    )).orderBy(desc(auditEvent.id)).limit(page.limit);
+    )).orderBy(page.oldestFirst ? asc(id) : desc(id)).limit(page.limit);
   }
 }

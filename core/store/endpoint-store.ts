@@ -12,8 +12,9 @@ import { recordChange } from './audit-store.ts';
 import type { Database, Transaction } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { giveTemplate } from './given-template-store.ts';
-import { readPage } from './page.ts';
+import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { recordReleases } from './release-store.ts';
 import { TEMPLATE_BYTES, holdTemplate } from './template-store.ts';
 import { holdVolumes } from './volume-store.ts';
 
@@ -53,6 +54,7 @@ export class EndpointStore {
       await giveTemplate(tx, actor, row.id, settings.templateId);
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
+      await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, isNew: true }, [row]);
       return endpointFromRow(this.#sealer, row);
     });
   }
@@ -75,7 +77,11 @@ export class EndpointStore {
     const where = and(eq(endpoint.accountId, accountId), only.length === 0 ? undefined : inArray(endpoint.id, [...only]));
     const run = sql`(SELECT ${TEMPLATE_BYTES} FROM ${template} WHERE ${template.id} = ${endpoint.templateId})`;
     const bytes = sql`1000 + ${envBytes(endpoint)} + ${withTemplates ? run : 0}`;
-    return readPage(this.#database, { from: endpoint, id: endpoint.id, createdAt: endpoint.createdAt, bytes, where }, page, async (ids) => (
+    const sorts = {
+      name: byText(endpoint.name), type: byText(endpoint.type), workers_min: byNumber(endpoint.workersMin), workers_max: byNumber(endpoint.workersMax),
+    };
+    const listed = { from: endpoint, id: endpoint.id, createdAt: endpoint.createdAt, bytes, where, searched: [endpoint.name], sorts };
+    return readPage(this.#database, listed, page, async (ids) => (
       (await this.#database.db.select().from(endpoint).where(inArray(endpoint.id, ids))).map((row) => endpointFromRow(this.#sealer, row))
     ));
   }
@@ -103,6 +109,7 @@ export class EndpointStore {
       const secret = webhookSecretSealed === undefined ? {} : { webhookSecretSealed };
       const [row] = await tx.update(endpoint).set({ ...settings, ...this.#sealed(id, settings), ...secret, version }).where(eq(endpoint.id, id)).returning();
       await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
+      await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateEndpoint', fields, isNew: version > current.version }, [row!]);
       return endpointFromRow(this.#sealer, row!);
     });
   }
@@ -114,6 +121,7 @@ export class EndpointStore {
         .where(and(eq(endpoint.id, id), eq(endpoint.accountId, actor.accountId))).returning();
       if (!row) return undefined;
       await recordChange(tx, { ...actor, action: 'RestartEndpoint', subjectId: id, fields: [] });
+      await recordReleases(tx, { keyId: actor.keyId, action: 'RestartEndpoint', fields: [], isNew: true }, [row]);
       return endpointFromRow(this.#sealer, row);
     });
   }

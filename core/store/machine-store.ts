@@ -2,17 +2,33 @@
 import { gpuTypeOf } from '../domain/gpu-facts.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
 import type { PlacementMachine } from '../domain/placement-filters.ts';
+import type { PendingQuery, Row } from 'postgres';
+import { sql as part } from '../../drizzle/orm.ts';
+import { machine as machineTable } from '../../drizzle/schema/machine.ts';
 import type { EngineRow, GpuRow } from '../../drizzle/schema/machine.ts';
 import { LEASE_MS, SUCCESSION_MS } from '../domain/lease.ts';
 import { recordChange } from './audit-store.ts';
 import { statementOf } from './database.ts';
 import type { Database } from './database.ts';
 import { deleteEnded } from './lost-attempt-rows.ts';
+import { byNumber, byText, byTime, readPage } from './page.ts';
+import type { Page, PageRequest } from './page.ts';
 import { readPlacement } from './placement-view.ts';
 import type { MachineRow } from './placement-view.ts';
 
 /** More machines than one installation has. */
 const MACHINES_MAX = 100_000;
+/** What a list of them can be searched for and ordered by. */
+const LISTED = {
+  from: machineTable, id: machineTable.id, createdAt: machineTable.seenAt, where: undefined,
+  bytes: part`2000 + octet_length(${machineTable.gpus}::text)`,
+  searched: [machineTable.name, machineTable.agentVersion, part`array_to_string(${machineTable.locations}, ' ')`],
+  sorts: {
+    name: byText(machineTable.name), seen: byTime(machineTable.seenAt), memory: byNumber(machineTable.memoryMib), processors: byNumber(machineTable.cpuCount),
+    gpus: byNumber(part`jsonb_array_length(${machineTable.gpus})`),
+    state: byNumber(part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.leaseExpiresAt} > now())::int * 2 + (NOT ${machineTable.cordoned})::int`),
+  },
+};
 
 /** What an agent says about its machine. */
 export interface MachineFacts {
@@ -41,19 +57,6 @@ export interface MachineStatus extends MachineFacts {
   /** Its operator wants nothing new there. */
   cordoned: boolean;
   seenAtMs: number;
-}
-
-/** The place of a machine in the list, which is by name. */
-export interface MachineKey {
-  name: string;
-  id: string;
-}
-
-/** Which page of the machines. */
-export interface MachinePageRequest {
-  size: number;
-  /** The last of the page before. Undefined: the first page. */
-  after: MachineKey | undefined;
 }
 
 /** A session that wants to speak for its machine. */
@@ -156,18 +159,19 @@ export class MachineStore {
 
   /** All machines that ever joined, by name. */
   async list(): Promise<MachineStatus[]> {
-    return (await this.page({ size: MACHINES_MAX, after: undefined })).machines;
+    return this.#read(this.#database.sql`ORDER BY name, id LIMIT ${MACHINES_MAX}`);
   }
 
-  /** A page of the machines that ever joined, by name. `after`: the last of the page before. */
-  async page({ size, after }: MachinePageRequest): Promise<{ machines: MachineStatus[]; next: MachineKey | undefined }> {
-    const later = after ? this.#database.sql`WHERE (name, id) > (${after.name}, ${after.id})` : this.#database.sql``;
+  /** A page of the machines that ever joined. */
+  async page(page: PageRequest): Promise<Page<MachineStatus>> {
+    return readPage(this.#database, LISTED, page, (ids) => this.#read(this.#database.sql`WHERE id = ANY(${ids})`));
+  }
+
+  async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
     const rows = await this.#database.sql<(MachineRow & { seen_at_ms: number })[]>`
       SELECT *, session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
-      FROM machine ${later} ORDER BY name, id LIMIT ${size + 1}`;
-    const machines = rows.slice(0, size).map((row) => ({ ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms }));
-    const last = machines.at(-1);
-    return { machines, next: rows.length > size && last ? { name: last.name, id: last.id } : undefined };
+      FROM machine ${which}`;
+    return rows.map((row) => ({ ...factsOf(row), connected: row.connected, cordoned: row.cordoned, seenAtMs: row.seen_at_ms }));
   }
 
   /**

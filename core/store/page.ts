@@ -2,19 +2,36 @@
  * Pages of lists. A page is found by the key of the last entry of the one before, so what comes and goes meanwhile shifts nothing, and is bounded
  * in entries and in bytes: which entries it has is decided by their sizes, before any of them is read.
  */
-import { and, asc, sql } from '../../drizzle/orm.ts';
+import { and, asc, desc, sql } from '../../drizzle/orm.ts';
 import type { Column, SQL } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import { invalid } from '../domain/fields.ts';
 import type { Database } from './database.ts';
 
 /** Bytes of a page, beyond which only its last entry may go. */
 export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 
-/** The place of an entry in a list, oldest first. */
+/** The place of an entry in a list. */
 export interface PageKey {
-  /** When it was made, in microseconds since 1970. */
+  /** When it was made, in microseconds since 1970; in a list by something else `value` says its place, as text. */
   at: number;
   id: string;
+  value?: string | undefined;
+}
+
+/** Which entries of a list, and by what. */
+export interface ListView {
+  /** Only those with this text in what can be searched, whatever its case. Empty: all. */
+  search: string;
+  /** Empty: oldest first. */
+  orderBy: string;
+  descending: boolean;
+}
+
+/** What a list can be ordered by: text or a whole number, never null. */
+export interface Sort {
+  of: SQL;
+  as: 'text' | 'bigint';
 }
 
 /** Which page. */
@@ -23,6 +40,8 @@ export interface PageRequest {
   size: number;
   /** The last entry of the page before. Undefined: the first page. */
   after: PageKey | undefined;
+  /** Default: all, oldest first. */
+  view?: ListView | undefined;
 }
 
 /** A page, and the key that the next one is asked for with; undefined: there is none. */
@@ -43,17 +62,56 @@ export interface Listed {
   createdAt: Column;
   bytes: SQL;
   where: SQL | undefined;
+  /** Columns that a search looks into; besides the id. */
+  searched?: readonly (SQL | Column)[];
+  /** By name; `created` is there always. */
+  sorts?: Readonly<Record<string, Sort>>;
 }
 
-/** Entries that the page may have, in order, one more than its size where there are so many. */
-export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, { size, after }: PageRequest): Promise<Candidate[]> {
-  const { from, id, createdAt, bytes, where } = listed;
-  const key = sql`${createdAt}, ${id}`;
-  const later = after && sql`(${key}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
-  const rows = await db.execute<{ id: string; at: number; bytes: number }>(sql`
-    SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes
-    FROM ${from} WHERE ${and(where, later) ?? sql`true`} ORDER BY ${asc(createdAt)}, ${asc(id)} LIMIT ${size + 1}`);
-  return rows.map((row) => ({ id: row.id, at: Number(row.at), bytes: Number(row.bytes) }));
+/** Order by words, whatever their case. */
+export function byText(of: SQL | Column): Sort {
+  return { of: sql`lower(coalesce(${of}, ''))`, as: 'text' };
+}
+
+/** Order by a number. */
+export function byNumber(of: SQL | Column): Sort {
+  return { of: sql`coalesce(${of}, 0)::bigint`, as: 'bigint' };
+}
+
+/** Order by a moment; without one first. */
+export function byTime(of: SQL | Column): Sort {
+  return { of: sql`coalesce((extract(epoch FROM ${of}) * 1000000)::bigint, 0)`, as: 'bigint' };
+}
+
+/** Entries that the page may have, in order, one more than its size where there are so many. INVALID_REQUEST: nothing that the list can be ordered by. */
+export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, { size, after, view }: PageRequest): Promise<Candidate[]> {
+  const { from, id, createdAt, bytes, where, searched = [] } = listed;
+  const sort = view && view.orderBy !== '' ? sortOf(listed, view.orderBy) : undefined;
+  const found = view && view.search !== '' ? sql`strpos(lower(concat_ws(' ', ${sql.join([id, ...searched], sql`, `)})), lower(${view.search})) > 0` : undefined;
+  const turn = sort && view!.descending ? desc : asc;
+  const by = sort?.of ?? createdAt;
+  const rows = await db.execute<{ id: string; at: number; bytes: number; value: string | null }>(sql`
+    SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes, ${sort ? sql`(${by})::text` : sql`NULL`} AS value
+    FROM ${from} WHERE ${and(where, found, after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
+    ORDER BY ${turn(by)}, ${turn(id)} LIMIT ${size + 1}`);
+  return rows.map((row) => ({ id: row.id, at: Number(row.at), bytes: Number(row.bytes), ...(row.value === null ? {} : { value: row.value }) }));
+}
+
+function sortOf({ createdAt, sorts = {} }: Listed, orderBy: string): Sort {
+  const known: Readonly<Record<string, Sort>> = { created: byTime(createdAt), ...sorts };
+  const sort = Object.hasOwn(known, orderBy) ? known[orderBy] : undefined;
+  if (!sort) throw invalid(`order_by is ${JSON.stringify(orderBy.slice(0, 64))}, but this list is ordered by ${Object.keys(known).toSorted().join(', ')}`);
+  return sort;
+}
+
+/** What comes after an entry. */
+function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefined, isDescending: boolean): SQL {
+  if (!sort) return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
+  const { value = '' } = after;
+  // Whoever makes up a token is told so.
+  if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
+  const last = sort.as === 'bigint' ? sql`${value}::text::bigint` : sql`${value}::text`;
+  return isDescending ? sql`(${sort.of}, ${id}) < (${last}, ${after.id})` : sql`(${sort.of}, ${id}) > (${last}, ${after.id})`;
 }
 
 /** The candidates that are on the page. At least one where there is any: an entry may be larger than a page. */
@@ -65,7 +123,7 @@ export function cut(found: readonly Candidate[], size: number): { ids: string[];
     count += 1;
   }
   const last = found[count - 1];
-  return { ids: found.slice(0, count).map(({ id }) => id), next: last && count < found.length ? { at: last.at, id: last.id } : undefined };
+  return { ids: found.slice(0, count).map(({ id }) => id), next: last && count < found.length ? { at: last.at, id: last.id, value: last.value } : undefined };
 }
 
 /** One page of a list; `read` reads entries by their ids, in any order. */

@@ -10,12 +10,13 @@ import { worker } from '../../drizzle/schema/worker.ts';
 import { sameCard } from '../domain/gpu-pools.ts';
 import type { Pod, PodState } from '../domain/pod.ts';
 import type { WorkerState } from '../domain/worker.ts';
+import { invalid } from '../domain/fields.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Database } from './database.ts';
 import { envBytes } from './env-seals.ts';
 import { asGiven } from './given-template-store.ts';
 import type { MachineFacts } from './machine-store.ts';
-import { candidates, cut, inOrder } from './page.ts';
+import { byNumber, byText, byTime, candidates, cut, inOrder } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { podFromRow } from './pod-store.ts';
 
@@ -49,6 +50,11 @@ export interface PodListSelection {
 /** Sizes of a pod and of a worker as one: what it runs, and its machine. */
 const POD_BYTES = sql`4000 + ${envBytes(pod)} + octet_length(${pod.startCommand}::text) + octet_length(${pod.entrypoint}::text)`;
 const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + octet_length(${template.entrypoint}::text)`;
+/** What a list of pods can be searched for and ordered by. */
+const PODS_VIEWED = {
+  searched: [pod.name, pod.imageName, pod.machineId, pod.state],
+  sorts: { name: byText(pod.name), image: byText(pod.imageName), state: byText(pod.state), gpus: byNumber(pod.gpuCount), changed: byTime(pod.stateChangedAt) },
+};
 const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId} JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;
 
 export class PodViewStore {
@@ -73,11 +79,14 @@ export class PodViewStore {
   /** A page of pods, workers, or both, oldest first. */
   async list(accountId: string, selection: PodListSelection, page: PageRequest): Promise<Page<PodView>> {
     const { pods, workers, workersOf } = selection;
-    const podsListed = { from: pod, id: pod.id, createdAt: pod.createdAt, bytes: POD_BYTES, where: eq(pod.accountId, accountId) };
-    const workersListed = { from: WORKERS, id: worker.id, createdAt: worker.createdAt, bytes: WORKER_BYTES, where: shownWorkers(accountId, workersOf) };
-    const found = (await Promise.all([
+    const podsListed = { from: pod, id: pod.id, createdAt: pod.createdAt, bytes: POD_BYTES, where: eq(pod.accountId, accountId), ...PODS_VIEWED };
+    const workersListed = { from: WORKERS, id: worker.id, createdAt: worker.createdAt, bytes: WORKER_BYTES, where: shownWorkers(accountId, workersOf), searched: [endpoint.name] };
+    // Merging two lists takes an order that both have.
+    if (pods && workers && page.view && page.view.orderBy !== '') throw invalid('a list of pods and workers has no order_by: leave out one of the two');
+    const [first, second] = await Promise.all([
       pods ? candidates(this.#database, podsListed, page) : [], workers ? candidates(this.#database, workersListed, page) : [],
-    ])).flat().sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+    ]);
+    const found = pods && workers ? [...first, ...second].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)) : pods ? first : second;
     const { ids, next } = cut(found, page.size);
     const entries = await inOrder(ids, async (some) => [
       ...(pods ? await this.#pods(inArray(pod.id, some)) : []), ...(workers ? await this.#workers(inArray(worker.id, some)) : []),

@@ -8,7 +8,7 @@ import { unknownRegistryAuth } from '../domain/registry-auth.ts';
 import type { RegistryAuth } from '../domain/registry-auth.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database, Transaction } from './database.ts';
-import { readPage } from './page.ts';
+import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 
 /** Who uses credentials: ids, at most ten of each. */
@@ -61,7 +61,7 @@ export class RegistryAuthStore {
   /** A page of the credentials of an account without their secrets, oldest first. */
   async list(accountId: string, page: PageRequest): Promise<Page<RegistryAuth>> {
     const where = eq(registryAuth.accountId, accountId);
-    const listed = { from: registryAuth, id: registryAuth.id, createdAt: registryAuth.createdAt, bytes: sql`1000`, where };
+    const listed = { from: registryAuth, id: registryAuth.id, createdAt: registryAuth.createdAt, bytes: sql`1000`, where, searched: [registryAuth.name], sorts: { name: byText(registryAuth.name) } };
     return readPage(this.#database, listed, page, (ids) => this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)));
   }
 

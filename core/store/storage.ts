@@ -33,6 +33,7 @@ import { PodStore } from './pod-store.ts';
 import { PodViewStore } from './pod-view-store.ts';
 import { PriceStore } from './price-store.ts';
 import { RegistryAuthStore } from './registry-auth-store.ts';
+import { ReleaseStore } from './release-store.ts';
 import { ExplainStore } from './explain-store.ts';
 import { RunningJobs } from './running-jobs.ts';
 import { ScaleStore } from './scale-store.ts';
@@ -77,7 +78,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     outcomes: new OutcomeStore(database), chunks: new ChunkStore(database), counts: new CountStore(database, running), deadlines: new DeadlineStore(database),
     metrics: new MetricStore(database, running),
     deletions: new DeletionStore(database), webhooks: new WebhookStore(database), webhookResults: new WebhookResultStore(database),
-    edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer),
+    edge: new EdgeStore(database), plainRows: new PlainRowStore(database, sealer), releases: new ReleaseStore(database),
   };
 }
 

@@ -13,9 +13,10 @@ import { recordChange } from './audit-store.ts';
 import type { Database, Transaction } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { asGiven, tellUsers } from './given-template-store.ts';
-import { readPage } from './page.ts';
+import { byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { holdRegistryAuth } from './registry-auth-store.ts';
+import { recordReleases } from './release-store.ts';
 import { isDuplicate } from './transient.ts';
 
 /** What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use it too. */
@@ -28,6 +29,11 @@ const SHARED_BYTES_MAX = 1_048_576;
 /** Size of a template. */
 export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${envBytes(template)} + octet_length(${template.startCommand}::text)
   + octet_length(${template.entrypoint}::text)`;
+/** What a list of them can be searched for and ordered by. */
+const VIEWED = {
+  searched: [template.name, template.imageName],
+  sorts: { name: byText(template.name), image: byText(template.imageName), kind: byText(sql`CASE WHEN ${template.serverless} THEN 'worker' ELSE 'pod' END`) },
+};
 
 /**
  * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same transaction, before he
@@ -88,7 +94,8 @@ export class TemplateStore {
     const used = inArray(template.id, this.#database.db.select({ id: endpoint.templateId }).from(endpoint)
       .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only]))));
     const where = only.length > 0 ? and(used, includePublic ? undefined : own) : includePublic ? or(own, shared) : own;
-    return readPage(this.#database, { from: template, id: template.id, createdAt: template.createdAt, bytes: TEMPLATE_BYTES, where }, page, async (ids) => (
+    const listed = { from: template, id: template.id, createdAt: template.createdAt, bytes: TEMPLATE_BYTES, where, ...VIEWED };
+    return readPage(this.#database, listed, page, async (ids) => (
       (await this.#database.db.select().from(template).where(inArray(template.id, ids))).map((row) => this.#fromRow(row))
     ));
   }
@@ -123,7 +130,8 @@ export class TemplateStore {
       const [row] = await tx.update(template).set({ ...settings, ...this.#sealed(id, settings), version }).where(eq(template.id, id)).returning();
       // Endpoints of other accounts go on with what they were given.
       const raised = !replacesWorkers ? [] : await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
-        .where(and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId))).returning({ id: endpoint.id });
+        .where(and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId))).returning({ id: endpoint.id, version: endpoint.version });
+      await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
       if (replacesWorkers) await tellUsers(tx, current, fields);
       await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
       return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };

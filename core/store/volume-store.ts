@@ -8,8 +8,14 @@ import { VOLUME_SETTINGS } from '../domain/volume.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/volume.ts';
 import { recordChange } from './audit-store.ts';
 import type { Database, Transaction } from './database.ts';
-import { readPage } from './page.ts';
+import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+
+/** What a list of them can be searched for and ordered by. */
+const VIEWED = {
+  searched: [networkVolume.name, networkVolume.dataCenterId],
+  sorts: { name: byText(networkVolume.name), size: byNumber(networkVolume.sizeGb), data_center: byText(networkVolume.dataCenterId) },
+};
 
 /** Who uses a volume: ids, at most ten of each. */
 export interface VolumeUsers {
@@ -60,7 +66,7 @@ export class VolumeStore {
   /** A page of the volumes of an account, oldest first. `only`: those of these endpoints; empty = all. */
   async list(accountId: string, only: readonly string[], page: PageRequest): Promise<Page<NetworkVolume>> {
     const where = and(eq(networkVolume.accountId, accountId), this.#attached(accountId, only));
-    const listed = { from: networkVolume, id: networkVolume.id, createdAt: networkVolume.createdAt, bytes: sql`1000`, where };
+    const listed = { from: networkVolume, id: networkVolume.id, createdAt: networkVolume.createdAt, bytes: sql`1000`, where, ...VIEWED };
     return readPage(this.#database, listed, page, (ids) => this.#database.db.select().from(networkVolume).where(inArray(networkVolume.id, ids)));
   }
 

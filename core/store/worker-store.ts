@@ -1,5 +1,5 @@
 /** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
-import { and, eq, isNull, sql } from '../../drizzle/orm.ts';
+import { and, eq, inArray, isNull, sql } from '../../drizzle/orm.ts';
 import { worker } from '../../drizzle/schema/worker.ts';
 import type { EndedWorker } from '../domain/ended-workers.ts';
 import { MACHINE_LOST_REASON, UNLISTED_REASON, crashPauseSeconds } from '../domain/worker.ts';
@@ -86,6 +86,8 @@ interface WorkerEnvRow {
 export interface WorkerSelection {
   endpointId: string;
   accountId: string;
+  /** Default: on all. */
+  machineIds?: readonly string[] | undefined;
 }
 
 /** An attempt as the job table has it. */
@@ -238,10 +240,11 @@ export class WorkerStore {
   }
 
   /** A page of the workers that have not ended, oldest first. */
-  async list({ endpointId, accountId }: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
+  async list({ endpointId, accountId, machineIds = [] }: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
     const where = and(
       isNull(worker.endedAt), endpointId === '' ? undefined : eq(worker.endpointId, endpointId),
       accountId === '' ? undefined : sql`EXISTS (SELECT FROM endpoint e WHERE e.id = ${worker.endpointId} AND e.account_id = ${accountId})`,
+      machineIds.length === 0 ? undefined : inArray(worker.machineId, [...machineIds]),
     );
     const bytes = sql`1000 + octet_length(${worker.reason})`;
     return readPage(this.#database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) => this.#read(ids));

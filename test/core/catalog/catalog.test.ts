@@ -2,6 +2,7 @@
 import t from 'tap';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import type { ListMachinesResponse } from '../../../proto/gen/slipway/v1/machine_service.ts';
+import type { ListView } from '../../../proto/gen/slipway/v1/list_view.ts';
 import { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import type { CoreReplicas } from '../../helpers/core-replicas.ts';
@@ -55,6 +56,93 @@ t.test('machines come in pages, by name', async (t) => {
   t.match(await ask({ pageToken: 'bm9uc2Vuc2U' }), /^INVALID_REQUEST: page_token is none/);
   t.match(await ask({ pageSize: 1_001 }), /^INVALID_REQUEST: page_size is 1001/);
 });
+
+/** What a list answers of one view, page by page. */
+type Entries = (view: ListView, pageSize: number, pageToken: string) => Promise<{ ids: string[]; next: string }>;
+
+t.test('every list is searched and ordered before it is cut into pages', async (t) => {
+  const core = await startReplicas(t);
+  const { clients, key, rootKey } = core;
+  await core.joinAgent({});
+  const templateId = await core.createTemplate({ name: 'tiny-llama', imageName: 'llm:2' });
+  for (const name of ['Beta', 'alpha', 'gamma_100%']) {
+    await core.createTemplate({ name, imageName: `image-${name}` });
+    await core.createEndpoint({ name, templateId, workersMin: 0 });
+    await core.createVolume('EU-CZ-1');
+    await call(clients.registryAuths, 'createRegistryAuth', { name, username: 'u', password: 'p' }, key);
+    await call(clients.keys, 'createKey', { name, scope: KeyScope.READ_ONLY, endpointIds: [], accountId: '', permissions: undefined }, key);
+    await call(clients.access, 'createAccount', { name }, rootKey);
+    await call(clients.pods, 'createPod', { pod: Pod.fromPartial({ name, startCommand: ['true'], computeType: 'CPU' }) }, key);
+  }
+  const idsOf = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
+  const lists: Record<string, { read: Entries; orders: string[] }> = {
+    templates: { orders: ['created', 'name', 'image', 'kind'], read: async (view, pageSize, pageToken) => {
+      const { templates, nextPageToken: next } = await call(clients.templates, 'listTemplates', { includePublic: false, view, pageSize, pageToken }, key);
+      return { ids: idsOf(templates), next };
+    } },
+    endpoints: { orders: ['created', 'name', 'type', 'workers_min', 'workers_max'], read: async (view, pageSize, pageToken) => {
+      const { endpoints, nextPageToken: next } = await call(clients.endpoints, 'listEndpoints', { view, pageSize, pageToken }, key);
+      return { ids: idsOf(endpoints), next };
+    } },
+    volumes: { orders: ['created', 'name', 'size', 'data_center'], read: async (view, pageSize, pageToken) => {
+      const { networkVolumes, nextPageToken: next } = await call(clients.volumes, 'listNetworkVolumes', { view, pageSize, pageToken }, key);
+      return { ids: idsOf(networkVolumes), next };
+    } },
+    registries: { orders: ['created', 'name'], read: async (view, pageSize, pageToken) => {
+      const { registryAuths, nextPageToken: next } = await call(clients.registryAuths, 'listRegistryAuths', { view, pageSize, pageToken }, key);
+      return { ids: idsOf(registryAuths), next };
+    } },
+    keys: { orders: ['created', 'name', 'scope'], read: async (view, pageSize, pageToken) => {
+      const { keys, nextPageToken: next } = await call(clients.keys, 'listKeys', { accountId: '', view, pageSize, pageToken }, key);
+      return { ids: idsOf(keys), next };
+    } },
+    accounts: { orders: ['created', 'name'], read: async (view, pageSize, pageToken) => {
+      const { accounts, nextPageToken: next } = await call(clients.access, 'listAccounts', { view, pageSize, pageToken }, rootKey);
+      return { ids: idsOf(accounts), next };
+    } },
+    pods: { orders: ['created', 'name', 'image', 'state', 'gpus', 'changed'], read: async (view, pageSize, pageToken) => {
+      const asked = { includeWorkers: false, endpointId: '', endpointIds: [], view, pageSize, pageToken };
+      const { pods, nextPageToken: next } = await call(clients.pods, 'listPods', asked, key);
+      return { ids: idsOf(pods), next };
+    } },
+    machines: { orders: ['name', 'seen', 'state', 'memory', 'processors', 'gpus'], read: async (view, pageSize, pageToken) => {
+      const { machines, nextPageToken: next } = await call(clients.machines, 'listMachines', { view, pageSize, pageToken }, rootKey);
+      return { ids: machines.map(({ machine }) => machine!.id), next };
+    } },
+    audit: { orders: ['time'], read: async (view, pageSize, pageToken) => {
+      const { events, nextPageToken: next } = await call(clients.audit, 'listAuditEvents', { view, pageSize, pageToken, subjectId: '' }, key);
+      return { ids: events.map(({ id }) => String(id)), next };
+    } },
+  };
+  for (const [name, { read, orders }] of Object.entries(lists)) {
+    for (const orderBy of orders) {
+      const whole = await read({ search: '', orderBy, descending: false }, 0, '');
+      const turned = await read({ search: '', orderBy, descending: true }, 1_000, '');
+      t.same(turned.ids, whole.ids.toReversed(), `${name} by ${orderBy}, the other way round`);
+      const paged: string[] = [];
+      for (let page = await read({ search: '', orderBy, descending: true }, 2, ''); ; page = await read({ search: '', orderBy, descending: true }, 2, page.next)) {
+        paged.push(...page.ids);
+        if (page.next === '') break;
+      }
+      t.same(paged, turned.ids, `${name} by ${orderBy}, in pages of two`);
+    }
+    if (name === 'audit') continue;
+    const first = await read({ search: '', orderBy: 'name', descending: false }, 1, '');
+    if (first.next !== '') t.match(await reasonOf(read({ search: '', orderBy: 'name', descending: true }, 1, first.next)), /^INVALID_REQUEST: page_token is none/);
+    t.match(await reasonOf(read({ search: '', orderBy: 'secret', descending: false }, 1, '')), /^INVALID_REQUEST: order_by is "secret", but this list/);
+    t.match(await reasonOf(read({ search: 'x'.repeat(201), orderBy: '', descending: false }, 1, '')), /^INVALID_REQUEST: view.search must have/);
+    t.same((await read({ search: 'no such thing', orderBy: 'name', descending: false }, 0, '')).ids, []);
+    t.same((await read({ search: whole(await read({ search: '', orderBy: '', descending: false }, 1, '')), orderBy: '', descending: false }, 5, '')).ids.length, 1,
+      `${name}: one is found by its id`);
+  }
+  const names = await call(clients.endpoints, 'listEndpoints', { view: { search: '', orderBy: 'name', descending: false } }, key);
+  t.match(names.endpoints.map(({ name }) => name.split(' ')[0]), ['alpha', 'Beta', 'gamma_100%'], 'whatever their case');
+  t.equal((await lists['endpoints']!.read({ search: 'A_100%', orderBy: '', descending: false }, 0, '')).ids.length, 1, 'what is looked for is text, no pattern');
+  t.ok((await lists['audit']!.read({ search: 'createtemplate', orderBy: '', descending: false }, 0, '')).ids.length === 4);
+  t.equal((await lists['templates']!.read({ search: 'llm:', orderBy: '', descending: false }, 0, '')).ids.length, 1);
+});
+
+const whole = ({ ids }: { ids: string[] }): string => ids[0]!;
 
 t.test('pools', async (t) => {
   const core = await startReplicas(t);

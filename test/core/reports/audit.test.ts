@@ -48,6 +48,15 @@ t.test('every kind of change', async (t) => {
   const updateMask = ['workers_max', 'network_volume_ids', 'webhook_secret'];
   await call(clients.endpoints, 'updateEndpoint', { endpoint: { ...(await get(core, endpointId)), ...change.endpoint }, updateMask }, limited);
   await call(clients.endpoints, 'restartEndpoint', { id: endpointId }, limited);
+  await call(clients.templates, 'updateTemplate', { template: Template.fromPartial({ id: templateId, imageName: 'j' }), updateMask: ['image_name'] }, key);
+  const { releases } = await call(clients.endpoints, 'listReleases', { endpointId, pageSize: 3, beforeId: 0 }, key);
+  t.match(releases, [
+    { version: 3, isNew: true, action: 'UpdateTemplate', fields: ['image_name'], keyId },
+    { version: 2, isNew: true, action: 'RestartEndpoint', fields: [] }, { version: 1, isNew: true, action: 'UpdateEndpoint', fields: updateMask },
+  ], 'versions of the endpoint, the latest first');
+  const earlier = await call(clients.endpoints, 'listReleases', { endpointId, pageSize: 0, beforeId: releases[2]!.id }, key);
+  t.match(earlier.releases, [{ version: 0, isNew: true, action: 'CreateEndpoint' }]);
+  t.equal(earlier.releases.length, 1);
   await call(clients.endpoints, 'deleteEndpoint', { id: endpointId }, core.rootKey);
   const { events } = await list(core, { subjectId: endpointId });
   t.same(events.map(({ action, keyId: used }) => [action, used]),
@@ -65,7 +74,7 @@ t.test('every kind of change', async (t) => {
   t.same(await trail(core, registryAuth!.id), ['CreateRegistryAuth name username password', 'UpdateRegistryAuth username password', 'DeleteRegistryAuth']);
   const [first, ...rest] = await trail(core, templateId);
   t.match(first, /^CreateTemplate name image_name start_command env .*registry_auth_id/);
-  t.same(rest, ['UpdateTemplate readme registry_auth_id', 'DeleteTemplate']);
+  t.same(rest, ['UpdateTemplate readme registry_auth_id', 'UpdateTemplate image_name', 'DeleteTemplate']);
   const rows = await core.sql`SELECT t::text AS row FROM audit_event t`;
   for (const value of ['env-secret', 'hook-secret', 'ssh-ed25519', key]) t.notOk(rows.some(({ row }) => row.includes(value)), `no value: ${value}`);
 });

@@ -167,6 +167,7 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['EndpointService/ListEndpoints', 'account: read', plain()],
   ['EndpointService/Explain', 'jobs: read', () => about(served, { endpointId: served })],
   ['EndpointService/ListDecisions', 'endpoint: read', () => about(served, { endpointId: served })],
+  ['EndpointService/ListReleases', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/WhatIf', 'endpoint: read', () => about(served, { endpoint: Endpoint.fromPartial({ id: served }) })],
   ['EndpointService/UpdateEndpoint', 'endpoint: change', async () => {
     const id = await newEndpoint();

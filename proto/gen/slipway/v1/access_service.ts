@@ -20,6 +20,7 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { EndpointType } from "./endpoint.ts";
+import { ListView } from "./list_view.ts";
 
 /** What a key may do. */
 export const KeyScope = {
@@ -209,12 +210,24 @@ export interface CheckAccessResponse {
 
 /** All accounts. */
 export interface ListAccountsRequest {
+  /** Most entries of a page, 1 to 1,000. Absent: all, in one answer. */
+  pageSize?:
+    | number
+    | undefined;
+  /** `next_page_token` of the page before. Empty: the first page. */
+  pageToken?:
+    | string
+    | undefined;
+  /** Searches id and name. Ordered by `created` or `name`. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** All accounts. */
 export interface ListAccountsResponse {
-  /** By name. */
+  /** By name, unless the request says otherwise. */
   accounts: Account[];
+  /** Names the next page. Empty: there is none. */
+  nextPageToken: string;
 }
 
 /** Whose quota, and the new one. */
@@ -292,7 +305,11 @@ export interface ListKeysRequest {
     | string
     | undefined;
   /** Keys of all accounts and of machines. Only with the root key and without account_id. */
-  all?: boolean | undefined;
+  all?:
+    | boolean
+    | undefined;
+  /** Searches id, name and the ids of its endpoints. Ordered by `created`, `name` or `scope`. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** All of the account. */
@@ -1054,11 +1071,20 @@ export const CheckAccessResponse: MessageFns<CheckAccessResponse> = {
 };
 
 function createBaseListAccountsRequest(): ListAccountsRequest {
-  return {};
+  return { pageSize: undefined, pageToken: undefined, view: undefined };
 }
 
 export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
-  encode(_: ListAccountsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListAccountsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== undefined) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== undefined) {
+      writer.uint32(18).string(message.pageToken);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(26).fork()).join();
+    }
     return writer;
   },
 
@@ -1075,6 +1101,30 @@ export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1090,20 +1140,26 @@ export const ListAccountsRequest: MessageFns<ListAccountsRequest> = {
   create(base?: DeepPartial<ListAccountsRequest>): ListAccountsRequest {
     return ListAccountsRequest.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<ListAccountsRequest>): ListAccountsRequest {
+  fromPartial(object: DeepPartial<ListAccountsRequest>): ListAccountsRequest {
     const message = createBaseListAccountsRequest();
+    message.pageSize = object.pageSize ?? undefined;
+    message.pageToken = object.pageToken ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };
 
 function createBaseListAccountsResponse(): ListAccountsResponse {
-  return { accounts: [] };
+  return { accounts: [], nextPageToken: "" };
 }
 
 export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
   encode(message: ListAccountsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.accounts) {
       Account.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
     }
     return writer;
   },
@@ -1129,6 +1185,14 @@ export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
             message.accounts.push(Account.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1147,6 +1211,7 @@ export const ListAccountsResponse: MessageFns<ListAccountsResponse> = {
   fromPartial(object: DeepPartial<ListAccountsResponse>): ListAccountsResponse {
     const message = createBaseListAccountsResponse();
     message.accounts = object.accounts?.map((e) => Account.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
     return message;
   },
 };
@@ -1672,7 +1737,7 @@ export const CreateKeyResponse: MessageFns<CreateKeyResponse> = {
 };
 
 function createBaseListKeysRequest(): ListKeysRequest {
-  return { accountId: "", pageSize: undefined, pageToken: undefined, all: undefined };
+  return { accountId: "", pageSize: undefined, pageToken: undefined, all: undefined, view: undefined };
 }
 
 export const ListKeysRequest: MessageFns<ListKeysRequest> = {
@@ -1688,6 +1753,9 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
     }
     if (message.all !== undefined) {
       writer.uint32(32).bool(message.all);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -1737,6 +1805,14 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
             message.all = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1758,6 +1834,7 @@ export const ListKeysRequest: MessageFns<ListKeysRequest> = {
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
     message.all = object.all ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };

@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { ListView } from "./list_view.ts";
 
 /** One change that somebody made. It is committed together with the change and never altered. */
 export interface AuditEvent {
@@ -52,7 +53,14 @@ export interface ListAuditEventsRequest {
   /** Only changes of this thing. Empty: all. */
   subjectId: string;
   /** With the root key: only changes in this account; empty: in all. Otherwise empty or the caller's own. */
-  accountId?: string | undefined;
+  accountId?:
+    | string
+    | undefined;
+  /**
+   * Searches action, subject, key and the names of fields. Ordered by `time`: the oldest first unless descending.
+   * Without order_by the newest first. Absent: all.
+   */
+  view?: ListView | undefined;
 }
 
 /** A page. */
@@ -191,7 +199,7 @@ export const AuditEvent: MessageFns<AuditEvent> = {
 };
 
 function createBaseListAuditEventsRequest(): ListAuditEventsRequest {
-  return { pageSize: 0, pageToken: "", subjectId: "", accountId: undefined };
+  return { pageSize: 0, pageToken: "", subjectId: "", accountId: undefined, view: undefined };
 }
 
 export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
@@ -207,6 +215,9 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     }
     if (message.accountId !== undefined) {
       writer.uint32(34).string(message.accountId);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -256,6 +267,14 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
             message.accountId = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -277,6 +296,7 @@ export const ListAuditEventsRequest: MessageFns<ListAuditEventsRequest> = {
     message.pageToken = object.pageToken ?? "";
     message.subjectId = object.subjectId ?? "";
     message.accountId = object.accountId ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };

@@ -22,6 +22,7 @@ import { FieldMask } from "../../google/protobuf/field_mask.ts";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { Endpoint } from "./endpoint.ts";
 import { EndpointExplanation, ScaleDecision } from "./explanation.ts";
+import { ListView } from "./list_view.ts";
 
 /** What to create. */
 export interface CreateEndpointRequest {
@@ -70,7 +71,11 @@ export interface ListEndpointsRequest {
     | string
     | undefined;
   /** Fill in `template`. Default false. */
-  includeTemplate?: boolean | undefined;
+  includeTemplate?:
+    | boolean
+    | undefined;
+  /** Searches id and name. Ordered by `created`, `name`, `type`, `workers_min` or `workers_max`. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** All of the account. */
@@ -214,6 +219,42 @@ export interface WhatIfFigures {
   gpuSeconds: number;
   /** 95 of 100 jobs waited no longer, in milliseconds; 0 without a job. Of what was measured to about a fifth. */
   p95WaitMs: number;
+}
+
+/** Which page. */
+export interface ListReleasesRequest {
+  /** The endpoint. */
+  endpointId: string;
+  /** Most entries of a page, 1 to 1,000. Default 100. */
+  pageSize: number;
+  /** Only those before the one with this id. Default: from the latest. */
+  beforeId: number;
+}
+
+/** One change of an endpoint. */
+export interface Release {
+  /** Rises with time. */
+  id: number;
+  /** The version that the endpoint had afterwards. */
+  version: number;
+  /** The version is a new one, whose workers took the place of those before. */
+  isNew: boolean;
+  /** When, by the database clock. */
+  time:
+    | Date
+    | undefined;
+  /** The key that was used; `root` for the operator's. */
+  keyId: string;
+  /** Name of the rpc: CreateEndpoint, UpdateEndpoint, RestartEndpoint, or UpdateTemplate of the template that it runs. */
+  action: string;
+  /** Names of the fields that were set. Never their values, which may be secret. */
+  fields: string[];
+}
+
+/** Changes, the latest first. */
+export interface ListReleasesResponse {
+  /** None: there are no earlier ones. */
+  releases: Release[];
 }
 
 function createBaseCreateEndpointRequest(): CreateEndpointRequest {
@@ -491,7 +532,7 @@ export const GetEndpointResponse: MessageFns<GetEndpointResponse> = {
 };
 
 function createBaseListEndpointsRequest(): ListEndpointsRequest {
-  return { pageSize: undefined, pageToken: undefined, includeTemplate: undefined };
+  return { pageSize: undefined, pageToken: undefined, includeTemplate: undefined, view: undefined };
 }
 
 export const ListEndpointsRequest: MessageFns<ListEndpointsRequest> = {
@@ -504,6 +545,9 @@ export const ListEndpointsRequest: MessageFns<ListEndpointsRequest> = {
     }
     if (message.includeTemplate !== undefined) {
       writer.uint32(24).bool(message.includeTemplate);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -545,6 +589,14 @@ export const ListEndpointsRequest: MessageFns<ListEndpointsRequest> = {
             message.includeTemplate = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -565,6 +617,7 @@ export const ListEndpointsRequest: MessageFns<ListEndpointsRequest> = {
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
     message.includeTemplate = object.includeTemplate ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };
@@ -1623,6 +1676,267 @@ export const WhatIfFigures: MessageFns<WhatIfFigures> = {
   },
 };
 
+function createBaseListReleasesRequest(): ListReleasesRequest {
+  return { endpointId: "", pageSize: 0, beforeId: 0 };
+}
+
+export const ListReleasesRequest: MessageFns<ListReleasesRequest> = {
+  encode(message: ListReleasesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(16).int32(message.pageSize);
+    }
+    if (message.beforeId !== 0) {
+      writer.uint32(24).int64(message.beforeId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListReleasesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListReleasesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.beforeId = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListReleasesRequest>): ListReleasesRequest {
+    return ListReleasesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListReleasesRequest>): ListReleasesRequest {
+    const message = createBaseListReleasesRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.pageSize = object.pageSize ?? 0;
+    message.beforeId = object.beforeId ?? 0;
+    return message;
+  },
+};
+
+function createBaseRelease(): Release {
+  return { id: 0, version: 0, isNew: false, time: undefined, keyId: "", action: "", fields: [] };
+}
+
+export const Release: MessageFns<Release> = {
+  encode(message: Release, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0) {
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.version !== 0) {
+      writer.uint32(16).int32(message.version);
+    }
+    if (message.isNew !== false) {
+      writer.uint32(24).bool(message.isNew);
+    }
+    if (message.time !== undefined) {
+      Timestamp.encode(toTimestamp(message.time), writer.uint32(34).fork()).join();
+    }
+    if (message.keyId !== "") {
+      writer.uint32(42).string(message.keyId);
+    }
+    if (message.action !== "") {
+      writer.uint32(50).string(message.action);
+    }
+    for (const v of message.fields) {
+      writer.uint32(58).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Release {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRelease();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.version = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.isNew = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.time = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.keyId = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.fields.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Release>): Release {
+    return Release.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Release>): Release {
+    const message = createBaseRelease();
+    message.id = object.id ?? 0;
+    message.version = object.version ?? 0;
+    message.isNew = object.isNew ?? false;
+    message.time = object.time ?? undefined;
+    message.keyId = object.keyId ?? "";
+    message.action = object.action ?? "";
+    message.fields = object.fields?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseListReleasesResponse(): ListReleasesResponse {
+  return { releases: [] };
+}
+
+export const ListReleasesResponse: MessageFns<ListReleasesResponse> = {
+  encode(message: ListReleasesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.releases) {
+      Release.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListReleasesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListReleasesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.releases.push(Release.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListReleasesResponse>): ListReleasesResponse {
+    return ListReleasesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListReleasesResponse>): ListReleasesResponse {
+    const message = createBaseListReleasesResponse();
+    message.releases = object.releases?.map((e) => Release.fromPartial(e)) || [];
+    return message;
+  },
+};
+
 /** Endpoints of the caller's account. Another account's endpoint is NOT_FOUND. */
 export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
@@ -1725,6 +2039,17 @@ export const EndpointServiceService = {
       Buffer.from(ListDecisionsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListDecisionsResponse => ListDecisionsResponse.decode(value),
   },
+  /** What was changed of it, the latest first, by whom, and which version it came to. At most 1,000 are kept, from the release that began to write them. */
+  listReleases: {
+    path: "/slipway.v1.EndpointService/ListReleases" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListReleasesRequest): Buffer => Buffer.from(ListReleasesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListReleasesRequest => ListReleasesRequest.decode(value),
+    responseSerialize: (value: ListReleasesResponse): Buffer =>
+      Buffer.from(ListReleasesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListReleasesResponse => ListReleasesResponse.decode(value),
+  },
   /**
    * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
    * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
@@ -1764,6 +2089,8 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
   explain: handleUnaryCall<EndpointServiceExplainRequest, EndpointServiceExplainResponse>;
   /** What its scaler decided, the latest first: what changed something or gave another reason than before. Kept for 7 days, at most 1,000. */
   listDecisions: handleUnaryCall<ListDecisionsRequest, ListDecisionsResponse>;
+  /** What was changed of it, the latest first, by whom, and which version it came to. At most 1,000 are kept, from the release that began to write them. */
+  listReleases: handleUnaryCall<ListReleasesRequest, ListReleasesResponse>;
   /**
    * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.
    * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
@@ -1906,6 +2233,22 @@ export interface EndpointServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
+  ): ClientUnaryCall;
+  /** What was changed of it, the latest first, by whom, and which version it came to. At most 1,000 are kept, from the release that began to write them. */
+  listReleases(
+    request: ListReleasesRequest,
+    callback: (error: ServiceError | null, response: ListReleasesResponse) => void,
+  ): ClientUnaryCall;
+  listReleases(
+    request: ListReleasesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListReleasesResponse) => void,
+  ): ClientUnaryCall;
+  listReleases(
+    request: ListReleasesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListReleasesResponse) => void,
   ): ClientUnaryCall;
   /**
    * What its workers, waits and GPU seconds would have been with other settings, from what was recorded of the last hours, beside what they were.

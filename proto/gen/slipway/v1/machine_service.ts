@@ -20,6 +20,7 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
+import { ListView } from "./list_view.ts";
 import { EndedWorkers, Machine, Worker } from "./machine.ts";
 
 /** Which page of the machines. */
@@ -29,7 +30,11 @@ export interface ListMachinesRequest {
     | number
     | undefined;
   /** `next_page_token` of the page before. Empty: the first page. */
-  pageToken?: string | undefined;
+  pageToken?:
+    | string
+    | undefined;
+  /** Searches id, name, locations and the agent's version. Ordered by `name`, `seen`, `state` (away first), `memory`, `processors` or `gpus`. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** A machine and whether it is here. */
@@ -50,7 +55,7 @@ export interface MachineStatus {
 
 /** A page of the machines. */
 export interface ListMachinesResponse {
-  /** By name. */
+  /** By name, unless the request says otherwise. */
   machines: MachineStatus[];
   /** Names the next page. Empty: there is none. */
   nextPageToken: string;
@@ -82,6 +87,12 @@ export interface ForgetMachineResponse {
   deletedPods: number;
 }
 
+/** Some machines. */
+export interface MachineSelection {
+  /** Their ids, 1 to 100. */
+  ids: string[];
+}
+
 /** Whose workers. */
 export interface ListWorkersRequest {
   /** The endpoint. With the root key empty for those of all endpoints. */
@@ -95,7 +106,11 @@ export interface ListWorkersRequest {
     | string
     | undefined;
   /** Only this account's. Only with the root key and without endpoint_id; empty: all. */
-  accountId?: string | undefined;
+  accountId?:
+    | string
+    | undefined;
+  /** Only workers on these machines. Only with the root key; absent: on all. */
+  machines?: MachineSelection | undefined;
 }
 
 /** Its workers. */
@@ -127,7 +142,7 @@ export interface GetWorkerLogResponse {
 }
 
 function createBaseListMachinesRequest(): ListMachinesRequest {
-  return { pageSize: undefined, pageToken: undefined };
+  return { pageSize: undefined, pageToken: undefined, view: undefined };
 }
 
 export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
@@ -137,6 +152,9 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
     }
     if (message.pageToken !== undefined) {
       writer.uint32(18).string(message.pageToken);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -170,6 +188,14 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -189,6 +215,7 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
     const message = createBaseListMachinesRequest();
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };
@@ -585,8 +612,63 @@ export const ForgetMachineResponse: MessageFns<ForgetMachineResponse> = {
   },
 };
 
+function createBaseMachineSelection(): MachineSelection {
+  return { ids: [] };
+}
+
+export const MachineSelection: MessageFns<MachineSelection> = {
+  encode(message: MachineSelection, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.ids) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineSelection {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineSelection();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ids.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineSelection>): MachineSelection {
+    return MachineSelection.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineSelection>): MachineSelection {
+    const message = createBaseMachineSelection();
+    message.ids = object.ids?.map((e) => e) || [];
+    return message;
+  },
+};
+
 function createBaseListWorkersRequest(): ListWorkersRequest {
-  return { endpointId: "", pageSize: undefined, pageToken: undefined, accountId: undefined };
+  return { endpointId: "", pageSize: undefined, pageToken: undefined, accountId: undefined, machines: undefined };
 }
 
 export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
@@ -602,6 +684,9 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
     }
     if (message.accountId !== undefined) {
       writer.uint32(34).string(message.accountId);
+    }
+    if (message.machines !== undefined) {
+      MachineSelection.encode(message.machines, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -651,6 +736,14 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
             message.accountId = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.machines = MachineSelection.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -672,6 +765,9 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
     message.accountId = object.accountId ?? undefined;
+    message.machines = (object.machines !== undefined && object.machines !== null)
+      ? MachineSelection.fromPartial(object.machines)
+      : undefined;
     return message;
   },
 };

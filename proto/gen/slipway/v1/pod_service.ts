@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { FieldMask } from "../../google/protobuf/field_mask.ts";
+import { ListView } from "./list_view.ts";
 import { EndedWorkers } from "./machine.ts";
 import { Pod } from "./pod.ts";
 
@@ -66,6 +67,8 @@ export interface ListPodsRequest {
     | undefined;
   /** Only the workers of these endpoints, at most 1,000; implies include_workers. Those of other accounts have none. Empty: all. */
   endpointIds: string[];
+  /** Searches id, name, image, machine and state. Ordered by `created`, `name`, `image`, `state`, `gpus` or `changed`, which lists of pods with workers are not. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** All that fit. */
@@ -405,7 +408,14 @@ export const GetPodResponse: MessageFns<GetPodResponse> = {
 };
 
 function createBaseListPodsRequest(): ListPodsRequest {
-  return { includeWorkers: false, endpointId: "", pageSize: undefined, pageToken: undefined, endpointIds: [] };
+  return {
+    includeWorkers: false,
+    endpointId: "",
+    pageSize: undefined,
+    pageToken: undefined,
+    endpointIds: [],
+    view: undefined,
+  };
 }
 
 export const ListPodsRequest: MessageFns<ListPodsRequest> = {
@@ -424,6 +434,9 @@ export const ListPodsRequest: MessageFns<ListPodsRequest> = {
     }
     for (const v of message.endpointIds) {
       writer.uint32(42).string(v!);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -481,6 +494,14 @@ export const ListPodsRequest: MessageFns<ListPodsRequest> = {
             message.endpointIds.push(reader.string());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -503,6 +524,7 @@ export const ListPodsRequest: MessageFns<ListPodsRequest> = {
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
     message.endpointIds = object.endpointIds?.map((e) => e) || [];
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };

@@ -19,6 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { ListView } from "./list_view.ts";
 
 /**
  * Credentials for a private container registry. Username and password are stored sealed, go to agents that need them, and are never
@@ -68,7 +69,11 @@ export interface ListRegistryAuthsRequest {
     | number
     | undefined;
   /** `next_page_token` of the page before. Empty: the first page. */
-  pageToken?: string | undefined;
+  pageToken?:
+    | string
+    | undefined;
+  /** Searches id and name. Ordered by `created` or `name`. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** All of the account. */
@@ -433,7 +438,7 @@ export const GetRegistryAuthResponse: MessageFns<GetRegistryAuthResponse> = {
 };
 
 function createBaseListRegistryAuthsRequest(): ListRegistryAuthsRequest {
-  return { pageSize: undefined, pageToken: undefined };
+  return { pageSize: undefined, pageToken: undefined, view: undefined };
 }
 
 export const ListRegistryAuthsRequest: MessageFns<ListRegistryAuthsRequest> = {
@@ -443,6 +448,9 @@ export const ListRegistryAuthsRequest: MessageFns<ListRegistryAuthsRequest> = {
     }
     if (message.pageToken !== undefined) {
       writer.uint32(18).string(message.pageToken);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -476,6 +484,14 @@ export const ListRegistryAuthsRequest: MessageFns<ListRegistryAuthsRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -495,6 +511,7 @@ export const ListRegistryAuthsRequest: MessageFns<ListRegistryAuthsRequest> = {
     const message = createBaseListRegistryAuthsRequest();
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };

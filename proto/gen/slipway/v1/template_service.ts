@@ -20,6 +20,7 @@ import {
 } from "@grpc/grpc-js";
 import { FieldMask } from "../../google/protobuf/field_mask.ts";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { ListView } from "./list_view.ts";
 
 /** What workers run: an image for the container executor or a command for the process executor. */
 export interface Template {
@@ -107,7 +108,11 @@ export interface ListTemplatesRequest {
     | number
     | undefined;
   /** `next_page_token` of the page before. Empty: the first page. */
-  pageToken?: string | undefined;
+  pageToken?:
+    | string
+    | undefined;
+  /** Searches id, name and image. Ordered by `created`, `name`, `image` or `kind`. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** All that fit. */
@@ -727,7 +732,7 @@ export const GetTemplateResponse: MessageFns<GetTemplateResponse> = {
 };
 
 function createBaseListTemplatesRequest(): ListTemplatesRequest {
-  return { includePublic: false, pageSize: undefined, pageToken: undefined };
+  return { includePublic: false, pageSize: undefined, pageToken: undefined, view: undefined };
 }
 
 export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
@@ -740,6 +745,9 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
     }
     if (message.pageToken !== undefined) {
       writer.uint32(26).string(message.pageToken);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -781,6 +789,14 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -801,6 +817,7 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
     message.includePublic = object.includePublic ?? false;
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };

@@ -20,6 +20,7 @@ import {
 } from "@grpc/grpc-js";
 import { FieldMask } from "../../google/protobuf/field_mask.ts";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
+import { ListView } from "./list_view.ts";
 
 /**
  * A directory that outlives workers and pods and is mounted into them: /runpod-volume in workers, /workspace in pods. It lives in one
@@ -70,7 +71,11 @@ export interface ListNetworkVolumesRequest {
     | number
     | undefined;
   /** `next_page_token` of the page before. Empty: the first page. */
-  pageToken?: string | undefined;
+  pageToken?:
+    | string
+    | undefined;
+  /** Searches id, name and data centre. Ordered by `created`, `name`, `size` or `data_center`. Absent: all, in its own order. */
+  view?: ListView | undefined;
 }
 
 /** All of the account. */
@@ -437,7 +442,7 @@ export const GetNetworkVolumeResponse: MessageFns<GetNetworkVolumeResponse> = {
 };
 
 function createBaseListNetworkVolumesRequest(): ListNetworkVolumesRequest {
-  return { pageSize: undefined, pageToken: undefined };
+  return { pageSize: undefined, pageToken: undefined, view: undefined };
 }
 
 export const ListNetworkVolumesRequest: MessageFns<ListNetworkVolumesRequest> = {
@@ -447,6 +452,9 @@ export const ListNetworkVolumesRequest: MessageFns<ListNetworkVolumesRequest> = 
     }
     if (message.pageToken !== undefined) {
       writer.uint32(18).string(message.pageToken);
+    }
+    if (message.view !== undefined) {
+      ListView.encode(message.view, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -480,6 +488,14 @@ export const ListNetworkVolumesRequest: MessageFns<ListNetworkVolumesRequest> = 
             message.pageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.view = ListView.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -499,6 +515,7 @@ export const ListNetworkVolumesRequest: MessageFns<ListNetworkVolumesRequest> = 
     const message = createBaseListNetworkVolumesRequest();
     message.pageSize = object.pageSize ?? undefined;
     message.pageToken = object.pageToken ?? undefined;
+    message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     return message;
   },
 };
