@@ -9,6 +9,9 @@ import { keyRoutes } from './api/keys.ts';
 import { listRoutes } from './api/lists.ts';
 import { liveRoute } from './api/live.ts';
 import { machineRoutes } from './api/machines.ts';
+import { operatorRoutes } from './api/operator.ts';
+import { releaseRoutes } from './api/releases.ts';
+import { usageRoutes } from './api/usage.ts';
 import { whatIfRoutes } from './api/what-if.ts';
 import { assetRoutes } from './assets.ts';
 import { consoleGate, otherPage, signedOut } from './console-parts.ts';
@@ -34,5 +37,6 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   liveRoute(app, parts, consoleGate(parts, 'live'));
   jobLogRoute(app, parts, consoleGate(parts, 'logs'));
   const gate = consoleGate(parts, 'management');
-  for (const add of [jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes]) add(app, parts, gate);
+  const all = [jobRoutes, machineRoutes, whatIfRoutes, fieldRoutes, keyRoutes, listRoutes, operatorRoutes, usageRoutes, releaseRoutes];
+  for (const add of all) add(app, parts, gate);
 }

@@ -87,8 +87,8 @@ export interface MachineView {
 export interface OverviewView {
   nowMs: number;
   endpoints: readonly EndpointRow[];
-  /** There are more endpoints than these. */
-  truncated: boolean;
+  /** Names the next page of endpoints or machines; empty: there is none. */
+  next: string;
   problems: readonly Problem[];
   /** The operator's alone. */
   machines?: readonly MachineView[];
@@ -184,6 +184,36 @@ export interface ListView {
   rows: readonly Readonly<Record<string, string | number>>[];
   /** Names the next page; empty: there is none. */
   next: string;
+}
+
+/** What was used in a period by one group. */
+export interface UsageRecordView {
+  /** When the period begins, ISO 8601. */
+  time: string;
+  group: string;
+  /** For people. */
+  name: string;
+  /** US dollars. */
+  amount: number;
+  billedMs: number;
+}
+
+/** Usage since a moment; periods without any are left out. */
+export interface UsageView {
+  startMs: number;
+  records: readonly UsageRecordView[];
+}
+
+/** A change of an endpoint, and the version that it came to. */
+export interface ReleaseView {
+  id: number;
+  version: number;
+  /** Workers of the version before were replaced. */
+  isNew: boolean;
+  atMs: number;
+  keyId: string;
+  action: string;
+  fields: readonly string[];
 }
 
 /** A webhook call of a job. Times are 0 where there is none. */

@@ -4,12 +4,13 @@ import { CoreError } from '../../../proto/wire/reason.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { wordOf } from '../../resources/field.ts';
 import type { Kind, Table } from '../../resources/field.ts';
+import { POD } from '../../resources/pods/pod-table.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FieldView } from '../views.ts';
 
-const TABLES = new Map<string, Table>([['endpoint', ENDPOINT], ['template', TEMPLATE], ['volume', VOLUME]]);
+const TABLES = new Map<string, Table>([['endpoint', ENDPOINT], ['template', TEMPLATE], ['volume', VOLUME], ['pod', POD]]);
 
 /** Adds the route. */
 export function fieldRoutes(app: FastifyInstance, _parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {

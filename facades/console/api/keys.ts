@@ -6,7 +6,7 @@ import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ListView, NewKeyView } from '../views.ts';
-import { PAGE_SIZE, iso, optionsOf, textOf } from './lists.ts';
+import { iso, optionsOf, pageAsked } from './list-query.ts';
 
 const SCOPES: Readonly<Record<string, KeyScope>> = {
   ALL: KeyScope.ALL, READ_ONLY: KeyScope.READ_ONLY, RESTRICTED: KeyScope.RESTRICTED, AGENT: KeyScope.AGENT,
@@ -18,7 +18,7 @@ const PERMISSIONS: Readonly<Record<string, Permission>> = {
 /** Adds the routes. */
 export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/keys', { onRequest }, async (request): Promise<ListView> => {
-    const asked = { accountId: '', pageSize: PAGE_SIZE, pageToken: textOf(request, 'page'), ...(isOperator(request) ? { all: true } : {}) };
+    const asked = { accountId: '', ...pageAsked(request), ...(isOperator(request) ? { all: true } : {}) };
     const { keys, nextPageToken } = await core.keys.call((client) => client.listKeys, asked, optionsOf(request));
     const rows = keys.map(({ id, name, scope, endpointIds, createTime, revokeTime, machineId, accountId }) => ({
       id, name, may: Object.entries(KeyScope).find(([, value]) => value === scope)?.[0] ?? '', endpoints: endpointIds.join(', ') || 'all',

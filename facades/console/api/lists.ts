@@ -1,45 +1,59 @@
-/** Lists that no other surface has in JSON: keys, the audit trail, and for the operator accounts. Rows are flat, as a table shows them. */
+/** Lists as a table shows them, with flat rows: searched, ordered and paged by core. */
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { CoreError } from '../../../proto/wire/reason.ts';
+import type { Pod } from '../../../proto/gen/slipway/v1/pod.ts';
 import type { ConsoleParts } from '../console-parts.ts';
+import { presentPod } from '../../resources/pods/present-pod.ts';
 import type { ListView } from '../views.ts';
+import { iso, optionsOf, pageAsked, textOf } from './list-query.ts';
 
-/** Rows of a page. */
-export const PAGE_SIZE = 200;
+type Read = (request: FastifyRequest) => Promise<ListView>;
 
-/** Adds the routes. Query: `page`, the `next` of the page before; of the audit trail also `subject`. */
+/** Adds the routes. Query: list-query.ts; of the audit trail also `subject`. */
 export function listRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
-  app.get('/console/api/audit', { onRequest }, async (request): Promise<ListView> => {
-    const asked = { pageSize: PAGE_SIZE, pageToken: textOf(request, 'page'), subjectId: textOf(request, 'subject') };
-    const { events, nextPageToken } = await core.audit.call((client) => client.listAuditEvents, asked, optionsOf(request));
-    const rows = events.map(({ time, action, subjectId, keyId, fields, accountId }) => ({
-      time: iso(time), action, subject: subjectId, key: keyId, fields: fields.join(', '), account: accountId,
-    }));
-    return { rows, next: nextPageToken };
-  });
-  app.get('/console/api/accounts', { onRequest }, async (request): Promise<ListView> => {
-    const { accounts } = await core.access.call((client) => client.listAccounts, {}, optionsOf(request));
-    const rows = accounts.map(({ id, name, createTime, quota = {} }) => ({
-      id, name, created: iso(createTime), workers: quota.workers ?? '', gpus: quota.gpus ?? '', queuedJobs: quota.queuedJobs ?? '',
-      requests: quota.requests ?? '', gpuWeight: quota.gpuWeight ?? '',
-    }));
-    return { rows, next: '' };
-  });
+  const lists: Readonly<Record<string, Read>> = {
+    templates: async (request) => {
+      const asked = { ...pageAsked(request), includePublic: false };
+      const { templates, nextPageToken } = await core.templates.call((client) => client.listTemplates, asked, optionsOf(request));
+      const rows = templates.map(({ id, name, imageName, serverless, public: isPublic, containerDiskGb, volumeGb }) => ({
+        id, name, imageName, isServerless: serverless ? 'yes' : 'no', isPublic: isPublic ? 'yes' : 'no', containerDiskInGb: containerDiskGb, volumeInGb: volumeGb,
+      }));
+      return { rows, next: nextPageToken };
+    },
+    pods: async (request) => {
+      const asked = { ...pageAsked(request), includeWorkers: false, endpointId: '', endpointIds: [] };
+      const { pods, nextPageToken } = await core.pods.call((client) => client.listPods, asked, optionsOf(request));
+      return { rows: pods.map((pod) => podRow(pod, request.caller.accountId)), next: nextPageToken };
+    },
+    volumes: async (request) => {
+      const { networkVolumes, nextPageToken } = await core.volumes.call((client) => client.listNetworkVolumes, pageAsked(request), optionsOf(request));
+      const rows = networkVolumes.map(({ id, name, sizeGb, dataCenterId, createTime }) => ({ id, name, size: sizeGb, dataCenterId, created: iso(createTime) }));
+      return { rows, next: nextPageToken };
+    },
+    registries: async (request) => {
+      const { registryAuths, nextPageToken } = await core.registryAuths.call((client) => client.listRegistryAuths, pageAsked(request), optionsOf(request));
+      return { rows: registryAuths.map(({ id, name, createTime }) => ({ id, name, created: iso(createTime) })), next: nextPageToken };
+    },
+    audit: async (request) => {
+      const asked = { ...pageAsked(request), subjectId: textOf(request, 'subject') };
+      const { events, nextPageToken } = await core.audit.call((client) => client.listAuditEvents, asked, optionsOf(request));
+      const rows = events.map(({ time, action, subjectId, keyId, fields, accountId }) => ({
+        time: iso(time), action, subject: subjectId, key: keyId, fields: fields.join(', '), account: accountId,
+      }));
+      return { rows, next: nextPageToken };
+    },
+    accounts: async (request) => {
+      const { accounts, nextPageToken } = await core.access.call((client) => client.listAccounts, pageAsked(request), optionsOf(request));
+      const rows = accounts.map(({ id, name, createTime, quota = {} }) => ({
+        id, name, created: iso(createTime), workers: quota.workers ?? '', gpus: quota.gpus ?? '', queuedJobs: quota.queuedJobs ?? '',
+        requests: quota.requests ?? '', gpuWeight: quota.gpuWeight ?? '',
+      }));
+      return { rows, next: nextPageToken };
+    },
+  };
+  for (const [name, read] of Object.entries(lists)) app.get(`/console/api/${name}`, { onRequest }, read);
 }
 
-/** How core is asked for a list. */
-export function optionsOf(request: FastifyRequest) {
-  return { apiKey: request.caller.apiKey, repeatable: true };
-}
-
-/** A member of the query; empty: it is not there. */
-export function textOf(request: FastifyRequest, name: string): string {
-  const { [name]: text = '' } = request.query as Record<string, unknown>;
-  if (typeof text !== 'string') throw new CoreError('INVALID_REQUEST', `"${name}" must be given once.`);
-  return text;
-}
-
-/** For a row. */
-export function iso(time: Date | undefined): string {
-  return time?.toISOString() ?? '';
+function podRow(pod: Pod, accountId: string) {
+  const { id, name, desiredStatus, image, machineId, costPerHr, lastStatusChange } = presentPod(pod, accountId);
+  return { id, name: name ?? '', desiredStatus, image, gpuCount: pod.gpuCount, machineId, costPerHr, lastStatusChange };
 }

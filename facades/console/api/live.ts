@@ -6,11 +6,15 @@ import { isId } from '../../plugins/authenticate.ts';
 import { isOperator } from '../console-parts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
+import { pageAsked } from './list-query.ts';
 import { endpointPage } from './endpoint-page.ts';
 import { jobPage } from './job-why.ts';
 import { accountOverview, operatorOverview } from './overview.ts';
 
-/** Adds the route. Query: `endpoint` and `job`, or neither for the overview. */
+/** Endpoints or machines of a feed. */
+const ROWS_MAX = 100;
+
+/** Adds the route. Query: `endpoint` and `job`, or neither for the overview, of which a page is shown (list-query.ts). */
 export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/live', { onRequest }, async (request, reply) => {
     const { endpoint = '', job = '' } = request.query as Record<string, unknown>;
@@ -18,12 +22,14 @@ export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: 
     if (typeof job !== 'string' || (job !== '' && !isId(job))) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
     const { apiKey } = request.caller;
     const operator = isOperator(request);
+    const asked = pageAsked(request);
+    if (asked.pageSize > ROWS_MAX) throw new CoreError('INVALID_REQUEST', `"size" of a feed must be at most ${ROWS_MAX}.`);
     const open = (): FeedSource => {
       if (job !== '') return jobPage(parts, apiKey, endpoint, job);
       if (endpoint !== '') return endpointPage(parts, apiKey, endpoint);
-      return operator ? operatorOverview(parts, apiKey) : accountOverview(parts, apiKey);
+      return operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked);
     };
-    await parts.feeds.follow({ accountId: request.caller.accountId, apiKey, page: `${endpoint} ${job}` }, open, new LiveResponse(reply));
+    await parts.feeds.follow({ accountId: request.caller.accountId, apiKey, page: `${endpoint} ${job} ${endpoint === '' ? JSON.stringify(asked) : ''}` }, open, new LiveResponse(reply));
     return reply;
   });
 }

@@ -2,32 +2,35 @@
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { MachineStatus } from '../../../proto/gen/slipway/v1/machine_service.ts';
 import type { Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import { allPages } from '../../../proto/wire/pages.ts';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { MachineView } from '../views.ts';
+import type { PageAsked } from './list-query.ts';
 
-/** Machines, and workers on them, that are shown. */
-const MACHINES_MAX = 1_000;
-const WORKERS_MAX = 1_000;
-
-/** Reads them. */
-export async function readMachines(core: CoreClient, options: CallOptions): Promise<{ machines: MachineView[]; truncated: boolean }> {
-  const [{ machines, nextPageToken }, { workers }] = await Promise.all([
-    core.machines.call((client) => client.listMachines, { pageSize: MACHINES_MAX }, options),
-    core.machines.call((client) => client.listWorkers, { endpointId: '', pageSize: WORKERS_MAX }, options),
-  ]);
-  return { machines: machines.flatMap((status) => machineView(status, workers)), truncated: nextPageToken !== '' };
+/** Reads a page of them, with the workers that run on these machines. */
+export async function readMachines(core: CoreClient, page: PageAsked, options: CallOptions): Promise<{ machines: MachineView[]; next: string }> {
+  const { machines, nextPageToken } = await core.machines.call((client) => client.listMachines, page, options);
+  const ids = machines.flatMap(({ machine }) => machine?.id ?? []);
+  const workers = ids.length === 0 ? [] : await allPages(
+    (more) => core.machines.call((client) => client.listWorkers, { endpointId: '', machines: { ids }, ...more }, options), (found) => found.workers,
+  );
+  return { machines: machines.flatMap((status) => machineView(status, workers)), next: nextPageToken };
 }
 
-/** Adds the operation that lets nothing new onto a machine, or again. */
+/** Adds the operations: nothing new onto a machine, or again; forgetting one that will not come back. */
 export function machineRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.post('/console/api/machines/:id/cordon', { onRequest }, async (request) => {
     const { id } = request.params as { id: string };
     const cordoned = settingsOf(request)['cordoned'] === true;
     await core.machines.call((client) => client.cordonMachine, { id, cordoned }, { apiKey: request.caller.apiKey, repeatable: true });
     return {};
+  });
+  app.post('/console/api/machines/:id/forget', { onRequest }, async (request) => {
+    const { id } = request.params as { id: string };
+    return core.machines.call((client) => client.forgetMachine, { id }, { apiKey: request.caller.apiKey, repeatable: true });
   });
 }
 

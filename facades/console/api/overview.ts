@@ -4,34 +4,33 @@ import type { GetHealthResponse } from '../../../proto/gen/slipway/v1/job_servic
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { OverviewView, Problem } from '../views.ts';
+import type { PageAsked } from './list-query.ts';
 import { Past, endpointProblems, endpointRow } from './endpoint-row.ts';
 import { readMachines } from './machines.ts';
 
-/** Endpoints that are looked at; the oldest ones. */
-const ENDPOINTS_MAX = 200;
 /** Calls at a time: looking on must not crowd out the account's own calls. */
 const AT_ONCE = 6;
 
 /** The feed of an account. */
-export function accountOverview({ core, clock }: ConsoleParts, apiKey: string): FeedSource {
+export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageAsked): FeedSource {
   const past = new Past();
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
-    const { endpoints, nextPageToken } = await core.endpoints.call((client) => client.listEndpoints, { pageSize: ENDPOINTS_MAX }, options);
+    const { endpoints, nextPageToken } = await core.endpoints.call((client) => client.listEndpoints, page, options);
     const looked = await each(endpoints, (endpoint) => core.jobs.call((client) => client.getHealth, { endpointId: endpoint.id }, options));
     const nowMs = clock.nowMs();
     const rows = looked.map(([endpoint, health]) => endpointRow(endpoint, health));
     past.add(rows, nowMs);
     const problems = looked.flatMap(([, health], index) => endpointProblems(rows[index]!, health));
-    return { nowMs, endpoints: rows, truncated: nextPageToken !== '', problems };
+    return { nowMs, endpoints: rows, next: nextPageToken, problems };
   };
   return { read, past: () => past.view() };
 }
 
 /** The feed of the operator. */
-export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string): FeedSource {
+export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageAsked): FeedSource {
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
-    const { machines, truncated } = await readMachines(core, { apiKey, repeatable: true, signal });
+    const { machines, next } = await readMachines(core, page, { apiKey, repeatable: true, signal });
     const problems = machines.flatMap(({ name, connected, cordoned, gpus }): Problem[] => {
       const about = { name, path: '/machines' };
       const ill = gpus.filter(({ unhealthy }) => unhealthy !== '');
@@ -41,7 +40,7 @@ export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string):
         ...(cordoned ? [{ ...about, level: 'warn' as const, text: 'It is cordoned: nothing new is placed on it.' }] : []),
       ];
     });
-    return { nowMs: clock.nowMs(), endpoints: [], truncated, problems, machines };
+    return { nowMs: clock.nowMs(), endpoints: [], next, problems, machines };
   };
   return { read };
 }

@@ -13,6 +13,7 @@ import { SessionProvider, SignIn } from './session.tsx';
 const EndpointPage = lazy(() => import('./pages/endpoint.tsx'));
 const JobPage = lazy(() => import('./pages/job.tsx'));
 const MachinesPage = lazy(() => import('./pages/machines.tsx'));
+const UsagePage = lazy(() => import('./pages/usage.tsx'));
 const ListPage = lazy(() => import('./pages/list.tsx'));
 
 /** All of it. */
@@ -49,6 +50,7 @@ function Pages() {
       <Route path="/endpoints/:id/jobs/:job">{({ id, job }) => <JobPage endpointId={id} jobId={job} />}</Route>
       <Route path="/endpoints/:id/:tab?">{({ id, tab }) => <EndpointPage key={id} id={id} tab={tab ?? 'activity'} />}</Route>
       <Route path="/machines" component={MachinesPage} />
+      <Route path="/usage" component={UsagePage} />
       <Route path="/:kind">{({ kind }) => <ListPage key={kind} kind={kind} />}</Route>
       <Route><Empty title="There is no such page." /></Route>
     </Switch>

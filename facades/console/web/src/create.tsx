@@ -34,6 +34,10 @@ export const FORMS = {
     title: 'New template', path: '/api/v1/templates', table: 'template', first: ['name', 'imageName', 'dockerStartCmd', 'env', 'isServerless'],
     given: { isServerless: true, imageName: '' },
   },
+  pod: {
+    title: 'New pod', path: '/api/v1/pods', table: 'pod',
+    first: ['name', 'templateId', 'imageName', 'dockerStartCmd', 'env', 'computeType', 'gpuTypeIds', 'gpuCount', 'ports', 'volumeInGb', 'networkVolumeId'],
+  },
   volume: { title: 'New network volume', path: '/api/v1/networkvolumes', table: 'volume', first: ['name', 'size', 'dataCenterId'] },
   registry: {
     title: 'New registry credentials', path: '/api/v1/containerregistryauth', first: ['name', 'username', 'password'],
@@ -52,7 +56,7 @@ export function Create({ kind, onDone, onClose }: { kind: keyof typeof FORMS; on
   });
   const make = async (): Promise<void> => {
     const { id } = await ask<{ id: string }>('POST', path, values);
-    await queries.invalidateQueries({ queryKey: ['list', path] });
+    await queries.invalidateQueries({ queryKey: ['list'] });
     onDone(id);
   };
   const change = (field: FieldView, value: unknown): void => {
@@ -80,10 +84,17 @@ export function Create({ kind, onDone, onClose }: { kind: keyof typeof FORMS; on
 
 /** Of settings that name something else of the account. */
 function useChoices(kind: string): Readonly<Record<string, readonly Choice[]>> {
+  const isPod = kind === 'pod';
   const { data: templates = [] } = useQuery({
-    queryKey: ['choices', 'templates'], enabled: kind === 'endpoint',
+    queryKey: ['choices', 'templates'], enabled: kind === 'endpoint' || isPod,
     queryFn: () => ask<{ id: string; name: string; isServerless: boolean }[]>('GET', '/api/v1/templates'),
   });
-  if (kind !== 'endpoint') return {};
-  return { templateId: templates.filter(({ isServerless }) => isServerless).map(({ id, name }) => ({ value: id, text: `${name} · ${id}` })) };
+  const { data: volumes = [] } = useQuery({
+    queryKey: ['choices', 'volumes'], enabled: isPod, queryFn: () => ask<{ id: string; name: string }[]>('GET', '/api/v1/networkvolumes'),
+  });
+  if (kind !== 'endpoint' && !isPod) return {};
+  const choice = ({ id, name }: { id: string; name: string }): Choice => ({ value: id, text: `${name} · ${id}` });
+  return {
+    templateId: templates.filter(({ isServerless }) => isServerless !== isPod).map(choice), ...(isPod ? { networkVolumeId: volumes.map(choice) } : {}),
+  };
 }

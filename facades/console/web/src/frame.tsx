@@ -9,7 +9,7 @@ const OF_ACCOUNT = [
   ['/usage', 'Usage'], ['/audit', 'Audit'],
 ] as const;
 const OF_OPERATOR = [
-  ['/', 'Overview'], ['/machines', 'Machines'], ['/accounts', 'Accounts'], ['/keys', 'Keys'], ['/audit', 'Audit'],
+  ['/', 'Overview'], ['/machines', 'Machines'], ['/accounts', 'Accounts'], ['/prices', 'Prices'], ['/usage', 'Usage'], ['/keys', 'Keys'], ['/audit', 'Audit'],
 ] as const;
 
 /** The frame. */

@@ -17,14 +17,16 @@ export interface Live<View> {
 
 const NOTHING = { view: undefined, past: {}, away: '', ended: '' };
 
-/** Follows a feed. `query` names the page: empty is the overview. */
+/** Follows a feed. `query` names the page: without `endpoint` and `job` it is the overview, of which the part before is shown until there is another. */
 export function useLive<View>(query: string): Live<View> {
   const [told, setTold] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
   const isShown = useIsShown();
   useEffect(() => {
     if (!isShown) return undefined;
     const source = new EventSource(`/console/api/live${query}`);
-    const say = (part: Partial<Live<View>>): void => setTold((before) => ({ ...(before.query === query ? before : NOTHING), ...part, query }));
+    const say = (part: Partial<Live<View>>): void => setTold((before) => (
+      { ...(before.query === query ? before : { ...NOTHING, view: isSamePage(before.query, query) ? before.view : undefined }), ...part, query }
+    ));
     source.onmessage = ({ data }) => say({ view: JSON.parse(String(data)) as View, away: '' });
     source.addEventListener('past', ({ data }) => say({ past: JSON.parse(String(data)) as PastView }));
     source.addEventListener('away', ({ data }) => say({ away: textOf(data) }));
@@ -37,7 +39,13 @@ export function useLive<View>(query: string): Live<View> {
     );
     return () => source.close();
   }, [query, isShown]);
-  return told.query === query ? told : NOTHING;
+  return told.query === query ? told : isSamePage(told.query, query) ? { ...told, away: '', ended: '' } : NOTHING;
+}
+
+/** Both are of the overview, or both of the same endpoint or job. */
+function isSamePage(before: string, after: string): boolean {
+  const isOverview = (query: string): boolean => query.startsWith('?search=');
+  return before === after || isOverview(before) && isOverview(after);
 }
 
 function textOf(data: unknown): string {

@@ -74,7 +74,7 @@ function Choose({ id, label, value, choices, onChange }: {
 }
 
 function Account({ value, onChange }: { value: string; onChange: (id: string) => void }) {
-  const { data } = useQuery({ queryKey: ['choices', 'accounts'], queryFn: () => ask<ListView>('GET', '/api/accounts') });
+  const { data } = useQuery({ queryKey: ['choices', 'accounts'], queryFn: () => ask<ListView>('GET', '/api/accounts?size=1000') });
   const choices = data?.rows.map(({ id, name }) => [String(id), `${name} · ${id}`] as const) ?? [];
   return <Choose id="key-account" label="Account" value={value} choices={[['', 'choose …'], ...choices]} onChange={onChange} />;
 }

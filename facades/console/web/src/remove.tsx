@@ -3,9 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { ask } from './api.ts';
 import { DialogButton, DialogForm } from './dialog.tsx';
 
-/** The button with its question. `list`: what REST lists it under; `before`: what must be done first. */
-export function Remove({ id, name, list, before, onDone }: {
-  id: string; name: string; list: string; before?: () => Promise<unknown>; onDone?: () => void;
+/** The button with its question. `list`: what REST lists it under; `shown`: the console's list of it; `before`: what must be done first. */
+export function Remove({ id, name, list, shown = list, before, onDone }: {
+  id: string; name: string; list: string; shown?: string; before?: () => Promise<unknown>; onDone?: () => void;
 }) {
   const queries = useQueryClient();
   return (
@@ -15,7 +15,7 @@ export function Remove({ id, name, list, before, onDone }: {
           await before?.();
           await ask('DELETE', `${list}/${id}`);
           close();
-          await queries.invalidateQueries({ queryKey: ['list', list] });
+          await queries.invalidateQueries({ queryKey: ['list', shown] });
           onDone?.();
         };
         return (

@@ -29,7 +29,7 @@ export function Errors({ id, view: { row } }: { id: string; view: EndpointView }
           {groups.map(([text, jobs]) => (
             <li key={text}>
               <Badge word={`${jobs.length} ×`} tone="bad" /> <Link href={`/endpoints/${id}/jobs/${jobs[0]!.id}`}>the latest</Link>
-              <pre className="viewer">{errorText(jobs[0]!.error ?? jobs[0]!.status).whole}</pre>
+              <pre className="viewer" tabIndex={0}>{errorText(jobs[0]!.error ?? jobs[0]!.status).whole}</pre>
             </li>
           ))}
         </ul>

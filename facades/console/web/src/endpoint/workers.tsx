@@ -22,7 +22,7 @@ export function Workers({ view: { workers, ended, nowMs } }: { view: EndpointVie
             {ended.map(({ count, exitCode, lastLine, lastEndedMs, reason }) => (
               <li key={`${exitCode} ${lastLine}`}>
                 <Badge word={`${count} ×`} tone="bad" /> {exitCode === null ? 'without an exit code' : `exit code ${exitCode}`}, {ago(lastEndedMs, nowMs)}
-                <pre className="viewer">{reason || lastLine}</pre>
+                <pre className="viewer" tabIndex={0}>{reason || lastLine}</pre>
               </li>
             ))}
           </ul>

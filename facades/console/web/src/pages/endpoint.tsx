@@ -6,6 +6,7 @@ import { Code } from '../endpoint/code.tsx';
 import { Decisions } from '../endpoint/decisions.tsx';
 import { Errors } from '../endpoint/errors.tsx';
 import { Jobs } from '../endpoint/jobs.tsx';
+import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
 import { useLive } from '../live.ts';
@@ -14,7 +15,8 @@ import { Away, Badge, Empty, Failed, Loading, Trail } from '../parts.tsx';
 import { useIsOperator } from '../session.tsx';
 
 const TABS = [
-  ['activity', 'Activity'], ['decisions', 'Scaling'], ['jobs', 'Jobs'], ['errors', 'Errors'], ['try', 'Try it'], ['settings', 'Settings'], ['code', 'Code'],
+  ['activity', 'Activity'], ['decisions', 'Scaling'], ['jobs', 'Jobs'], ['errors', 'Errors'], ['try', 'Try it'], ['settings', 'Settings'],
+  ['releases', 'Releases'], ['code', 'Code'],
 ] as const;
 /** Load-balancing endpoints have no jobs. */
 const QUEUE_ONLY = ['jobs', 'errors', 'try'];
@@ -51,6 +53,7 @@ function Part({ tab, id, live, view }: { tab: string; id: string; live: Live<End
     case 'errors': return <Errors id={id} view={view} />;
     case 'try': return <TryIt id={id} />;
     case 'settings': return <Settings id={id} />;
+    case 'releases': return <Releases id={id} />;
     case 'code': return <Code row={view.row} />;
     default: return <Empty title="There is no such part of an endpoint." />;
   }

@@ -1,58 +1,27 @@
 /** All lists that are tables and no more: what each asks for and shows stands in KINDS. */
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ListView } from '../../../views.ts';
 import { ask } from '../api.ts';
 import { Create, FORMS } from '../create.tsx';
+import { saveCsv } from '../csv.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
+import { Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
+import { NewAccount, Price, Quota } from '../operator-forms.tsx';
 import { Empty, Failed, Loading, Panel } from '../parts.tsx';
+import { PodActions } from '../pod-actions.tsx';
 import { Remove } from '../remove.tsx';
 import { RowsTable } from '../rows-table.tsx';
 import type { Row } from '../rows-table.tsx';
 import { useSession } from '../session.tsx';
+import { useListing } from '../use-listing.ts';
+import { KINDS } from './list-kinds.ts';
+import type { Kind } from './list-kinds.ts';
 
-interface Kind {
-  title: string;
-  /** A bare list of REST, or a page of the console's own. */
-  path: string;
-  columns: readonly string[];
-  /** What there would be, and how one gets it. */
-  empty: string;
-  /** The form that makes one; what has a form can be deleted too. */
-  form?: 'template' | 'volume' | 'registry' | 'key';
-}
-
-const KINDS: Readonly<Record<string, Kind>> = {
-  templates: {
-    title: 'Templates', path: '/api/v1/templates', columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
-    form: 'template', empty: 'Templates say what workers and pods run: npx slipway templates create --help.',
-  },
-  pods: {
-    title: 'Pods', path: '/api/v1/pods', columns: ['name', 'id', 'desiredStatus', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
-    empty: 'Pods are processes that go on running: npx slipway pods create --help.',
-  },
-  volumes: {
-    title: 'Network volumes', path: '/api/v1/networkvolumes', columns: ['name', 'id', 'size', 'dataCenterId'],
-    form: 'volume', empty: 'Network volumes outlive workers and pods: npx slipway volumes create --help.',
-  },
-  registries: {
-    title: 'Registry credentials', path: '/api/v1/containerregistryauth', columns: ['name', 'id'],
-    form: 'registry', empty: 'With them machines pull private images: npx slipway registry-auths create --help.',
-  },
-  keys: {
-    title: 'Keys', path: '/api/keys', columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
-    form: 'key', empty: 'npx slipway keys create --help',
-  },
-  audit: { title: 'Audit', path: '/api/audit', columns: ['time', 'action', 'subject', 'fields', 'key', 'account'], empty: 'Nothing was changed yet.' },
-  accounts: {
-    title: 'Accounts', path: '/api/accounts', columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],
-    empty: 'npx slipway accounts create --help',
-  },
-  usage: {
-    title: 'Usage of the last 30 days', path: '/api/v1/billing/endpoints?bucketSize=day', columns: ['time', 'endpointId', 'timeBilledMs', 'amount'],
-    empty: 'No worker ran in that time.',
-  },
-};
+/** Rows of a page that is taken along, and the most pages. */
+const TAKEN_ROWS = 1_000;
+const TAKEN_PAGES_MAX = 20;
 
 /** The page. */
 export default function ListPage({ kind }: { kind: string }) {
@@ -60,38 +29,81 @@ export default function ListPage({ kind }: { kind: string }) {
   return known ? <List kind={known} /> : <><h1>Not here</h1><Empty title="There is no such page." /></>;
 }
 
-function List({ kind: { title, path, columns, empty, form } }: { kind: Kind }) {
+function List({ kind }: { kind: Kind }) {
+  const { title, path, columns, empty, form, orders, first } = kind;
   const mayChange = useSession().manage === 'write' && form !== undefined;
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ['list', path], initialPageParam: '', queryFn: ({ pageParam }) => read(path, pageParam), getNextPageParam: ({ next }) => next || undefined,
+  const listing = useListing(first);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['list', path, listing.query], queryFn: () => ask<ListView>('GET', `${path}?${listing.query}`), placeholderData: keepPreviousData,
   });
-  const actions = mayChange ? (row: Row) => <Act form={form} row={row} list={path} /> : undefined;
-  const rows = data?.pages.flatMap((page) => page.rows) ?? [];
+  const actions = mayChange ? (row: Row) => <Act form={form} row={row} path={path} /> : undefined;
+  const isSearched = listing.search !== '';
   return (
     <>
       <div className="title"><h1>{title}</h1>{mayChange && <div className="actions"><New form={form} /></div>}</div>
-      <Panel title={title} aside={data && `${rows.length}${hasNextPage ? ' and more' : ''}`}>
+      <Panel title={title} aside={data && `${data.rows.length}${data.next === '' && listing.page === 1 ? '' : ' on this page'}`}>
+        {data && (data.rows.length > 0 || isSearched) && (
+          <Search listing={listing} isWhole={kind.isWhole}><Take kind={kind} query={listing.query} /></Search>
+        )}
         {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading />
-          : rows.length === 0 ? <Empty title="There is none."><code>{empty}</code></Empty>
-            : <RowsTable rows={rows} columns={columns} name={title} actions={actions} />}
-        {hasNextPage && <div className="more"><button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>Show more</button></div>}
+          : data.rows.length > 0 ? <RowsTable rows={data.rows} columns={columns} name={title} listing={listing} orders={orders} actions={actions} />
+            : isSearched ? <Empty title="None has that in it." /> : <Empty title="There is none."><code>{empty}</code></Empty>}
+        {data && <Pages listing={listing} next={data.next} />}
       </Panel>
     </>
   );
 }
 
-function New({ form }: { form: NonNullable<Kind['form']> }) {
+/** All that fits, not only the page that is shown. */
+function Take({ kind: { title, path, columns }, query }: { kind: Kind; query: string }) {
+  const [failure, setFailure] = useState('');
+  const take = async (): Promise<void> => {
+    const rows: Row[] = [];
+    const asked = new URLSearchParams(query);
+    asked.set('size', String(TAKEN_ROWS));
+    asked.set('page', '');
+    for (let page = 0; page < TAKEN_PAGES_MAX; page += 1) {
+      const answer = await ask<ListView>('GET', `${path}?${asked}`);
+      rows.push(...answer.rows);
+      if (answer.next === '') break;
+      asked.set('page', answer.next);
+    }
+    saveCsv(title, rows, columns);
+  };
   return (
-    <DialogButton text={form === 'key' ? 'New key' : FORMS[form].title} className="main">
-      {(close) => (form === 'key' ? <NewKey onClose={close} /> : <Create kind={form} onClose={close} onDone={close} />)}
+    <>
+      <button type="button" onClick={() => { take().then(() => setFailure(''), (error: Error) => setFailure(error.message)); }}>Take as CSV</button>
+      {failure !== '' && <span role="alert" className="failure">{failure}</span>}
+    </>
+  );
+}
+
+function New({ form }: { form: NonNullable<Kind['form']> }) {
+  const text = { key: 'New key', account: 'New account', price: 'Set a price' };
+  return (
+    <DialogButton text={form === 'key' || form === 'account' || form === 'price' ? text[form] : FORMS[form].title} className="main">
+      {(close) => {
+        switch (form) {
+          case 'key': return <NewKey onClose={close} />;
+          case 'account': return <NewAccount onClose={close} />;
+          case 'price': return <Price onClose={close} />;
+          default: return <Create kind={form} onClose={close} onDone={close} />;
+        }
+      }}
     </DialogButton>
   );
 }
 
-function Act({ form, row, list }: { form: Kind['form']; row: Row; list: string }) {
-  const { id, name, revoked } = row as { id: string; name: string; revoked?: string };
-  if (form !== 'key') return <Remove id={id} name={name} list={list} />;
-  return revoked ? null : <Revoke id={id} name={name} />;
+function Act({ form, row, path }: { form: Kind['form']; row: Row; path: string }) {
+  const { id, name, revoked, item } = row as { id: string; name: string; revoked?: string; item: string };
+  switch (form) {
+    case 'key': return revoked ? null : <Revoke id={id} name={name} />;
+    case 'account': return <Quota row={row} />;
+    case 'price': return <DialogButton text="Change" spoken={item}>{(close) => <Price row={row} onClose={close} />}</DialogButton>;
+    case 'pod': return <><PodActions id={id} name={name} isStopped={row['desiredStatus'] !== 'RUNNING'} /><Remove id={id} name={name} list={FORMS.pod.path} shown={path} /></>;
+    case undefined: return null;
+    default: return <Remove id={id} name={name} list={FORMS[form].path} shown={path} />;
+  }
 }
 
 function Revoke({ id, name }: { id: string; name: string }) {
@@ -112,9 +124,4 @@ function Revoke({ id, name }: { id: string; name: string }) {
       }}
     </DialogButton>
   );
-}
-
-async function read(path: string, page: string): Promise<{ rows: readonly Row[]; next: string }> {
-  const answer = await ask<readonly Row[] | ListView>('GET', page === '' ? path : `${path}?page=${encodeURIComponent(page)}`);
-  return 'rows' in answer ? answer : { rows: answer, next: '' };
 }

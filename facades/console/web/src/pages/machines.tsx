@@ -2,16 +2,19 @@
 import { useState } from 'react';
 import type { MachineView, OverviewView } from '../../../views.ts';
 import { ask } from '../api.ts';
-import { DialogButton } from '../dialog.tsx';
+import { DialogButton, DialogForm } from '../dialog.tsx';
 import { GpuMap } from '../gpu-map.tsx';
 import { useLive } from '../live.ts';
+import { Head, Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { Away, Badge, Failed, Loading, Panel } from '../parts.tsx';
+import { useListing } from '../use-listing.ts';
 import { ago, mib } from '../words.ts';
 
 /** The page. */
 export default function MachinesPage() {
-  const { view, away, ended } = useLive<OverviewView>('');
+  const listing = useListing({ order: 'name', descending: false });
+  const { view, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   if (ended !== '') return <Failed error={ended} />;
   if (!view) return <Loading />;
   const machines = view.machines ?? [];
@@ -24,15 +27,18 @@ export default function MachinesPage() {
       <Away text={away} />
       <GpuMap machines={machines} />
       <Panel title="All machines">
+        <Search listing={listing} />
         <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways">
           <table className="rows">
             <thead><tr>
-              <th>Name</th><th>State</th><th>Heard</th><th className="right">Workers</th><th className="right">Processors</th>
-              <th className="right">Memory</th><th>Engine</th><th>Agent</th><th><span className="spoken">Actions</span></th>
+              <Head listing={listing} text="Name" by="name" /><Head listing={listing} text="State" by="state" /><Head listing={listing} text="Heard" by="seen" />
+              <th className="right">Workers</th><Head listing={listing} text="Processors" by="processors" className="right" />
+              <Head listing={listing} text="Memory" by="memory" className="right" /><th>Engine</th><th>Agent</th><th><span className="spoken">Actions</span></th>
             </tr></thead>
             <tbody>{machines.map((machine) => <Row key={machine.id} machine={machine} nowMs={view.nowMs} />)}</tbody>
           </table>
         </div>
+        <Pages listing={listing} next={view.next} />
       </Panel>
     </>
   );
@@ -60,8 +66,22 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
         <button type="button" onClick={cordon} title={cordoned ? 'Work may go there again' : 'Nothing new goes there; what runs goes on'}>
           {cordoned ? 'Let work in' : 'Drain'}
         </button>
+        {!connected && <Forget id={id} name={name} />}
         {failure && <span role="alert" className="failure">{failure}</span>}
       </td>
     </tr>
+  );
+}
+
+/** For a machine that will not come back. */
+function Forget({ id, name }: { id: string; name: string }) {
+  return (
+    <DialogButton text="Forget" className="danger" spoken={name}>
+      {(close) => (
+        <DialogForm title={`Forget ${name}?`} action="Forget it" danger onSubmit={() => ask('POST', `/api/machines/${id}/forget`, {}).then(close)} onClose={close}>
+          <p className="body">Its workers count as lost, its pods are deleted, and its key works no more.</p>
+        </DialogForm>
+      )}
+    </DialogButton>
   );
 }

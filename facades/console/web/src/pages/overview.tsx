@@ -8,14 +8,18 @@ import { useLive } from '../live.ts';
 import { Away, Badge, Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
 import { useIsOperator, useSession } from '../session.tsx';
 import { Sparkline } from '../sparkline.tsx';
+import { Head, Pages, Search } from '../listing-parts.tsx';
 import { useHistory } from '../use-history.ts';
+import { useListing } from '../use-listing.ts';
+import type { Listing } from '../use-listing.ts';
 import { count } from '../words.ts';
 
 const Create = lazy(async () => ({ default: (await import('../create.tsx')).Create }));
 
 /** The page. */
 export function Overview() {
-  const { view, past, away, ended } = useLive<OverviewView>('');
+  const listing = useListing(useIsOperator() ? { order: 'state', descending: false } : {});
+  const { view, past, away, ended } = useLive<OverviewView>(`?${listing.query}`);
   const isOperator = useIsOperator();
   const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0);
   if (ended !== '') return <Failed error={ended} again={() => window.location.reload()} />;
@@ -25,7 +29,8 @@ export function Overview() {
       <Away text={away} />
       {view ? <>
         <Problems problems={view.problems} />
-        {view.machines ? <Machines view={view} /> : <Endpoints view={view} history={history} />}
+        {view.machines ? <Machines view={view} listing={listing} /> : <Endpoints view={view} history={history} listing={listing} />}
+        <Pages listing={listing} next={view.next} />
       </> : <Loading />}
       {isOperator && <p className="hint">The operator’s key belongs to no account. Sign in with a key of an account to see its endpoints.</p>}
     </>
@@ -60,9 +65,12 @@ function Problems({ problems }: { problems: readonly Problem[] }) {
   );
 }
 
-function Endpoints({ view: { endpoints, truncated }, history }: { view: OverviewView; history: ReadonlyMap<string, readonly Sample[]> }) {
+function Endpoints({ view: { endpoints, next }, history, listing }: {
+  view: OverviewView; history: ReadonlyMap<string, readonly Sample[]>; listing: Listing;
+}) {
   const sum = (of: (row: EndpointRow) => number): number => endpoints.reduce((total, row) => total + of(row), 0);
-  if (endpoints.length === 0) {
+  const isPart = next !== '' || listing.page > 1 || listing.search !== '';
+  if (endpoints.length === 0 && !isPart) {
     return (
       <Panel title="Endpoints">
         <Empty title="There is no endpoint yet.">
@@ -83,11 +91,12 @@ function Endpoints({ view: { endpoints, truncated }, history }: { view: Overview
         <Figure label="Completed" value={count(sum(({ completed }) => completed))} />
         <Figure label="Failed" value={count(sum(({ failed }) => failed))} />
       </dl>
-      <Panel title="Endpoints" aside={truncated ? 'the oldest 200' : undefined}>
+      <Panel title="Endpoints" aside={isPart ? 'figures are of those that are shown' : undefined}>
+        <Search listing={listing} />
         <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
           <table className="rows">
             <thead><tr>
-              <th>Name</th><th className="right">Queue</th><th className="right">Running</th><th>Last minutes</th><th>Workers</th>
+              <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th><th>Last minutes</th><Head listing={listing} text="Workers" by="workers_max" />
               <th className="right">Completed</th><th className="right">Failed</th>
             </tr></thead>
             <tbody>{endpoints.map((row) => <Row key={row.id} row={row} samples={history.get(row.id) ?? []} />)}</tbody>
@@ -131,10 +140,10 @@ function Workers({ row: { workers, workersMax } }: { row: EndpointRow }) {
   );
 }
 
-function Machines({ view }: { view: OverviewView }) {
+function Machines({ view, listing }: { view: OverviewView; listing: Listing }) {
   const machines = view.machines ?? [];
   const gpus = machines.flatMap((machine) => machine.gpus);
-  if (machines.length === 0) {
+  if (machines.length === 0 && listing.page === 1) {
     return (
       <Panel title="Machines">
         <Empty title="No machine has joined yet.">

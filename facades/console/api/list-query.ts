@@ -1,0 +1,40 @@
+/** What a list of the console is asked for: which page, what is looked for, in what order. Core does all of it. */
+import type { FastifyRequest } from 'fastify';
+import type { ListView as View } from '../../../proto/gen/slipway/v1/list_view.ts';
+import { CoreError } from '../../../proto/wire/reason.ts';
+
+/** Rows of a page that is shown, and the most that may be asked for, which is for taking a list along. */
+const PAGE_SIZE = 50;
+const PAGE_SIZE_MAX = 1_000;
+
+/** As every paged request of the contract takes it. */
+export interface PageAsked {
+  pageSize: number;
+  pageToken: string;
+  view: View;
+}
+
+/** From the query: `page`, the `next` of the page before, `size`, `search`, `order` and `descending`. */
+export function pageAsked(request: FastifyRequest): PageAsked {
+  const size = textOf(request, 'size');
+  if (!/^\d{0,4}$/.test(size) || Number(size) > PAGE_SIZE_MAX) throw new CoreError('INVALID_REQUEST', `"size" must be from 1 to ${PAGE_SIZE_MAX}.`);
+  const view = { search: textOf(request, 'search'), orderBy: textOf(request, 'order'), descending: textOf(request, 'descending') === 'true' };
+  return { pageSize: Number(size) || PAGE_SIZE, pageToken: textOf(request, 'page'), view };
+}
+
+/** How core is asked for a list. */
+export function optionsOf(request: FastifyRequest) {
+  return { apiKey: request.caller.apiKey, repeatable: true };
+}
+
+/** A member of the query; empty: it is not there. */
+export function textOf(request: FastifyRequest, name: string): string {
+  const { [name]: text = '' } = request.query as Record<string, unknown>;
+  if (typeof text !== 'string') throw new CoreError('INVALID_REQUEST', `"${name}" must be given once.`);
+  return text;
+}
+
+/** For a row. */
+export function iso(time: Date | undefined): string {
+  return time?.toISOString() ?? '';
+}

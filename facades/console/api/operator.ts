@@ -1,0 +1,44 @@
+/** What the operator does besides machines: accounts with their quotas, and prices. Core refuses everybody else. */
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import { CoreError } from '../../../proto/wire/reason.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { settingsOf } from '../read-settings.ts';
+import type { ListView } from '../views.ts';
+import { optionsOf } from './list-query.ts';
+
+/** The numbers of a quota. */
+const QUOTA = ['workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'] as const;
+
+/** Adds the routes. */
+export function operatorRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
+  app.post('/console/api/accounts', { onRequest }, async (request) => {
+    const { name } = settingsOf(request);
+    if (typeof name !== 'string') throw new CoreError('INVALID_REQUEST', '"name" must be a text.');
+    const { accountId } = await core.access.call((client) => client.createAccount, { name }, optionsOf(request));
+    return { id: accountId };
+  });
+  // Takes the place of the one before; a number that is left out is no limit.
+  app.post('/console/api/accounts/:id/quota', { onRequest }, async (request) => {
+    const { id } = request.params as { id: string };
+    const body = settingsOf(request);
+    const quota = Object.fromEntries(QUOTA.flatMap((name) => (body[name] === undefined ? [] : [[name, wholeIn(body, name)]])));
+    await core.access.call((client) => client.setQuota, { accountId: id, quota }, optionsOf(request));
+    return {};
+  });
+  app.get('/console/api/prices', { onRequest }, async (request): Promise<ListView> => {
+    const { prices } = await core.usage.call((client) => client.listPrices, {}, optionsOf(request));
+    return { rows: prices.map(({ item, usdPerHour }) => ({ item, usdPerHour })), next: '' };
+  });
+  app.post('/console/api/prices', { onRequest }, async (request) => {
+    const { item, usdPerHour } = settingsOf(request);
+    if (typeof item !== 'string' || typeof usdPerHour !== 'number') throw new CoreError('INVALID_REQUEST', '"item" must be a text and "usdPerHour" a number.');
+    await core.usage.call((client) => client.setPrices, { prices: [{ item, usdPerHour }] }, optionsOf(request));
+    return {};
+  });
+}
+
+function wholeIn(body: Record<string, unknown>, name: string): number {
+  const value = body[name];
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || Math.abs(value) >= 2 ** 31) throw new CoreError('INVALID_REQUEST', `"${name}" must be a whole number.`);
+  return value;
+}

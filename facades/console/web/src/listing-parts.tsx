@@ -1,0 +1,37 @@
+/** What stands around a list: looking for something, its columns' heads, going to other pages. */
+import type { ReactNode } from 'react';
+import type { Listing } from './use-listing.ts';
+
+/** Looking for something. */
+export function Search({ listing, isWhole = false, children }: { listing: Listing; isWhole?: boolean | undefined; children?: ReactNode }) {
+  return (
+    <div className="tools">
+      {!isWhole && <><label htmlFor="search">Search</label>
+        <input id="search" type="search" maxLength={200} value={listing.search} onChange={({ target }) => listing.look(target.value)} /></>}
+      {children}
+    </div>
+  );
+}
+
+/** The head of a column; with `order` one can order by it. */
+export function Head({ listing: { order, descending, sort }, text, by, className }: { listing: Listing; text: string; by?: string | undefined; className?: string }) {
+  if (by === undefined) return <th className={className}>{text}</th>;
+  const isHere = order === by;
+  return (
+    <th className={className} aria-sort={!isHere ? 'none' : descending ? 'descending' : 'ascending'}>
+      <button type="button" onClick={() => sort(by)}>{text}{!isHere ? '' : descending ? ' ↓' : ' ↑'}</button>
+    </th>
+  );
+}
+
+/** Going to the next page and back, where there is more than one. */
+export function Pages({ listing: { page, goOn, goBack }, next }: { listing: Listing; next: string }) {
+  if (page === 1 && next === '') return null;
+  return (
+    <div className="more">
+      <button type="button" disabled={page === 1} onClick={goBack}>Previous</button>
+      <button type="button" disabled={next === ''} onClick={() => goOn(next)}>Next</button>
+      <span className="hint">page {page}</span>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+/** What each list asks for and shows. */
+
+/** A list. */
+export interface Kind {
+  title: string;
+  path: string;
+  columns: readonly string[];
+  /** By which of core's orders a column is ordered. */
+  orders: Readonly<Record<string, string>>;
+  /** How it is ordered at first; default: as core has it. */
+  first?: { order: string; descending: boolean };
+  /** All is shown: there is nothing to search. */
+  isWhole?: boolean;
+  /** What there would be, and how one gets it. */
+  empty: string;
+  /** The form that makes one; what has a form can be changed or deleted too. */
+  form?: 'template' | 'volume' | 'registry' | 'pod' | 'key' | 'account' | 'price';
+}
+
+/** By the name in the path. */
+export const KINDS: Readonly<Record<string, Kind>> = {
+  templates: {
+    title: 'Templates', path: '/api/templates', columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
+    orders: { name: 'name', imageName: 'image', isServerless: 'kind' },
+    form: 'template', empty: 'Templates say what workers and pods run: npx slipway templates create --help.',
+  },
+  pods: {
+    title: 'Pods', path: '/api/pods', columns: ['name', 'id', 'desiredStatus', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
+    orders: { name: 'name', desiredStatus: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' },
+    form: 'pod', empty: 'Pods are processes that go on running: npx slipway pods create --help.',
+  },
+  volumes: {
+    title: 'Network volumes', path: '/api/volumes', columns: ['name', 'id', 'size', 'dataCenterId', 'created'],
+    orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' },
+    form: 'volume', empty: 'Network volumes outlive workers and pods: npx slipway volumes create --help.',
+  },
+  registries: {
+    title: 'Registry credentials', path: '/api/registries', columns: ['name', 'id', 'created'], orders: { name: 'name', created: 'created' },
+    form: 'registry', empty: 'With them machines pull private images: npx slipway registry-auths create --help.',
+  },
+  keys: {
+    title: 'Keys', path: '/api/keys', columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
+    orders: { name: 'name', may: 'scope', created: 'created' }, form: 'key', empty: 'npx slipway keys create --help',
+  },
+  audit: {
+    title: 'Audit', path: '/api/audit', columns: ['time', 'action', 'subject', 'fields', 'key', 'account'], orders: { time: 'time' },
+    first: { order: 'time', descending: true }, empty: 'Nothing was changed yet.',
+  },
+  accounts: {
+    title: 'Accounts', path: '/api/accounts', columns: ['name', 'id', 'created', 'workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'],
+    orders: { name: 'name', created: 'created' }, form: 'account', empty: 'npx slipway accounts create --help',
+  },
+  prices: {
+    title: 'Prices', path: '/api/prices', columns: ['item', 'usdPerHour'], orders: {}, isWhole: true, form: 'price',
+    empty: 'What has no price costs nothing: npx slipway prices set --help',
+  },
+};

@@ -1,0 +1,103 @@
+/** Usage and what it costs: a chart of its course, and the sums of each period and group, which can be taken along. */
+import { useState } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { UsageRecordView, UsageView } from '../../../views.ts';
+import { ask } from '../api.ts';
+import { BarChart } from '../bar-chart.tsx';
+import { saveCsv } from '../csv.ts';
+import { Empty, Failed, Figure, Loading, Panel } from '../parts.tsx';
+import { useIsOperator } from '../session.tsx';
+import { count, span } from '../words.ts';
+
+/** How far back, and into what it is cut. */
+const RANGES = [
+  ['24', 'the last day', 'hour'], ['168', 'the last 7 days', 'day'], ['720', 'the last 30 days', 'day'], ['2160', 'the last 90 days', 'week'],
+  ['8760', 'the last year', 'month'],
+] as const;
+const KINDS = [['workers', 'workers'], ['pods', 'pods'], ['volumes', 'network volumes']] as const;
+/** What can be grouped by what: only workers have an endpoint. */
+const GROUPS = { workers: ['endpoint', 'gpu'], pods: ['subject', 'gpu'], volumes: ['subject'] } as const;
+const GROUP_WORDS: Readonly<Record<string, string>> = { endpoint: 'endpoint', gpu: 'type of GPU', account: 'account', subject: 'one' };
+/** Rows of a page. */
+const PAGE = 50;
+
+/** The page. */
+export default function UsagePage() {
+  const isOperator = useIsOperator();
+  const [kind, setKind] = useState<keyof typeof GROUPS>('workers');
+  const [hours, setHours] = useState('720');
+  const [asked, setBy] = useState('');
+  const groups: readonly string[] = [...isOperator ? ['account'] : [], ...GROUPS[kind]];
+  const by = groups.includes(asked) ? asked : groups[0]!;
+  const bucket = RANGES.find(([range]) => range === hours)![2];
+  const query = new URLSearchParams({ kind, hours, by, bucket }).toString();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['usage', query], queryFn: () => ask<UsageView>('GET', `/api/usage?${query}`), placeholderData: keepPreviousData,
+  });
+  const choose = (label: string, value: string, choices: readonly (readonly [string, string])[], set: (next: string) => void) => (
+    <>
+      <label htmlFor={`usage-${label}`}>{label}</label>
+      <select id={`usage-${label}`} value={value} onChange={({ target }) => set(target.value)}>
+        {choices.map(([word, text]) => <option key={word} value={word}>{text}</option>)}
+      </select>
+    </>
+  );
+  return (
+    <>
+      <div className="title"><h1>Usage</h1></div>
+      <div className="tools plain">
+        {choose('Of', kind, KINDS, (next) => setKind(next as typeof kind))}
+        {choose('in', hours, RANGES.map(([range, text]) => [range, text]), setHours)}
+        {choose('by', by, groups.map((group) => [group, GROUP_WORDS[group]!]), setBy)}
+      </div>
+      {error ? <Failed error={error} again={() => void refetch()} /> : !data ? <Loading /> : <Shown records={data.records} bucket={bucket} />}
+    </>
+  );
+}
+
+function Shown({ records, bucket }: { records: readonly UsageRecordView[]; bucket: string }) {
+  const [page, setPage] = useState(0);
+  if (records.length === 0) return <Panel title="Usage"><Empty title="Nothing ran in that time." /></Panel>;
+  const amount = records.reduce((sum, each) => sum + each.amount, 0);
+  const billedMs = records.reduce((sum, each) => sum + each.billedMs, 0);
+  const newest = records.toReversed();
+  const at = Math.min(page, Math.ceil(newest.length / PAGE) - 1);
+  return (
+    <>
+      <dl className="figures">
+        <Figure label="Cost" value={dollars(amount)} /><Figure label="Time" value={span(billedMs)} hint="each counted for itself" />
+        <Figure label="Groups" value={count(new Set(records.map(({ group }) => group)).size)} />
+      </dl>
+      {amount > 0 && <Panel title={`US dollars a ${bucket}`}><BarChart records={records} of={({ amount: usd }) => usd} text={dollars} label="Cost" bucket={bucket} /></Panel>}
+      <Panel title={`Hours a ${bucket}`}>
+        <BarChart records={records} of={(each) => each.billedMs / 3_600_000} text={(hours) => span(hours * 3_600_000)} label="Time" bucket={bucket} />
+      </Panel>
+      <Panel title="Sums" aside={<button type="button" onClick={() => saveCsv('usage', records.map((each) => ({ ...each })), ['time', 'group', 'name', 'amount', 'billedMs'])}>Take as CSV</button>}>
+        <div className="scroll" tabIndex={0} role="region" aria-label="Sums, scrolls sideways">
+          <table className="rows">
+            <thead><tr><th>From</th><th>Of</th><th>Id</th><th className="right">Time</th><th className="right">US dollars</th></tr></thead>
+            <tbody>
+              {newest.slice(at * PAGE, (at + 1) * PAGE).map((each) => (
+                <tr key={`${each.time} ${each.group}`}>
+                  <td>{each.time.slice(0, bucket === 'hour' ? 16 : 10).replace('T', ' ')}</td><th scope="row">{each.name}</th><td className="id">{each.group}</td>
+                  <td className="right number">{span(each.billedMs)}</td><td className="right number">{dollars(each.amount)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {newest.length > PAGE && (
+          <div className="more">
+            <button type="button" disabled={at === 0} onClick={() => setPage(at - 1)}>Previous</button>
+            <button type="button" disabled={(at + 1) * PAGE >= newest.length} onClick={() => setPage(at + 1)}>Next</button>
+            <span className="hint">page {at + 1}</span>
+          </div>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function dollars(amount: number): string {
+  return amount === 0 ? '0' : amount < 0.01 ? amount.toFixed(5) : amount.toFixed(2);
+}
