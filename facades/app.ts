@@ -118,7 +118,8 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
   const settings = { domains, podDomains, holdMs, processingMs, perWorker: config.rateLimits ? perWorker : null };
   const peers = new TrustedPeers(edgeKey, config.trustedProxies);
-  const balancing = { activator, tunnels, pods, gate, domains, podDomains, edgeKey, peers, logger };
+  const tracing = tracingOf('facade', config);
+  const balancing = { activator, tracing, tunnels, pods, gate, domains, podDomains, edgeKey, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
   addAuthorizer(app, { places, gate, settings, edgeKey, logger });
   addRequestState(app);
@@ -131,7 +132,6 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   handleUnknownRoutes(app);
 
   addLoadBalancing(app, balancing);
-  const tracing = tracingOf('facade', config);
   traceRequests(app, tracing);
   const { pipelined: jobs, endpoints } = core;
   const queue: JobParts = { jobs, endpoints, answers, bodies, refusals: gate.rateLimit?.refusals, config, clock, random, logger };

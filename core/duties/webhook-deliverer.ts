@@ -11,6 +11,7 @@ import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import { BaseService } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
@@ -28,6 +29,8 @@ export interface WebhookDelivererOptions {
   duty?: Duty;
   /** Default: nobody counts. */
   meter?: EngineMeter;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -180,12 +183,16 @@ export class WebhookDeliverer extends BaseService {
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
-    const { clock, random, meter } = this.#options;
+    const { clock, random, meter, tracing } = this.#options;
+    const { endpointId, jobId, tries, traceparent } = delivery;
+    const trace = tracing?.child('webhook', 'client', traceparent, { 'slipway.endpoint.id': endpointId, 'slipway.job.id': jobId, 'slipway.try': tries + 1 });
     const { signal } = this.#tasks;
     const startedAtMs = clock.monotonicMs();
     try {
       const url = this.#urlOf(delivery);
       const failure = url === undefined ? 'its sealed address does not open' : await this.#try(delivery, url);
+      // Why is the receiver's and may name it: it stands in the record of the call.
+      trace?.end(failure === undefined ? undefined : 'not taken');
       if (!signal.aborted) meter?.webhookTried(failure === undefined, clock.monotonicMs() - startedAtMs);
       // A call that was cut off by our own stop is due again at once for whoever comes next; it is not counted.
       const forMs = signal.aborted ? 0 : HOLD_MS;

@@ -70,6 +70,7 @@ export class ClaimJobs {
     } finally {
       const tookMs = clock.monotonicMs() - startedAtMs;
       meter?.claimed(claims.length, tookMs);
+      tracing?.keep(claims.map(({ job }) => job));
       tracing?.batch('claim jobs', claims.map(({ job }) => job), clock.nowMs() - tookMs)?.end();
       cursors.learn(endpointId, plan, { asked, claims, tookMs });
       gate.changed(endpointId, -claims.length);

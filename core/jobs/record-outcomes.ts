@@ -8,6 +8,7 @@ import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Tracing } from '../runtime/tracing.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
 import type { OutcomeEntry, Settled } from '../store/outcome-store.ts';
@@ -39,6 +40,8 @@ export interface RecordOutcomesOptions {
   onWebhooks(): void;
   /** Default: nobody counts. */
   meter?: EngineMeter;
+  /** Default: nothing is traced. */
+  tracing?: Tracing | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -106,14 +109,17 @@ export class RecordOutcomes {
 
   /** One statement for all; one for each when the database refuses the batch, so that one bad outcome does not hold up the others. */
   async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<Settled[]> {
-    const { stores, clock, random, tasks, logger, meter } = this.#options;
+    const { stores, clock, random, tasks, logger, meter, tracing } = this.#options;
+    const trace = tracing?.ends('record outcomes', sorted);
     const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted.length) };
     try {
       const settled = await persist(() => stores.outcomes.record(sorted), options);
+      trace?.end();
       meter?.settled(sorted.length, settled);
       this.#announce(sorted, settled);
       return settled;
     } catch (error) {
+      trace?.end('not recorded');
       meter?.outcomesFailed();
       if (isTransient(error) || sorted.length === 1) throw error;
       logger.error({ err: error, outcomes: sorted.length }, 'a batch of outcomes was refused, recording them one by one');

@@ -104,7 +104,7 @@ export class SubmitBatch {
   }
 
   #announce(placed: readonly Placed[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
-    const { slots } = this.#options;
+    const { slots, tracing } = this.#options;
     const claimed: ClaimedJob[] = [];
     const unused: Slot[] = [];
     for (const { job, slot } of placed) {
@@ -114,6 +114,7 @@ export class SubmitBatch {
       else unused.push(slot);
     }
     if (unused.length > 0) slots.give(unused);
+    tracing?.keep(claimed);
     if (claimed.length > 0) slots.assign(claimed);
     this.#announceQueued(stored.values());
   }

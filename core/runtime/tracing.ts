@@ -4,6 +4,8 @@
  */
 import type { Attributes, Context, Span, SpanContext, Tracer } from '@opentelemetry/api';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
+import { systemRandom } from './clock.ts';
+import type { Random } from './clock.ts';
 import { BaseService } from './service.ts';
 
 /** W3C trace context: version, trace id, span id, flags. */
@@ -16,9 +18,11 @@ const SEND_MS = 1_000;
 const FAREWELL_MS = 2_000;
 /** Links of one batch. */
 const LINKS_MAX = 128;
+/** Jobs of recorded traces whose end is waited for; of more the first are forgotten, and their outcomes stand in no span. */
+const KEPT_MAX = 10_000;
 
 /** What a span is of the two sides of a call. */
-export type TraceKind = 'internal' | 'server' | 'consumer';
+export type TraceKind = 'internal' | 'server' | 'consumer' | 'client';
 
 /** How to trace. */
 export interface TracingOptions {
@@ -28,6 +32,8 @@ export interface TracingOptions {
   endpoint: string;
   /** Part of the traces that begin here which is recorded, 0 to 1. */
   ratio: number;
+  /** Default: the machine's own. */
+  random?: Pick<Random, 'fraction'>;
 }
 
 /** A valid traceparent of a trace that is recorded; undefined: anything else. */
@@ -68,6 +74,8 @@ type Api = typeof import('@opentelemetry/api');
 export class Tracing extends BaseService {
   readonly name = 'traces';
   readonly #options: TracingOptions;
+  readonly #random: Pick<Random, 'fraction'>;
+  readonly #kept = new Map<string, string>();
   #provider: TracerProvider | undefined;
   #tracer: Tracer | undefined;
   #api: Api | undefined;
@@ -75,21 +83,46 @@ export class Tracing extends BaseService {
   constructor(options: TracingOptions) {
     super();
     this.#options = options;
+    this.#random = options.random ?? systemRandom;
   }
 
-  /** A trace that begins here or goes on from a client's traceparent, whose word on recording counts. Undefined: it is not recorded. */
+  /**
+   * Whether a request is recorded: a client's traceparent says so, of others the ratio. Asked before anything of a span is made, because most are not.
+   */
+  records(header: string | undefined): boolean {
+    if (!this.#tracer) return false;
+    const [, traceId, spanId, flags] = header === undefined ? [] : TRACEPARENT.exec(header) ?? [];
+    if (traceId === undefined || traceId === NO_TRACE || spanId === NO_SPAN) return this.#random.fraction() < this.#options.ratio;
+    return (parseInt(flags!, 16) & SAMPLED) !== 0;
+  }
+
+  /** A trace that begins here or goes on from a client's traceparent, of a request that is recorded. Undefined: nothing is, any more. */
   root(name: string, header: string | undefined, attributes: Attributes): Trace | undefined {
     if (!this.#tracer || !this.#api) return undefined;
     const parent = this.#contextOf(header) ?? this.#api.ROOT_CONTEXT;
-    const span = this.#tracer.startSpan(name, { kind: this.#api.SpanKind.SERVER, attributes }, parent);
-    return span.isRecording() ? new Trace(span) : undefined;
+    return new Trace(this.#tracer.startSpan(name, { kind: this.#api.SpanKind.SERVER, attributes }, parent));
+  }
+
+  /** Remembers the traces of jobs that begin to run, for what happens at their end. */
+  keep(jobs: Iterable<{ endpointId: string; jobId: string; traceparent?: string | undefined }>): void {
+    for (const { endpointId, jobId, traceparent } of jobs) {
+      if (traceparent === undefined) continue;
+      this.#kept.set(`${endpointId}/${jobId}`, traceparent);
+      if (this.#kept.size > KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value!);
+    }
+  }
+
+  /** What is done at once at the end of jobs: as `batch`, of those that are remembered. */
+  ends(name: string, jobs: readonly { endpointId: string; jobId: string }[]): Trace | undefined {
+    if (this.#kept.size === 0) return undefined;
+    return this.batch(name, jobs.map(({ endpointId, jobId }) => ({ traceparent: this.#kept.get(`${endpointId}/${jobId}`) })));
   }
 
   /** A part of a trace. Undefined: there is none, or it is not recorded. */
   child(name: string, kind: TraceKind, traceparent: string | undefined, attributes: Attributes): Trace | undefined {
     if (traceparent === undefined || !this.#tracer || !this.#api || recordedTrace(traceparent) === undefined) return undefined;
     const { SpanKind } = this.#api;
-    const kinds = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, consumer: SpanKind.CONSUMER };
+    const kinds = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT };
     return new Trace(this.#tracer.startSpan(name, { kind: kinds[kind], attributes }, this.#contextOf(traceparent)!));
   }
 
@@ -111,7 +144,8 @@ export class Tracing extends BaseService {
     const exporter = new OTLPTraceExporter({ url: `${this.#options.endpoint.replace(/\/+$/, '')}/v1/traces` });
     this.#provider = new sdk.TracerProvider({
       resource: resourceFromAttributes({ 'service.name': this.#options.service, 'service.namespace': 'slipway' }),
-      sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(this.#options.ratio) }),
+      // What is not recorded never comes here.
+      sampler: new sdk.AlwaysOnSampler(),
       spanProcessors: [new sdk.BatchSpanProcessor({ exporter, scheduledDelayMillis: SEND_MS, exportTimeoutMillis: FAREWELL_MS })],
     });
     this.#api = api;

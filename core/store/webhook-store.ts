@@ -23,6 +23,8 @@ export interface Delivery {
   redrives: number;
   /** The endpoint's sealed secret; null = not signed. */
   secretSealed: Buffer | null;
+  /** Of its job, where that is recorded. */
+  traceparent?: string | undefined;
 }
 
 /** Endpoints and accounts of which no more calls are wanted now. */
@@ -44,6 +46,7 @@ interface DeliveryRow {
   tries: number;
   redrives: number;
   secret: Buffer | null;
+  traceparent: string | null;
 }
 
 /** Bodies up to this many bytes come with their call. */
@@ -66,6 +69,7 @@ export class WebhookStore {
       UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
       WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
       RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, w.redrives, octet_length(w.body) AS body_bytes,
+        (SELECT i.traceparent FROM job_input i WHERE i.endpoint_id = w.endpoint_id AND i.job_id = w.job_id) AS traceparent,
         CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
         (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
         (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
@@ -73,7 +77,7 @@ export class WebhookStore {
     return rows.map((row) => ({
       endpointId: row.endpoint_id, accountId: row.account_id ?? '', accountName: row.account_name ?? '', id: row.id, jobId: row.job_id,
       url: row.url, urlSealed: row.url_sealed, body: row.body ?? undefined, bodyBytes: row.body_bytes, tries: row.tries,
-      redrives: row.redrives, secretSealed: row.secret,
+      redrives: row.redrives, secretSealed: row.secret, traceparent: row.traceparent ?? undefined,
     }));
   }
 

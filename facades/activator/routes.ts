@@ -4,8 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { Tracing } from '../../core/runtime/tracing.ts';
 import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.ts';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { traceForwarded } from '../plugins/request-trace.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
 import type { Activator, UpgradeSocket } from './activator.ts';
 import { identify } from './admit.ts';
@@ -36,6 +38,8 @@ export interface LbParts {
   edgeKey: string;
   /** Whose word on the client counts. */
   peers: TrustedPeers;
+  /** Undefined: nothing is traced. */
+  tracing: Tracing | undefined;
   logger: Logger;
 }
 
@@ -101,6 +105,7 @@ async function serve(request: FastifyRequest, reply: FastifyReply, { pod, target
     if (!who) return;
     if (upgrade && hasBody(request.raw)) throw upgradeWithBody();
     reply.hijack();
+    traceForwarded(parts.tracing, request.raw, reply.raw, target.endpointId);
     await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
   } catch (error) {
     reply.hijack();

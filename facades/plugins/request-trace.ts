@@ -1,14 +1,16 @@
 /** A span for each request whose trace is recorded. Without tracing no hook is added. The query stays out: it may hold a key. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import type { Tracing } from '../../core/runtime/tracing.ts';
+import type { Trace, Tracing } from '../../core/runtime/tracing.ts';
 
 /** Adds it for the routes that are added from now on. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined): void {
   if (!tracing) return;
   app.addHook('onRequest', (request, reply, done) => {
-    const { method, headers, routeOptions: { url: route = 'none' } } = request;
+    const header = headerOf(request.raw);
+    if (!tracing.records(header)) return done();
+    const { method, routeOptions: { url: route = 'none' } } = request;
     const { endpointId, jobId } = (request.params ?? {}) as Record<string, string | undefined>;
-    const header = typeof headers.traceparent === 'string' ? headers.traceparent : undefined;
     const trace = tracing.root(`${method} ${route}`, header, {
       'http.request.method': method, 'http.route': route, 'slipway.request.id': request.id,
       ...(endpointId === undefined ? {} : { 'slipway.endpoint.id': endpointId.slice(0, 64) }),
@@ -24,4 +26,28 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined
     }
     done();
   });
+}
+
+/**
+ * The span of a request to a load-balancing endpoint, to the end of its answer; its worker then gets the span as its traceparent. Undefined: it is not
+ * recorded, and what the client said goes on.
+ */
+export function traceForwarded(tracing: Tracing | undefined, request: IncomingMessage, reply: ServerResponse, endpointId: string): Trace | undefined {
+  const header = headerOf(request);
+  if (!tracing?.records(header)) return undefined;
+  const { method = 'GET', rawHeaders } = request;
+  const trace = tracing.root(`${method} to a worker`, header, { 'http.request.method': method, 'slipway.endpoint.id': endpointId });
+  if (!trace) return undefined;
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) if (rawHeaders[at]!.toLowerCase() === 'traceparent') rawHeaders.splice(at, 2);
+  rawHeaders.push('traceparent', trace.traceparent);
+  reply.once('close', () => {
+    const { statusCode, headersSent } = reply;
+    trace.set({ 'http.response.status_code': statusCode });
+    trace.end(!headersSent ? 'no answer' : statusCode >= 500 ? String(statusCode) : undefined);
+  });
+  return trace;
+}
+
+function headerOf({ headers: { traceparent } }: IncomingMessage): string | undefined {
+  return typeof traceparent === 'string' ? traceparent : undefined;
 }

@@ -4,9 +4,11 @@ import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
+import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { receiveTraces } from '../helpers/otlp.ts';
 import type { SentSpan } from '../helpers/otlp.ts';
 import { startSystem } from '../helpers/system.ts';
+import { webhookReceiver } from '../helpers/webhook-receiver.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
@@ -50,6 +52,41 @@ t.test('one trace from the client to the handler', async (t) => {
   t.match(request.attributes, { 'http.response.status_code': 200, 'http.request.method': 'POST' });
   t.ok(spans.every(({ startNs, endNs }) => endNs >= startNs && startNs >= request.startNs - 2_000_000n), 'in order of time');
   t.notOk(spans.some(({ isError }) => isError));
+});
+
+t.test('the end of a job: the commit of its outcome, and its webhook call', async (t) => {
+  const hooks = await webhookReceiver(t);
+  const traceId = newTrace();
+  const answer = await fetch(`${system.url}/v2/${jobs.id}/run`, {
+    method: 'POST', body: JSON.stringify({ input: {}, webhook: hooks.url('traced') }),
+    headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
+  });
+  const { id } = await answer.json() as { id: string };
+  await hooks.received('traced', 1);
+  const spans = await waitFor('all spans', async () => {
+    const found = ofTrace(traceId);
+    return ['submit', 'record outcomes', 'webhook'].every((name) => named(found, name)) && found;
+  });
+  const submitted = named(spans, 'submit');
+  t.equal(named(spans, 'record outcomes').parentId, submitted.spanId);
+  t.match(named(spans, 'webhook'), { parentId: submitted.spanId, isError: false, attributes: { 'slipway.job.id': id, 'slipway.try': 1 } });
+});
+
+t.test('a request to a load-balancing endpoint, which its worker goes on from', async (t) => {
+  const id = await lbEndpoint(system);
+  const traceId = newTrace();
+  const ask = (traceparent: string): Promise<Response> => (
+    fetch(`${system.url}/v2/${id}/echo`, { headers: { authorization: `Bearer ${system.key}`, traceparent } })
+  );
+  const answer = await ask(`00-${traceId}-${CLIENT}-01`);
+  t.equal(answer.status, 200);
+  const { headers } = await answer.json() as { headers: string[] };
+  const span = await waitFor('its span', async () => named(ofTrace(traceId), 'GET to a worker'));
+  t.match(span, { parentId: CLIENT, service: 'slipway-facade', attributes: { 'slipway.endpoint.id': id, 'http.response.status_code': 200 } });
+  t.equal(headers[headers.indexOf('traceparent') + 1], `00-${traceId}-${span.spanId}-01`);
+  const ignored = `00-${newTrace()}-${CLIENT}-00`;
+  const second = await (await ask(ignored)).json() as { headers: string[] };
+  t.equal(second.headers[second.headers.indexOf('traceparent') + 1], ignored, 'what is not recorded goes on as it came');
 });
 
 t.test('a job that waits is claimed with others: one span with links', async (t) => {

@@ -15,9 +15,10 @@ export function span(ms: number | undefined): string {
   if (ms === undefined) return '–';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round(ms % 60_000 / 1_000)} s`;
-  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.round(ms % 3_600_000 / 60_000)} min`;
-  return `${Math.floor(ms / 86_400_000)} d ${Math.round(ms % 86_400_000 / 3_600_000)} h`;
+  // The rest is cut off: rounded up it could be a whole one of the larger unit.
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor(ms % 60_000 / 1_000)} s`;
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.floor(ms % 3_600_000 / 60_000)} min`;
+  return `${Math.floor(ms / 86_400_000)} d ${Math.floor(ms % 86_400_000 / 3_600_000)} h`;
 }
 
 /** How long ago; `nowMs` by the server's clock. */

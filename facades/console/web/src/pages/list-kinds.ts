@@ -17,30 +17,33 @@ export interface Kind {
   form?: 'template' | 'volume' | 'registry' | 'pod' | 'key' | 'account' | 'price';
 }
 
+/** What was just made stands first. */
+const NEWEST = { order: 'created', descending: true };
+
 /** By the name in the path. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   templates: {
     title: 'Templates', path: '/api/templates', columns: ['name', 'id', 'imageName', 'isServerless', 'isPublic', 'containerDiskInGb', 'volumeInGb'],
-    orders: { name: 'name', imageName: 'image', isServerless: 'kind' },
+    orders: { name: 'name', imageName: 'image', isServerless: 'kind' }, first: NEWEST,
     form: 'template', empty: 'Templates say what workers and pods run: npx slipway templates create --help.',
   },
   pods: {
     title: 'Pods', path: '/api/pods', columns: ['name', 'id', 'desiredStatus', 'image', 'gpuCount', 'machineId', 'costPerHr', 'lastStatusChange'],
-    orders: { name: 'name', desiredStatus: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' },
+    orders: { name: 'name', desiredStatus: 'state', image: 'image', gpuCount: 'gpus', lastStatusChange: 'changed' }, first: NEWEST,
     form: 'pod', empty: 'Pods are processes that go on running: npx slipway pods create --help.',
   },
   volumes: {
     title: 'Network volumes', path: '/api/volumes', columns: ['name', 'id', 'size', 'dataCenterId', 'created'],
-    orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' },
+    orders: { name: 'name', size: 'size', dataCenterId: 'data_center', created: 'created' }, first: NEWEST,
     form: 'volume', empty: 'Network volumes outlive workers and pods: npx slipway volumes create --help.',
   },
   registries: {
-    title: 'Registry credentials', path: '/api/registries', columns: ['name', 'id', 'created'], orders: { name: 'name', created: 'created' },
+    title: 'Registry credentials', path: '/api/registries', columns: ['name', 'id', 'created'], orders: { name: 'name', created: 'created' }, first: NEWEST,
     form: 'registry', empty: 'With them machines pull private images: npx slipway registry-auths create --help.',
   },
   keys: {
     title: 'Keys', path: '/api/keys', columns: ['name', 'id', 'may', 'endpoints', 'belongsTo', 'created', 'revoked'],
-    orders: { name: 'name', may: 'scope', created: 'created' }, form: 'key', empty: 'npx slipway keys create --help',
+    orders: { name: 'name', may: 'scope', created: 'created' }, first: NEWEST, form: 'key', empty: 'npx slipway keys create --help',
   },
   audit: {
     title: 'Audit', path: '/api/audit', columns: ['time', 'action', 'subject', 'fields', 'key', 'account'], orders: { time: 'time' },
