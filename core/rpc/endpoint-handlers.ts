@@ -1,5 +1,5 @@
 /** EndpointService: decode, call a use case, encode. */
-import type { EndpointServiceServer } from '../../proto/gen/slipway/v1/endpoint_service.ts';
+import type { EndpointServiceServer, Release as ReleaseMessage } from '../../proto/gen/slipway/v1/endpoint_service.ts';
 import type { Endpoint as EndpointMessage } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../domain/permission.ts';
@@ -10,6 +10,7 @@ import { deleteEndpoint, getEndpoint, listEndpoints, restartEndpoint, withTempla
 import type { EndpointView } from '../endpoints/endpoints.ts';
 import { updateEndpoint } from '../endpoints/update-endpoint.ts';
 import { explainEndpoint, listDecisions, listReleases } from '../endpoints/explain.ts';
+import type { Release } from '../store/release-store.ts';
 import type { CallRate } from './call-rate.ts';
 import { decisionToMessage, endpointExplanationToMessage, sightOf } from './explain-messages.ts';
 import { whatIfToMessage } from './what-if-messages.ts';
@@ -77,20 +78,21 @@ export function endpointHandlers(access: Access, context: EndpointContext & { ra
     }),
     listReleases: unary(logger, async ({ endpointId, pageSize, beforeId }, apiKey) => {
       await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-      const releases = await listReleases(context.releases, endpointId, pageSize, beforeId);
-      return { releases: releases.map(({ at, endpointId: _of, ...release }) => ({ ...release, time: at })) };
+      return { releases: (await listReleases(context.releases, endpointId, pageSize, beforeId)).map(releaseToMessage) };
     }),
     whatIf: unary(logger, async ({ endpoint, updateMask, hours }, apiKey) => {
       if (!endpoint) throw invalid('endpoint is required');
       const { accountId } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: endpoint.id });
-      const mask = updateMask ?? [];
-      const change = mask.length === 0 ? {} : changeFromMessage(endpoint, mask).settings;
+      const change = updateMask?.length ? changeFromMessage(endpoint, updateMask).settings : {};
       return whatIfToMessage(await context.whatIfs.answer(accountId, endpoint.id, change, hours));
     }),
     deleteEndpoint: unary(logger, async ({ id }, apiKey) => {
-      const actor = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true });
-      await deleteEndpoint(context, actor, id);
+      await deleteEndpoint(context, await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id, write: true }), id);
       return {};
     }),
   };
+}
+
+function releaseToMessage({ at, endpointId: _of, ...release }: Release): ReleaseMessage {
+  return { ...release, time: at };
 }

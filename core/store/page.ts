@@ -90,8 +90,9 @@ export async function candidates({ db }: Pick<Database, 'db'>, listed: Listed, {
   const found = view && view.search !== '' ? sql`strpos(lower(concat_ws(' ', ${sql.join([id, ...searched], sql`, `)})), lower(${view.search})) > 0` : undefined;
   const turn = sort && view!.descending ? desc : asc;
   const by = sort?.of ?? createdAt;
+  const value = sort ? sql`(${by})::text` : sql`NULL`;
   const rows = await db.execute<{ id: string; at: number; bytes: number; value: string | null }>(sql`
-    SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes, ${sort ? sql`(${by})::text` : sql`NULL`} AS value
+    SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes, ${value} AS value
     FROM ${from} WHERE ${and(where, found, after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
     ORDER BY ${turn(by)}, ${turn(id)} LIMIT ${size + 1}`);
   return rows.map((row) => ({ id: row.id, at: Number(row.at), bytes: Number(row.bytes), ...(row.value === null ? {} : { value: row.value }) }));
@@ -109,7 +110,7 @@ function beyond({ id, createdAt }: Listed, after: PageKey, sort: Sort | undefine
   if (!sort) return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
   const { value = '' } = after;
   // Whoever makes up a token is told so.
-  if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
+  if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw invalid('page_token is none that a page of this list gave; leave it out to begin');
   const last = sort.as === 'bigint' ? sql`${value}::text::bigint` : sql`${value}::text`;
   return isDescending ? sql`(${sort.of}, ${id}) < (${last}, ${after.id})` : sql`(${sort.of}, ${id}) > (${last}, ${after.id})`;
 }

@@ -80,7 +80,8 @@ export class PodViewStore {
   async list(accountId: string, selection: PodListSelection, page: PageRequest): Promise<Page<PodView>> {
     const { pods, workers, workersOf } = selection;
     const podsListed = { from: pod, id: pod.id, createdAt: pod.createdAt, bytes: POD_BYTES, where: eq(pod.accountId, accountId), ...PODS_VIEWED };
-    const workersListed = { from: WORKERS, id: worker.id, createdAt: worker.createdAt, bytes: WORKER_BYTES, where: shownWorkers(accountId, workersOf), searched: [endpoint.name] };
+    const where = shownWorkers(accountId, workersOf);
+    const workersListed = { from: WORKERS, id: worker.id, createdAt: worker.createdAt, bytes: WORKER_BYTES, where, searched: [endpoint.name] };
     // Merging two lists takes an order that both have.
     if (pods && workers && page.view && page.view.orderBy !== '') throw invalid('a list of pods and workers has no order_by: leave out one of the two');
     const [first, second] = await Promise.all([

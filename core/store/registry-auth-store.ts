@@ -61,7 +61,8 @@ export class RegistryAuthStore {
   /** A page of the credentials of an account without their secrets, oldest first. */
   async list(accountId: string, page: PageRequest): Promise<Page<RegistryAuth>> {
     const where = eq(registryAuth.accountId, accountId);
-    const listed = { from: registryAuth, id: registryAuth.id, createdAt: registryAuth.createdAt, bytes: sql`1000`, where, searched: [registryAuth.name], sorts: { name: byText(registryAuth.name) } };
+    const viewed = { searched: [registryAuth.name], sorts: { name: byText(registryAuth.name) } };
+    const listed = { from: registryAuth, id: registryAuth.id, createdAt: registryAuth.createdAt, bytes: sql`1000`, where, ...viewed };
     return readPage(this.#database, listed, page, (ids) => this.#database.db.select(SHOWN).from(registryAuth).where(inArray(registryAuth.id, ids)));
   }
 

@@ -15,7 +15,8 @@ export function listRoutes(app: FastifyInstance, { core }: ConsoleParts, onReque
       const asked = { ...pageAsked(request), includePublic: false };
       const { templates, nextPageToken } = await core.templates.call((client) => client.listTemplates, asked, optionsOf(request));
       const rows = templates.map(({ id, name, imageName, serverless, public: isPublic, containerDiskGb, volumeGb }) => ({
-        id, name, imageName, isServerless: serverless ? 'yes' : 'no', isPublic: isPublic ? 'yes' : 'no', containerDiskInGb: containerDiskGb, volumeInGb: volumeGb,
+        id, name, imageName, isServerless: serverless ? 'yes' : 'no', isPublic: isPublic ? 'yes' : 'no',
+        containerDiskInGb: containerDiskGb, volumeInGb: volumeGb,
       }));
       return { rows, next: nextPageToken };
     },

@@ -29,7 +29,8 @@ export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: 
       if (endpoint !== '') return endpointPage(parts, apiKey, endpoint);
       return operator ? operatorOverview(parts, apiKey, asked) : accountOverview(parts, apiKey, asked);
     };
-    await parts.feeds.follow({ accountId: request.caller.accountId, apiKey, page: `${endpoint} ${job} ${endpoint === '' ? JSON.stringify(asked) : ''}` }, open, new LiveResponse(reply));
+    const page = `${endpoint} ${job} ${endpoint === '' ? JSON.stringify(asked) : ''}`;
+    await parts.feeds.follow({ accountId: request.caller.accountId, apiKey, page }, open, new LiveResponse(reply));
     return reply;
   });
 }

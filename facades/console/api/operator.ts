@@ -39,6 +39,6 @@ export function operatorRoutes(app: FastifyInstance, { core }: ConsoleParts, onR
 
 function wholeIn(body: Record<string, unknown>, name: string): number {
   const value = body[name];
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || Math.abs(value) >= 2 ** 31) throw new CoreError('INVALID_REQUEST', `"${name}" must be a whole number.`);
-  return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && Math.abs(value) < 2 ** 31) return value;
+  throw new CoreError('INVALID_REQUEST', `"${name}" must be a whole number.`);
 }

@@ -28,7 +28,8 @@ export function usageRoutes(app: FastifyInstance, { core, clock }: ConsoleParts,
     };
     const startMs = clock.nowMs() - hours * HOUR_MS;
     const asked = {
-      kind: wordOf('kind', KINDS, 'workers'), bucket: wordOf('bucket', BUCKETS, 'day'), grouping: wordOf('by', GROUPINGS, isOperator(request) ? 'account' : 'endpoint'),
+      kind: wordOf('kind', KINDS, 'workers'), bucket: wordOf('bucket', BUCKETS, 'day'),
+      grouping: wordOf('by', GROUPINGS, isOperator(request) ? 'account' : 'endpoint'),
       startTime: new Date(startMs), endTime: undefined, subjectId: '', endpointId: '', gpuTypeIds: [], dataCenterIds: [], templateId: '', imageName: '',
     };
     const { records } = await core.usage.call((client) => client.listUsage, asked, optionsOf(request));

@@ -24,7 +24,10 @@ export function BarChart({ records, of, text, label, bucket }: {
   const total = [...sums.values()].reduce((sum, value) => sum + value, 0);
   return (
     <figure className="bars">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${label} by ${bucket}, ${text(total)} in all, at most ${text(most)}`}>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
+        aria-label={`${label} by ${bucket}, ${text(total)} in all, at most ${text(most)}`}
+      >
         {periods.map((time, index) => {
           let top = HEIGHT;
           return stacks.get(time)!.map((value, place) => {
@@ -38,8 +41,12 @@ export function BarChart({ records, of, text, label, bucket }: {
           });
         })}
       </svg>
-      <div className="ends"><span>{words(periods[0]!)}</span><span>at most {text(most)}</span><span>{periods.length > 1 ? words(periods.at(-1)!) : ''}</span></div>
-      <figcaption>{shown.map((name, place) => <span key={name}><i className={`bar-${place}`} aria-hidden="true" /> {name || `${names.length - SHOWN} others`}</span>)}</figcaption>
+      <div className="ends">
+        <span>{words(periods[0]!)}</span><span>at most {text(most)}</span><span>{periods.length > 1 ? words(periods.at(-1)!) : ''}</span>
+      </div>
+      <figcaption>
+        {shown.map((name, place) => <span key={name}><i className={`bar-${place}`} aria-hidden="true" /> {name || `${names.length - SHOWN} others`}</span>)}
+      </figcaption>
     </figure>
   );
 }

@@ -6,7 +6,8 @@ import { DialogButton, DialogForm } from './dialog.tsx';
 import type { Row } from './rows-table.tsx';
 
 const QUOTA = [
-  ['workers', 'Workers', 'At once, of all its endpoints.'], ['gpus', 'GPUs', 'At once, of its workers and pods.'], ['queuedJobs', 'Jobs that wait', 'Of all its endpoints.'],
+  ['workers', 'Workers', 'At once, of all its endpoints.'], ['gpus', 'GPUs', 'At once, of its workers and pods.'],
+  ['queuedJobs', 'Jobs that wait', 'Of all its endpoints.'],
   ['requests', 'Requests', 'To one endpoint in 10 seconds, before its workers add to that.'],
   ['gpuWeight', 'Weight', 'Its part of GPUs that are short; without one it is 1.'],
 ] as const;
@@ -67,7 +68,10 @@ export function Price({ row, onClose }: { row?: Row; onClose: () => void }) {
   const [usdPerHour, setPrice] = useState(Number(row?.['usdPerHour'] ?? 0));
   const done = useDone('/api/prices', onClose);
   return (
-    <DialogForm title={row ? `Price of ${item}` : 'Set a price'} action="Save" onSubmit={() => ask('POST', '/api/prices', { item, usdPerHour }).then(done)} onClose={onClose}>
+    <DialogForm
+      title={row ? `Price of ${item}` : 'Set a price'} action="Save" onClose={onClose}
+      onSubmit={() => ask('POST', '/api/prices', { item, usdPerHour }).then(done)}
+    >
       <div className="form">
         <div>
           <label htmlFor="price-item">Item</label>

@@ -37,7 +37,9 @@ export function Releases({ id }: { id: string }) {
           ))}
         </ol>
       )}
-      {hasNextPage && <div className="more"><button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>Show earlier ones</button></div>}
+      {hasNextPage && (
+        <div className="more"><button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>Show earlier ones</button></div>
+      )}
     </Panel>
   );
 }

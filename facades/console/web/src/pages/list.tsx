@@ -100,7 +100,9 @@ function Act({ form, row, path }: { form: Kind['form']; row: Row; path: string }
     case 'key': return revoked ? null : <Revoke id={id} name={name} />;
     case 'account': return <Quota row={row} />;
     case 'price': return <DialogButton text="Change" spoken={item}>{(close) => <Price row={row} onClose={close} />}</DialogButton>;
-    case 'pod': return <><PodActions id={id} name={name} isStopped={row['desiredStatus'] !== 'RUNNING'} /><Remove id={id} name={name} list={FORMS.pod.path} shown={path} /></>;
+    case 'pod': return (
+      <><PodActions id={id} name={name} isStopped={row['desiredStatus'] !== 'RUNNING'} /><Remove id={id} name={name} list={FORMS.pod.path} shown={path} /></>
+    );
     case undefined: return null;
     default: return <Remove id={id} name={name} list={FORMS[form].path} shown={path} />;
   }

@@ -31,9 +31,11 @@ export default function MachinesPage() {
         <div className="scroll" tabIndex={0} role="region" aria-label="Machines, scrolls sideways">
           <table className="rows">
             <thead><tr>
-              <Head listing={listing} text="Name" by="name" /><Head listing={listing} text="State" by="state" /><Head listing={listing} text="Heard" by="seen" />
+              <Head listing={listing} text="Name" by="name" /><Head listing={listing} text="State" by="state" />
+              <Head listing={listing} text="Heard" by="seen" />
               <th className="right">Workers</th><Head listing={listing} text="Processors" by="processors" className="right" />
-              <Head listing={listing} text="Memory" by="memory" className="right" /><th>Engine</th><th>Agent</th><th><span className="spoken">Actions</span></th>
+              <Head listing={listing} text="Memory" by="memory" className="right" /><th>Engine</th>
+              <th>Agent</th><th><span className="spoken">Actions</span></th>
             </tr></thead>
             <tbody>{machines.map((machine) => <Row key={machine.id} machine={machine} nowMs={view.nowMs} />)}</tbody>
           </table>
@@ -78,7 +80,9 @@ function Forget({ id, name }: { id: string; name: string }) {
   return (
     <DialogButton text="Forget" className="danger" spoken={name}>
       {(close) => (
-        <DialogForm title={`Forget ${name}?`} action="Forget it" danger onSubmit={() => ask('POST', `/api/machines/${id}/forget`, {}).then(close)} onClose={close}>
+        <DialogForm
+          title={`Forget ${name}?`} action="Forget it" danger onClose={close} onSubmit={() => ask('POST', `/api/machines/${id}/forget`, {}).then(close)}
+        >
           <p className="body">Its workers count as lost, its pods are deleted, and its key works no more.</p>
         </DialogForm>
       )}

@@ -96,7 +96,8 @@ function Endpoints({ view: { endpoints, next }, history, listing }: {
         <div className="scroll" tabIndex={0} role="region" aria-label="Endpoints, scrolls sideways">
           <table className="rows">
             <thead><tr>
-              <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th><th>Last minutes</th><Head listing={listing} text="Workers" by="workers_max" />
+              <Head listing={listing} text="Name" by="name" /><th className="right">Queue</th><th className="right">Running</th><th>Last minutes</th>
+              <Head listing={listing} text="Workers" by="workers_max" />
               <th className="right">Completed</th><th className="right">Failed</th>
             </tr></thead>
             <tbody>{endpoints.map((row) => <Row key={row.id} row={row} samples={history.get(row.id) ?? []} />)}</tbody>

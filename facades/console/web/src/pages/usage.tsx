@@ -18,6 +18,7 @@ const KINDS = [['workers', 'workers'], ['pods', 'pods'], ['volumes', 'network vo
 /** What can be grouped by what: only workers have an endpoint. */
 const GROUPS = { workers: ['endpoint', 'gpu'], pods: ['subject', 'gpu'], volumes: ['subject'] } as const;
 const GROUP_WORDS: Readonly<Record<string, string>> = { endpoint: 'endpoint', gpu: 'type of GPU', account: 'account', subject: 'one' };
+const TAKEN = ['time', 'group', 'name', 'amount', 'billedMs'];
 /** Rows of a page. */
 const PAGE = 50;
 
@@ -68,18 +69,21 @@ function Shown({ records, bucket }: { records: readonly UsageRecordView[]; bucke
         <Figure label="Cost" value={dollars(amount)} /><Figure label="Time" value={span(billedMs)} hint="each counted for itself" />
         <Figure label="Groups" value={count(new Set(records.map(({ group }) => group)).size)} />
       </dl>
-      {amount > 0 && <Panel title={`US dollars a ${bucket}`}><BarChart records={records} of={({ amount: usd }) => usd} text={dollars} label="Cost" bucket={bucket} /></Panel>}
+      {amount > 0 && (
+        <Panel title={`US dollars a ${bucket}`}><BarChart records={records} of={({ amount: usd }) => usd} text={dollars} label="Cost" bucket={bucket} /></Panel>
+      )}
       <Panel title={`Hours a ${bucket}`}>
         <BarChart records={records} of={(each) => each.billedMs / 3_600_000} text={(hours) => span(hours * 3_600_000)} label="Time" bucket={bucket} />
       </Panel>
-      <Panel title="Sums" aside={<button type="button" onClick={() => saveCsv('usage', records.map((each) => ({ ...each })), ['time', 'group', 'name', 'amount', 'billedMs'])}>Take as CSV</button>}>
+      <Panel title="Sums" aside={<button type="button" onClick={() => saveCsv('usage', records.map((each) => ({ ...each })), TAKEN)}>Take as CSV</button>}>
         <div className="scroll" tabIndex={0} role="region" aria-label="Sums, scrolls sideways">
           <table className="rows">
             <thead><tr><th>From</th><th>Of</th><th>Id</th><th className="right">Time</th><th className="right">US dollars</th></tr></thead>
             <tbody>
               {newest.slice(at * PAGE, (at + 1) * PAGE).map((each) => (
                 <tr key={`${each.time} ${each.group}`}>
-                  <td>{each.time.slice(0, bucket === 'hour' ? 16 : 10).replace('T', ' ')}</td><th scope="row">{each.name}</th><td className="id">{each.group}</td>
+                  <td>{each.time.slice(0, bucket === 'hour' ? 16 : 10).replace('T', ' ')}</td>
+                  <th scope="row">{each.name}</th><td className="id">{each.group}</td>
                   <td className="right number">{span(each.billedMs)}</td><td className="right number">{dollars(each.amount)}</td>
                 </tr>
               ))}
