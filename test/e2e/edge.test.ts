@@ -1,9 +1,9 @@
-/** The public API once more, as clients have it: through the real Envoy with TLS, over HTTP/1.1 and HTTP/2, with gRPC beside it. */
+/** The public API once more, as clients have it: through the real Envoy with TLS, over HTTP/1.1 and HTTP/2, with gRPC beside it; all checks of the queue. */
 import { writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
 import t from 'tap';
@@ -13,17 +13,18 @@ import { MESSAGE_BYTES_MAX, OUTPUT_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '
 import { call } from '../helpers/grpc-clients.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { jsHandler } from '../helpers/handlers.ts';
-import { startSystem } from '../helpers/system.ts';
+import { publicRequest } from '../helpers/public-api.ts';
+import { shareSystem, startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const skip = skipWithoutEnvoy();
-t.setTimeout(240_000);
+t.setTimeout(480_000);
 
 interface Reply { status: number; headers: Record<string, unknown>; text: string; json: Record<string, unknown> }
 
 /** A system behind an edge, with what its clients need. */
 async function startBehindEdge(t: Test, env: Record<string, string> = {}) {
-  const [system, certificates] = [await startSystem(t), await makeCertificates(t)];
+  const [system, certificates] = [await startSystem(t, { agentEnv: { SLIPWAY_CPU_SLOTS: '64' } }), await makeCertificates(t)];
   const edge = await startEdge(t, {
     SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, ...certificates.env,
     SLIPWAY_EDGE_GRPC_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_AGENT_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_AGENT_CA_FILE: certificates.file('ca.pem'),
@@ -47,8 +48,10 @@ async function startBehindEdge(t: Test, env: Record<string, string> = {}) {
   return { system, certificates, edge, ca, host, port: Number(port), request };
 }
 
+const behind = skip ? undefined : await startBehindEdge(t);
+
 t.test('jobs through the edge', { skip }, async (t) => {
-  const { system, certificates, edge, ca, host, port, request } = await startBehindEdge(t);
+  const { system, certificates, edge, ca, host, port, request } = behind!;
   const endpoint = await system.createEndpoint({ command: jsHandler('all.js') });
   const path = `/v2/${endpoint}`;
   const input = (fields: object): string => JSON.stringify({ input: fields });
@@ -191,3 +194,20 @@ t.test('jobs through the edge', { skip }, async (t) => {
     for (const secret of [system.key, 'secret-in', 'api_key', 'Bearer', 'authorization']) t.notOk(log.includes(secret), secret);
   });
 });
+
+// The checks of the queue's API, with its clients, once more: each file as it is, its requests by TLS through this edge.
+if (behind) {
+  const { system, port, ca } = behind;
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, ca.toString()]);
+  t.teardown(() => setDefaultCACertificates(before));
+  const url = `https://127.0.0.1:${port}`;
+  shareSystem(t, { ...system, url, request: publicRequest(url, system.key) });
+  /** A file's own tests come behind the one that loads it, and the next file behind these. */
+  const runAll = ([file, ...rest]: readonly string[]): void => void (file !== undefined && t.test(`through the edge: ${file}`, async (t) => {
+    await import(`../${file}.test.ts?edge`);
+    t.pass();
+    runAll(rest);
+  }));
+  runAll(['spec/operations', 'spec/stream', 'spec/openai', 'spec/errors', 'spec/idempotency', 'spec/auth', 'e2e/js-client']);
+}

@@ -43,10 +43,24 @@ export interface SystemOptions {
   logger?: Logger;
 }
 
-export type System = Awaited<ReturnType<typeof startSystem>>;
+export type System = Awaited<ReturnType<typeof startOwn>>;
+
+let shared: System | undefined;
+
+/** Until the test ends, whoever starts a system gets this one: test files run once more on it, which whoever imports them has put behind something. */
+export function shareSystem(t: Test, system: System): void {
+  shared = system;
+  t.teardown(() => { shared = undefined; });
+}
 
 /** Starts a system and stops it when the test ends. */
-export async function startSystem(t: Test, options: SystemOptions = {}) {
+export async function startSystem(t: Test, options: SystemOptions = {}): Promise<System> {
+  if (!shared) return startOwn(t, options);
+  if (Object.keys(options).length > 0) throw new Error('a file that needs a system of its own cannot run on another');
+  return shared;
+}
+
+async function startOwn(t: Test, options: SystemOptions) {
   const logger = options.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const database = await createDatabase(t);
   const rootKey = randomBytes(24).toString('hex');

@@ -17,8 +17,10 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 let gates = 0;
 
 /** Runs to the end of the file beside the tests: /stream without `wait` on a job that yields nothing. */
-const holdStartedMs = performance.now();
-const held = parked.run({}).then((id) => parked.call('GET', `/stream/${id}`)).then((answer) => ({ answer, tookMs: performance.now() - holdStartedMs }));
+const held = parked.run({}).then(async (id) => {
+  const startedMs = performance.now();
+  return { answer: await parked.call('GET', `/stream/${id}`), tookMs: performance.now() - startedMs };
+});
 
 /** A streaming job whose chunk n is yielded when the test says `pass(n)`; `pass('end')` ends it. */
 async function gated(values: unknown[]): Promise<{ id: string; pass: (which: number | 'end') => void }> {
