@@ -1,5 +1,5 @@
 /** The edge's folder: the rendered configuration, where its certificates are, and which Envoy runs. Nobody else may open it. */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.ts';
 import type { EdgeConfig } from './config.ts';
@@ -37,10 +37,16 @@ export function readRunning(dataDir: string): RunningEnvoy | undefined {
   try {
     const running = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as RunningEnvoy;
     process.kill(running.pid, 0);
-    return running;
+    return hasEnded(running.pid) ? undefined : running;
   } catch {
     return undefined;
   }
+}
+
+/** It has, but whoever inherited it has not noticed: in some containers nobody does. */
+function hasEnded(pid: number): boolean {
+  const stat = `/proc/${pid}/stat`;
+  return existsSync(stat) && /\) Z /.test(readFileSync(stat, 'utf8'));
 }
 
 /** Keeps it for a successor. */

@@ -4,8 +4,11 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { HTTP_HEADER_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { directCount } from '../helpers/direct-way.ts';
+import type { Serving } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { jsHandler } from '../helpers/handlers.ts';
+import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { publicRequest } from '../helpers/public-api.ts';
@@ -15,12 +18,13 @@ import { waitFor } from '../helpers/wait-for.ts';
 
 const skip = skipWithoutEnvoy();
 t.setTimeout(240_000);
+const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 
 t.test('the edge between bad clients and a real service', { skip }, async (t) => {
-  const system = await startProcesses(t);
+  const system = await startProcesses(t, { env: KEY });
   const settings = {
-    SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}`,
-    SLIPWAY_EDGE_DRAIN_MS: '20000',
+    ...KEY, SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.coreAddresses[0]!,
+    SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}`, SLIPWAY_EDGE_DRAIN_MS: '20000',
   };
   const edge = await startEdge(t, settings);
   const url = `http://${edge.addresses['public']}`;
@@ -82,6 +86,46 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     await waitFor('no readiness', async () => (await request('GET', '/edge/readyz')).status === 503);
     await system.facade.start();
     await waitFor('the facade again', async () => (await request('GET', `${path}/health`)).status === 200);
+    await waitFor('readiness', async () => (await request('GET', '/edge/readyz')).status === 200);
+  });
+
+  const balanced = await lbEndpoint(system, { workersMin: 1 });
+  const isDirect = async (by: Serving): Promise<boolean> => {
+    const before = await directCount(balanced, by);
+    return (await request('GET', `/v2/${balanced}/x`)).status === 200 && await directCount(balanced, by) > before;
+  };
+  await t.test('core is killed: requests go straight on to the workers, and jobs when it is back', async (t) => {
+    await waitFor('the direct way', () => isDirect(edge));
+    const core = system.cores[0]!;
+    const seen = new Set<string>();
+    let over = false;
+    const going = (async () => {
+      while (!over) {
+        const { status, text } = await request('GET', `/v2/${balanced}/x`).catch((error: Error) => ({ status: 0, text: error.message }));
+        seen.add(status === 200 ? '200' : `${status} ${text}`);
+      }
+    })();
+    await core.kill();
+    const before = await directCount(balanced, edge);
+    await waitFor('many requests', async () => await directCount(balanced, edge) > before + 200);
+    await core.start();
+    await waitFor('jobs', async () => (await request('POST', `${path}/runsync`, { input: { mode: 'echo' } })).status === 200);
+    over = true;
+    await going;
+    t.same([...seen], ['200']);
+  });
+
+  await t.test('who looks after Envoy is killed: Envoy ends with it, and the next start serves where it did', async (t) => {
+    const own = { ...settings, SLIPWAY_EDGE_LISTEN: `127.0.0.1:${await quietPort()}` };
+    const first = await startEdge(t, own);
+    const at = publicRequest(`http://${first.addresses['public']}`, system.key);
+    t.equal((await at('GET', `${path}/health`)).status, 200);
+    await first.child.kill();
+    await waitFor('nobody to listen there', () => at('GET', `${path}/health`).then(() => false, () => true));
+    await startEdge(t, { ...own, SLIPWAY_EDGE_DATA_DIR: first.dataDir });
+    await waitFor('its facade', async () => (await at('GET', '/edge/readyz')).status === 200);
+    t.match(await at('POST', `${path}/runsync`, { input: { mode: 'echo' } }), { status: 200, json: { status: 'COMPLETED' } });
+    t.equal((await at('GET', `/v2/${balanced}/x`)).status, 200);
   });
 
   await t.test('a successor takes over: no request fails, not even one that waits', async (t) => {

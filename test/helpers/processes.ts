@@ -23,6 +23,8 @@ export interface ProcessOptions {
   cores?: number;
   /** Agents. Default 1. Each knows all cores. */
   agents?: number;
+  /** More variables for cores and the facade. */
+  env?: Record<string, string>;
   /** More variables for the agents. Default: no containers. */
   agentEnv?: Record<string, string>;
   /** Where cores reach the database whose own address is given, for instance through a proxy. Default: there. */
@@ -63,7 +65,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   for (let i = 0; i < (options.cores ?? 1); i += 1) {
     const { child, ready } = await run(`core-${i + 1}`, 'core/main.ts', () => ({
       SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: addresses[i] ?? '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey,
-      SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
+      SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true', ...options.env,
     }));
     addresses[i] = ready.address!;
     cores.push(child);
@@ -82,7 +84,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   let url = '';
   const everyCore = addresses.join(',');
   const { child: facade, ready } = await run('facade', 'facades/main.ts', () => ({
-    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port,
+    SLIPWAY_CORE_ADDRESS: everyCore, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port, ...options.env,
   }));
   url = ready.url!;
   const agents: Child<ReadyMessage>[] = [];
@@ -102,6 +104,8 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     /** Ends with the test; its path is free for signs. */
     folder,
     url, key, rootKey, clients, sql, database, cores, facade, agents,
+    /** host:port of each core. */
+    coreAddresses: addresses,
     request: publicRequest(url, key),
     createEndpoint: (given: EndpointOptions) => createEndpoint(clients, key, given),
   };
