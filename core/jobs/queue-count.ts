@@ -13,6 +13,9 @@ export class QueueCount {
   #counted = 0;
   /** Jobs queued here less jobs claimed here since then. */
   #changed = 0;
+  /** So many queued while the others were counted: these may be among them, and have been added all the same. */
+  #maybeTwice = 0;
+  #queuedMeanwhile = 0;
   #countedAtMs = -Infinity;
   #tookMs = 0;
   #counting: Promise<void> | undefined;
@@ -25,6 +28,7 @@ export class QueueCount {
   /** Jobs were queued (positive) or claimed (negative) here. */
   changed(count: number): void {
     this.#changed += count;
+    if (count > 0) this.#queuedMeanwhile += count;
   }
 
   /** Passes while at most `max` jobs wait, at once when that is known. Else fails with what `refusal` makes. */
@@ -37,8 +41,13 @@ export class QueueCount {
 
   async #admitByCount(max: number, refusal: () => Error): Promise<void> {
     const ageMs = this.#clock.monotonicMs() - this.#countedAtMs;
-    if (ageMs > Math.max(REFUSABLE_MS, this.#tookMs * 10)) await this.#count();
-    if (this.#counted + this.#changed > max) throw refusal();
+    if (ageMs > Math.max(REFUSABLE_MS, this.#tookMs * 10) || !this.#surelyOver(max)) await this.#count();
+    if (this.#surelyOver(max)) throw refusal();
+  }
+
+  /** Nobody is refused because of jobs that were counted twice. */
+  #surelyOver(max: number): boolean {
+    return this.#counted + this.#changed - this.#maybeTwice > max;
   }
 
   #count(): Promise<void> {
@@ -49,8 +58,10 @@ export class QueueCount {
   async #countOnce(): Promise<void> {
     const startedAtMs = this.#clock.monotonicMs();
     const changedBefore = this.#changed;
+    this.#queuedMeanwhile = 0;
     this.#counted = await this.#read();
     this.#changed -= changedBefore;
+    this.#maybeTwice = this.#queuedMeanwhile;
     this.#countedAtMs = this.#clock.monotonicMs();
     this.#tookMs = this.#countedAtMs - startedAtMs;
   }
