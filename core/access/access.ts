@@ -5,10 +5,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ROOT_CALLER, endpointNotFound, permit, unauthorized } from '../domain/permission.ts';
 import type { Caller, AccessRequest } from '../domain/permission.ts';
-import type { Endpoint } from '../domain/endpoint.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { OwnedEndpoint } from '../store/endpoint-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { KEY_LENGTH_MAX, hashKey } from './key-text.ts';
 import { LookupCache } from './lookup-cache.ts';
@@ -29,13 +29,13 @@ export interface Grant {
   /** Owner of what the call is about: the endpoint's account for the operator's key, else the key's own. */
   accountId: string;
   /** The endpoint that was named. */
-  endpoint: Endpoint | undefined;
+  endpoint: OwnedEndpoint | undefined;
   /** Until when this may be used, on the steady clock. */
   validUntilMs: number;
 }
 
 /** A permitted call that names an endpoint. */
-export type EndpointGrant = Grant & { endpoint: Endpoint };
+export type EndpointGrant = Grant & { endpoint: OwnedEndpoint };
 
 /** What it needs. */
 export interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
@@ -50,14 +50,14 @@ export class Access {
   readonly #rootHash: Buffer | undefined;
   readonly #clock: Clock;
   readonly #callers: LookupCache<Caller>;
-  readonly #endpoints: LookupCache<Endpoint>;
+  readonly #endpoints: LookupCache<OwnedEndpoint>;
 
   constructor({ keys, endpoints, events, rootKey, clock }: AccessOptions) {
     this.#rootHash = rootKey === '' ? undefined : hashKey(rootKey);
     this.#clock = clock;
     const keyLookups = lookups<Caller>('key lookups', clock, async (hashes) => keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))));
-    const endpointLookups = lookups<Endpoint>('endpoint lookups', clock, async (ids) => {
-      const found = await endpoints.byIds(ids);
+    const endpointLookups = lookups<OwnedEndpoint>('endpoint lookups', clock, async (ids) => {
+      const found = await endpoints.owned(ids);
       return new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     });
     const validMs = GRANT_VALID_MS;
@@ -110,7 +110,7 @@ export class Access {
   }
 }
 
-function decide(request: AccessRequest, caller: Cached<Caller>, endpoint: Cached<Endpoint> | undefined): Grant {
+function decide(request: AccessRequest, caller: Cached<Caller>, endpoint: Cached<OwnedEndpoint> | undefined): Grant {
   if (!caller.value) throw unauthorized();
   permit(caller.value, request);
   const root = caller.value.scope === 'ROOT';

@@ -12,6 +12,7 @@ import { recordChange } from './audit-store.ts';
 import type { Database, Transaction } from './database.ts';
 import { envBytes, openEnv, sealEnv } from './env-seals.ts';
 import { giveTemplate } from './given-template-store.ts';
+import { textArray } from './pack.ts';
 import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { recordReleases } from './release-store.ts';
@@ -26,6 +27,9 @@ export interface NewEndpoint {
   /** Sealed; null: webhook calls are not signed. */
   webhookSecretSealed: Buffer | null;
 }
+
+/** An endpoint as far as access to it goes. */
+export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
 
 /** A transaction, or the database itself. */
 
@@ -70,6 +74,12 @@ export class EndpointStore {
   async byIds(ids: readonly string[]): Promise<Endpoint[]> {
     const rows = await this.#database.urgent.db.select().from(endpoint).where(inArray(endpoint.id, [...ids]));
     return rows.map((row) => endpointFromRow(this.#sealer, row));
+  }
+
+  /** Whose endpoints these are: what is asked for each request to one that was not used in the last moments, so without its settings. */
+  async owned(ids: readonly string[]): Promise<OwnedEndpoint[]> {
+    return this.#database.urgent.sql<OwnedEndpoint[]>`
+      SELECT id, account_id AS "accountId", type FROM endpoint WHERE id = ANY(${textArray(ids)}::text[])`;
   }
 
   /** A page of the endpoints of an account, oldest first. `only`: of these; empty = all. `withTemplates`: it leaves room for what they run. */

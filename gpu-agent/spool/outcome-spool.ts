@@ -4,6 +4,7 @@
  */
 import type { AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { SessionRequest } from '../../proto/gen/slipway/v1/agent_service.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Disk } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -28,10 +29,13 @@ export interface OutcomeSpoolOptions {
 const SEGMENT_BYTES_MAX = 8 * 1024 * 1024;
 /** More old segments than this are compacted: what still matters in the oldest is written again at the end. */
 const OLD_SEGMENTS_MAX = 4;
+/** Between the keys of one record; no key has it. */
+const KEY_SEPARATOR = '\n';
 
 export class OutcomeSpool {
   readonly #journal: Journal;
   readonly #logger: Logger;
+  readonly #clock: Pick<Clock, 'soon'>;
   /** Where each unacknowledged outcome stands. */
   readonly #places = new Map<string, Place>();
   /** Unacknowledged outcomes of each segment that exists. */
@@ -39,6 +43,8 @@ export class OutcomeSpool {
   /** Acknowledged while their write was still under way. */
   readonly #early = new Set<string>();
   readonly #writing = new Set<string>();
+  /** Acknowledged in this turn of the loop. */
+  readonly #acknowledged: string[] = [];
   #tidying: Promise<void> = Promise.resolve();
   #tidyAsked = false;
   #closed = false;
@@ -47,6 +53,7 @@ export class OutcomeSpool {
 
   constructor({ folder, logger, clock, disk, segmentBytesMax = SEGMENT_BYTES_MAX }: OutcomeSpoolOptions) {
     this.#logger = logger;
+    this.#clock = clock ?? systemClock;
     this.#journal = new Journal({ folder, segmentBytesMax, logger, clock, disk });
   }
 
@@ -93,11 +100,9 @@ export class OutcomeSpool {
       return;
     }
     if (!this.#forget(key)) return;
-    // Only saves a later run from sending it again, so it may be lost.
-    this.#journal.append(RecordKind.ACKNOWLEDGED, [Buffer.from(key)], false).then(
-      () => this.#tidy(),
-      (error: unknown) => this.#logger.warn({ err: error }, 'acknowledgement was not spooled'),
-    );
+    this.#acknowledged.push(key);
+    // Core acknowledges hundreds in one message: they are one record.
+    if (this.#acknowledged.length === 1) this.#clock.soon(() => this.#writeAcknowledged());
   }
 
   /** An outcome on disk, or undefined when it was acknowledged. */
@@ -108,18 +113,30 @@ export class OutcomeSpool {
 
   /** Waits for what is under way and closes the files. */
   async close(): Promise<void> {
+    this.#writeAcknowledged();
     // What is acknowledged from here on is tidied by the next run: no file may go when this one has ended.
     this.#closed = true;
     await this.#tidying;
     await this.#journal.close();
   }
 
+  /** Only saves a later run from sending them again, so it may be lost. */
+  #writeAcknowledged(): void {
+    if (this.#acknowledged.length === 0) return;
+    const payload = Buffer.from(this.#acknowledged.splice(0).join(KEY_SEPARATOR));
+    this.#journal.append(RecordKind.ACKNOWLEDGED, [payload], false).then(
+      () => this.#tidy(),
+      (error: unknown) => this.#logger.warn({ err: error }, 'acknowledgements were not spooled'),
+    );
+  }
+
   #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: Place): void {
     if (record.kind === RecordKind.ACKNOWLEDGED) {
-      const name = record.payload.toString();
-      const key = this.#formerNames.get(name) ?? name;
-      found.delete(key);
-      this.#forget(key);
+      for (const name of record.payload.toString().split(KEY_SEPARATOR)) {
+        const key = this.#formerNames.get(name) ?? name;
+        found.delete(key);
+        this.#forget(key);
+      }
       return;
     }
     const entry = decodeEntry(record.payload);

@@ -11,7 +11,7 @@ const SUMMED_AT_ONCE_BYTES = 64 * 1024;
 /** Longest record that is believed; a longer one is a torn or foreign file. */
 const RECORD_BYTES_MAX = 128 * 1024 * 1024;
 
-/** 1: an outcome with its chunks. 2: the key of an outcome that core has acknowledged. */
+/** 1: an outcome with its chunks. 2: the keys of outcomes that core has acknowledged, a line each. */
 export const RecordKind = { OUTCOME: 1, ACKNOWLEDGED: 2 } as const;
 
 /** A record that was read. */

@@ -6,7 +6,7 @@ import { attemptKey } from '../../../gpu-agent/spool/attempt-key.ts';
 import { Journal } from '../../../gpu-agent/spool/journal.ts';
 import { OutcomeSpool } from '../../../gpu-agent/spool/outcome-spool.ts';
 import type { SpoolEntry } from '../../../gpu-agent/spool/spool-entry.ts';
-import { RecordKind } from '../../../gpu-agent/spool/record.ts';
+import { PAYLOAD_OFFSET, RecordKind } from '../../../gpu-agent/spool/record.ts';
 import { measureLoop } from '../../helpers/loop-meter.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
@@ -97,6 +97,19 @@ t.test('an acknowledgement that overtakes the write', async (t) => {
   t.equal(spool.size, 0);
   await spool.close();
   t.same((await open(folder)).found, []);
+});
+
+t.test('what core acknowledges in one message is one record, which the next run and one that was killed read', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder);
+  const jobs = Array.from({ length: 200 }, (_, index) => `job-${index}`);
+  await Promise.all(['left', ...jobs].map((job) => spool.add({ outcome: outcomeOf(job), chunks: [] })));
+  const before = bytesOf(folder);
+  for (const job of jobs) spool.acknowledge(key(job));
+  const written = await waitFor('the acknowledgements on disk', () => bytesOf(folder) - before);
+  const names = jobs.map((job) => key(job)).join('\n').length;
+  t.equal(written, names + PAYLOAD_OFFSET);
+  t.same(jobsOf((await open(folder)).found), ['left']);
 });
 
 t.test('it does not grow', async (t) => {
