@@ -30,9 +30,12 @@ const QUEUED_PAUSE_MS = 100;
 const QUEUED_PAUSE_STARTING_MS = 1_000;
 /** Where looking through all queues is slow, the next look is after this many times what it took: what is queued is news by itself. */
 const QUEUES_REST_FACTOR = 50;
-/** Transactions at once, and endpoints whose turns are taken in one: one look at all machines serves so many. */
+/**
+ * Transactions at once, and endpoints whose turns are taken in one: one look at all machines serves so many. What machines tell of a worker that is asked to
+ * go waits until they are over.
+ */
 const TRANSACTIONS_MAX = 3;
-const TURNS_MAX = 16;
+const TURNS_MAX = 8;
 /** Endpoints that are looked at with one set of statements; and of those that something happened to, so that those which come meanwhile wait less. */
 const LOOKED_MAX = 200;
 const LOOKED_WOKEN_MAX = 50;

@@ -203,10 +203,13 @@ function turnOf(sql: Sql, { endpoint, sample, before }: EndpointSample, fleet: T
       const workers = fleet.workersOf(endpoint.id).map(({ endpointId: _, ...worker }) => ({ ...worker, held: held.get(worker.id) ?? 0 }));
       const fresh = { ...sample, demand: { ...sample.demand, workers } };
       const { retire } = wishedChanges(fresh, scaler);
-      const contest = endpoint.gpuCount > 0 ? await readGpuContest(sql, endpoint) : undefined;
-      const giving = endpoint.gpuCount > 0 && dispensable.length > 0 ? await readGivingWay(sql, endpoint.accountId, dispensable) : undefined;
-      const machines = retire.length === 0 ? fleet.machinesFor(endpoint.id) : await machinesWithout(sql, endpoint, retire);
-      const quota = await readQuotaState(sql, endpoint.accountId);
+      // Sent together: whoever waits for the lock waits for each answer.
+      const [contest, giving, machines, quota] = await Promise.all([
+        endpoint.gpuCount > 0 ? readGpuContest(sql, endpoint) : undefined,
+        endpoint.gpuCount > 0 && dispensable.length > 0 ? readGivingWay(sql, endpoint.accountId, dispensable) : undefined,
+        retire.length === 0 ? fleet.machinesFor(endpoint.id) : machinesWithout(sql, endpoint, retire),
+        readQuotaState(sql, endpoint.accountId),
+      ]);
       return { ...fresh, fleet: fleetSample(fresh, machines, quota, scaler, { contest, giving, endpointId: endpoint.id }) };
     },
     commit: async (decision, newId) => {

@@ -10,12 +10,12 @@ import type { FleetEndpoint } from './fleet.ts';
 import { checkCauses } from './fleet-causes.ts';
 import { checkEnd, checkExplanation, checkMoment, checkReplays } from './fleet-checks.ts';
 
-t.setTimeout(280_000);
+t.setTimeout(560_000);
 
 const core = await startReplicas(t, 2);
 let replicas = core.replicas.slice(0, 2);
 /** So many machines, and everything else with them: 200 have 300 endpoints and 2,000 workers. */
-const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 40);
+const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 100);
 const SIZE = { machines, endpoints: Math.round(machines * 1.5), workers: machines * 10 };
 const parts = { addresses: () => replicas.map(({ address }) => address), clients: core.clients, rootKey: core.rootKey, sql: core.sql };
 const fleet = new Fleet(parts, { seed: SEED, ...SIZE, accounts: 12 });
@@ -113,13 +113,15 @@ t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t)
   await waitFor('zero', async () => await workers() === await frozen(), PATIENCE_MS, PAUSE_MS);
   said(`${await frozen()} frozen workers are left`);
   const started = fleet.count('started');
-  await fleet.submit(fleet.endpoints.slice(0, 7));
+  // Those that have a frozen worker, so that some are woken, and a few beside them.
+  const asleep = await core.sql<{ id: string }[]>`SELECT DISTINCT endpoint_id AS id FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`;
+  await fleet.submit(fleet.endpoints.filter(({ id }, n) => n < 7 || asleep.some((one) => one.id === id)));
   for (const n of range(20)) {
     await fleet.submit(fleet.zipf(n));
     await pause(50);
   }
   await waitFor('all jobs to end', async () => await open() === 0, PATIENCE_MS, PAUSE_MS);
-  t.ok(fleet.count('woken') > 0, `${fleet.count('woken')} were woken, ${fleet.count('started') - started} started`);
+  t.ok(fleet.count('woken') > 0 || asleep.length === 0, `${fleet.count('woken')} were woken, ${fleet.count('started') - started} started`);
   await fleet.thaw();
   await waitFor('zero again', async () => await workers() === 0, PATIENCE_MS, PAUSE_MS);
   said('and again');
@@ -132,7 +134,7 @@ t.test('at the end', async (t) => {
   t.same(await checkEnd(core.sql), [], 'nothing is left');
   t.equal(fleet.machines.reduce((sum, { running }) => sum + running, 0), 0, 'no process runs');
   const { decisions, faults } = await checkReplays(core.sql);
-  t.ok(decisions > 300);
+  t.ok(decisions >= SIZE.endpoints, 'there was one for each endpoint at least');
   t.same(faults, [], `${decisions} decisions are made again from their samples`);
   t.same(fleet.faults, [], 'at no time');
 });
