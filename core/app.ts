@@ -141,7 +141,7 @@ function buildServer(parts: ReturnType<typeof buildParts>, health: Health, confi
   const rate = new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
-    clock,
+    clock, logger,
     interceptors: [requestInterceptor({ ...seams, onCall: parts.meter.onCall })],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [

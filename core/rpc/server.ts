@@ -3,7 +3,9 @@ import type { Server, ServerInterceptor } from '@grpc/grpc-js';
 import { listen, openServer } from '../../proto/wire/channel.ts';
 import type { ServedService } from '../../proto/wire/channel.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { BaseService } from '../runtime/service.ts';
+import { logGrpc } from './grpc-log.ts';
 import { readable, refuseUnreadable } from './unreadable.ts';
 
 /** How long calls may go on after the server stopped taking new ones, in milliseconds. */
@@ -18,6 +20,7 @@ export interface RpcServerOptions {
   extend: readonly ((server: Server) => void)[];
   interceptors: ServerInterceptor[];
   clock: Clock;
+  logger: Logger;
 }
 
 export class RpcServer extends BaseService {
@@ -38,6 +41,7 @@ export class RpcServer extends BaseService {
 
   protected override async onStart(): Promise<void> {
     const { listen: address, services, interceptors, extend } = this.#options;
+    logGrpc(this.#options.logger);
     const server = openServer(services.map(([definition, handlers]) => [readable(definition), handlers] as const), [...interceptors, refuseUnreadable]);
     this.#server = server;
     for (const add of extend) add(server);

@@ -1,4 +1,7 @@
 /** Texts that cannot be stored, in every field of every rpc: a clear refusal, never a fault of ours, and nobody else is kept waiting. */
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import type { IncomingHttpHeaders } from 'node:http2';
 import { Client, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import t from 'tap';
@@ -50,6 +53,20 @@ t.test('bytes that are no message, and numbers that cannot be kept, are the faul
   stream.write(Buffer.from('0affffff7f', 'hex'));
   t.equal((await ended).code, status.INVALID_ARGUMENT);
   t.match(await send('/slipway.v1.EndpointService/ListEndpoints', ''), /^OK/);
+});
+
+t.test('a key with a character too many is refused, and nobody reads it in a log', async (t) => {
+  const written = t.capture(process.stderr, 'write');
+  const session = connect(`http://${core.replicas[0]!.address}`);
+  t.teardown(() => session.destroy());
+  const call = session.request({
+    ':method': 'POST', ':path': '/slipway.v1.EndpointService/ListEndpoints', 'content-type': 'application/grpc', te: 'trailers',
+    authorization: `Bearer ${core.key}\u00a0`,
+  });
+  call.end(Buffer.alloc(5));
+  const [headers] = await once(call, 'response') as [IncomingHttpHeaders];
+  t.equal(Number(headers['grpc-status']), status.UNAUTHENTICATED);
+  t.notOk(written().some(({ args }) => String(args[0]).includes(core.key)));
 });
 
 t.test('an id that cannot be looked up fails alone, not with the lookups of others beside it', async (t) => {
