@@ -26,6 +26,8 @@ const JOBS = Math.min(availableParallelism() + 2, JOBS_MAX);
 /** So many more while processors idle all the same. */
 const SPARE_JOBS = Math.min(availableParallelism(), JOBS_MAX - JOBS);
 const outputFile = join(root, '.tap', 'results.tap');
+/** Where Podmans of tests share images; the first of them makes it. */
+const imagesFolder = join(root, '.tap', 'images');
 /** Read by .ci/run. */
 const summaryFile = join(root, '.tap', 'summary.json');
 const NO_SKIPS = '--no-skips';
@@ -156,7 +158,11 @@ async function main(): Promise<number> {
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules: compiled code is kept between them, which halves their start.
   process.env.NODE_COMPILE_CACHE ??= join(root, '.tap', 'compile-cache');
+  // One that was killed may have left some.
+  rmSync(imagesFolder, { recursive: true, force: true });
+  process.env.SLIPWAY_TEST_IMAGES = imagesFolder;
   const { code, results, files, flaky } = await runFiles(args);
+  rmSync(imagesFolder, { recursive: true, force: true });
   await postgres?.stop();
   const { passed, failed, skipped } = results;
   writeFileSync(summaryFile, JSON.stringify({ passed, failed, skipped: skipped.length, flaky }));

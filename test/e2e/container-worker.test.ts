@@ -14,7 +14,7 @@ import { waitFor } from '../helpers/wait-for.ts';
 t.setTimeout(240_000);
 
 t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithoutPython('new', 'old') }, async (t) => {
-  const podman = await startPodman();
+  const podman = await startPodman({ ownImages: true });
   const registry = await startRegistry(podman);
   const images: Record<string, string> = {};
   for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {

@@ -1,7 +1,7 @@
 /** A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however that ends. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { copyFileSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,8 @@ import Docker from 'dockerode';
 import root from 'tap';
 import { DROP_RULES } from './reap-rules.ts';
 import type { TestEngine } from './test-engine.ts';
+import { PYTHONS, skipWithoutPython } from './handlers.ts';
+import { runImages } from './run-images.ts';
 import { waitFor } from './wait-for.ts';
 
 const run = promisify(execFile);
@@ -45,6 +47,8 @@ export interface TestPodman extends TestEngine {
   env: Readonly<Record<string, string>>;
   /** Its command line; stdout. */
   cli(...args: string[]): Promise<string>;
+  /** It reads the run's images and has none of its own. */
+  sharesImages: boolean;
   /** The socket of another service of it, whose images lie on a disk of so many MiB. */
   smallDisk(mebibytes: number): Promise<string>;
   /** Ends it with all that it and its agents have made, as the end of the test's process does. */
@@ -53,23 +57,30 @@ export interface TestPodman extends TestEngine {
 
 let podman: Promise<TestPodman> | undefined;
 
-/** The Podman of this file's process, with the base image. */
-export function startPodman(): Promise<TestPodman> {
-  podman ??= start();
+/** An image with the packages of the new SDK, on which the run's workers' images are built. */
+const SDK_IMAGE = 'localhost/slipway-sdk:1';
+
+/**
+ * The Podman of this file's process, with the base image. `ownImages`: for tests that bring and remove images, which must not be there
+ * already.
+ */
+export function startPodman({ ownImages = false } = {}): Promise<TestPodman> {
+  podman ??= start(ownImages);
   return podman;
 }
 
-async function start(): Promise<TestPodman> {
+async function start(ownImages: boolean): Promise<TestPodman> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-podman-'));
   const path = (name: string): string => join(folder, name);
-  const env = writeSettings(folder);
+  const shared = ownImages ? undefined : await runImages((store) => makeRunImages(folder, store));
+  const env = writeSettings(folder, shared === undefined ? '' : `[storage.options]\nadditionalimagestores=["${shared}"]\n`);
   const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', folder], { cwd: '/', env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   reaper.stdin.on('error', () => undefined);
   const reaped = new Promise<void>((resolve) => { reaper.once('exit', () => resolve()); });
   const cli = async (...args: string[]): Promise<string> => (await run('podman', args, { env })).stdout;
   let service: ReturnType<typeof spawn> | undefined;
   const self: TestPodman = {
-    socket: path('podman.sock'), folder, env, cli,
+    socket: path('podman.sock'), folder, env, cli, sharesImages: shared !== undefined,
     names: ({ all = false, paused = false } = {}) => cli('ps', '--format={{.Names}}', ...(all ? ['--all'] : []), ...(paused ? ['--filter=status=paused'] : [])),
     exec: (container, ...command) => cli('exec', container, ...command),
     importTar: async (file, name, ...changes) => { await cli('import', ...changes.flatMap((line) => ['--change', line]), file, name); },
@@ -108,8 +119,10 @@ async function start(): Promise<TestPodman> {
     },
   };
   root.teardown(self.remove);
-  makeBaseTar(path('base.tar'));
-  await self.importTar(path('base.tar'), BASE_IMAGE);
+  if (shared === undefined) {
+    makeBaseTar(path('base.tar'));
+    await self.importTar(path('base.tar'), BASE_IMAGE);
+  }
   await self.startService();
   return self;
 }
@@ -121,7 +134,7 @@ async function answers(socket: string): Promise<boolean> {
 }
 
 /** Settings with which Podman works on cgroup v1 and v2, with and without systemd, on small virtual machines. Answers the environment for them. */
-function writeSettings(folder: string): Record<string, string> {
+function writeSettings(folder: string, more = '', graph = join(folder, 'graph')): Record<string, string> {
   const path = (name: string): string => join(folder, name);
   // Each Podman has addresses of its own: those of files that run at the same time must not meet.
   const network = `10.${randomInt(100, 250)}.0.0/16`;
@@ -139,7 +152,7 @@ network_backend="netavark"
 network_config_dir="${path('networks')}"
 default_subnet_pools=[{base="${network}",size=24}]
 `);
-  writeFileSync(path('storage.conf'), `[storage]\ndriver="overlay"\ngraphroot="${path('graph')}"\nrunroot="${path('run')}"\n`);
+  writeFileSync(path('storage.conf'), `[storage]\ndriver="overlay"\ngraphroot="${graph}"\nrunroot="${path('run')}"\n${more}`);
   writeFileSync(path('registries.conf'), '');
   return {
     PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: folder, CONTAINERS_CONF: path('containers.conf'), CONTAINERS_STORAGE_CONF: path('storage.conf'),
@@ -147,21 +160,49 @@ default_subnet_pools=[{base="${network}",size=24}]
   };
 }
 
+/** Fills the run's store: what all read must not change any more, nor stay mounted. */
+async function makeRunImages(folder: string, store: string): Promise<void> {
+  const maker = join(folder, 'maker');
+  mkdirSync(maker);
+  const env = writeSettings(maker, '[storage.options.overlay]\nskip_mount_home="true"\n', store);
+  const tar = join(maker, 'image.tar');
+  makeBaseTar(tar);
+  await run('podman', ['import', tar, BASE_IMAGE], { env });
+  if (skipWithoutPython('new') === false) {
+    makeBaseTar(tar, packagesOf(PYTHONS.new));
+    await run('podman', ['import', tar, SDK_IMAGE], { env });
+  }
+  rmSync(tar);
+}
+
 /** Makes an image of an unmodified Python worker: a venv's packages on this host's Python, and one handler. */
-export async function makeWorkerImage(engine: TestEngine, python: string, handler: string, name: string): Promise<void> {
-  const packages = realpathSync(execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim());
-  const file = join(engine.folder, 'worker.tar');
+export async function makeWorkerImage(engine: TestEngine & Partial<TestPodman>, python: string, handler: string, name: string): Promise<void> {
   const copy = join(engine.folder, 'handler.py');
   copyFileSync(handler, copy);
-  const system = execFileSync('/usr/bin/python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'], { encoding: 'utf8' }).trim();
-  makeBaseTar(file, [
-    ...UNUSED_PACKAGES.map((name) => `--exclude=${packages.slice(1)}/${name}`),
-    `--transform=s,^${packages.slice(1)},usr/local/lib/python${system}/dist-packages,`, `--transform=s,^${copy.slice(1)},app/handler.py,`,
-    packages.slice(1), copy.slice(1), 'etc/ssl/certs', 'etc/ssl/openssl.cnf',
-    ...librariesOf(`find ${packages} -name '*.so*'`).filter((library) => !library.startsWith(packages)).map((library) => library.slice(1)),
-  ]);
-  await engine.importTar(file, name, 'CMD ["/usr/bin/python3","-u","/app/handler.py"]');
+  const command = 'CMD ["/usr/bin/python3","-u","/app/handler.py"]';
+  if (engine.sharesImages && python === PYTHONS.new) {
+    const context = mkdtempSync(join(engine.folder, 'build-'));
+    copyFileSync(handler, join(context, 'handler.py'));
+    writeFileSync(join(context, 'Containerfile'), `FROM ${SDK_IMAGE}\nCOPY handler.py /app/handler.py\n${command}\n`);
+    await engine.cli!('build', '--quiet', '--pull=never', '--tag', name, context);
+    return;
+  }
+  const file = join(engine.folder, 'worker.tar');
+  makeBaseTar(file, [...packagesOf(python), `--transform=s,^${copy.slice(1)},app/handler.py,`, copy.slice(1)]);
+  await engine.importTar(file, name, command);
   rmSync(file);
+}
+
+/** Options and paths of tar for a venv's packages. */
+function packagesOf(python: string): string[] {
+  const packages = realpathSync(execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim());
+  const system = execFileSync('/usr/bin/python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'], { encoding: 'utf8' }).trim();
+  return [
+    ...UNUSED_PACKAGES.map((name) => `--exclude=${packages.slice(1)}/${name}`),
+    `--transform=s,^${packages.slice(1)},usr/local/lib/python${system}/dist-packages,`,
+    packages.slice(1), 'etc/ssl/certs', 'etc/ssl/openssl.cnf',
+    ...librariesOf(`find ${packages} -name '*.so*'`).filter((library) => !library.startsWith(packages)).map((library) => library.slice(1)),
+  ];
 }
 
 /** Writes a root file system with a shell, a few programs and Python; `more` are further options and paths of tar. */

@@ -1,4 +1,6 @@
 /** Which images make way, on a real Podman: the longest unused of the agent's own that nobody names or uses. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import t from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { askEngine } from '../../../gpu-agent/executors/container/engine.ts';
@@ -11,10 +13,12 @@ import { scratch } from '../../helpers/scratch.ts';
 t.setTimeout(120_000);
 
 t.test('images make way', { skip: podmanSkip }, async (t) => {
-  const podman = await startPodman();
-  const { path } = await scratch(t);
+  const podman = await startPodman({ ownImages: true });
+  const { folder, path } = await scratch(t);
+  writeFileSync(path('file'), 'what they hold is nobody\'s business here');
+  execFileSync('tar', ['--create', '--file', path('image.tar'), '--directory', folder, 'file']);
   const names = ['one', 'two', 'three', 'four'].map((name) => `localhost/${name}:1`);
-  for (const name of names) await podman.cli('import', '--change', `ENV NAME=${name}`, `${podman.folder}/base.tar`, name);
+  for (const name of names) await podman.cli('import', '--change', `ENV NAME=${name}`, path('image.tar'), name);
   const { docker } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
   const clock = new ManualClock();

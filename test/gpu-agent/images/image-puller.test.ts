@@ -12,7 +12,7 @@ import { waitFor } from '../../helpers/wait-for.ts';
 t.setTimeout(120_000);
 
 t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
-  const podman = await startPodman();
+  const podman = await startPodman({ ownImages: true });
   const registry = await startRegistry(podman);
   const { docker, facts } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
