@@ -13,11 +13,11 @@ import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Duty } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
-import type { EndpointSample } from '../store/scale-samples.ts';
 import type { Stores } from '../store/storage.ts';
 import { DispensableWorkers } from './dispensable-workers.ts';
 import type { ScaleResult } from './scale-endpoint.ts';
 import { isQuiet, isStuck, scaleEndpoints } from './scale-endpoint.ts';
+import { inTurn } from './turn-order.ts';
 
 /** Pause between two passes in milliseconds (docs/management.md#scaling). */
 const PERIOD_MS = 1_000;
@@ -241,15 +241,4 @@ export class ScaleLoop extends BaseService {
       await store.pruneEnded(endpointId);
     }
   }
-}
-
-/** Who has no worker goes first, and accounts take turns: one that has much to do keeps no other waiting for long. */
-function inTurn(due: readonly EndpointSample[]): string[] {
-  const places = new Map<string, number>();
-  const waiting = due.map(({ endpoint, sample }) => {
-    const place = places.get(endpoint.accountId) ?? 0;
-    places.set(endpoint.accountId, place + 1);
-    return { id: endpoint.id, place, first: sample.demand.workers.every(({ desired }) => desired !== 'RUN') };
-  });
-  return waiting.toSorted((a, b) => Number(b.first) - Number(a.first) || a.place - b.place).map(({ id }) => id);
 }

@@ -9,6 +9,7 @@ import type { LeavingWorker } from '../../../core/domain/giving-way.ts';
 import { keepBack, keptFor } from '../../../core/domain/gpu-reservation.ts';
 import type { LargeWaiter } from '../../../core/domain/gpu-reservation.ts';
 import type { PlacementMachine, PlacementRequest } from '../../../core/domain/placement-filters.ts';
+import { inTurn } from '../../../core/scaling/turn-order.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import type { WorkerSample } from '../../../core/domain/scaler.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
@@ -177,6 +178,14 @@ t.test('an endpoint can do without workers of low priority alone, and keeps its 
   t.same(ids(0, 2, [low, busy]), [], 'workersMin keeps it');
   t.same(ids(1, 0, [low, busy]), [], 'a job of normal priority comes to it next');
   t.same(ids(0, 0, [{ ...low, gpus: 0 }, { ...low, state: 'DRAINING', desired: 'DRAIN' }]), [], 'it has nothing to give, or goes');
+});
+
+t.test('turns: a flood of one account keeps no other waiting, and who has no worker goes first', async (t) => {
+  const due = (id: string, accountId: string, workers: number) => (
+    { endpoint: { id, accountId }, sample: { demand: { workers: Array.from({ length: workers }, () => ({ desired: 'RUN' as const })) } } });
+  const flood = Array.from({ length: 20 }, (_, n) => due(`flood${n}`, 'flood', 0));
+  t.same(inTurn([...flood, due('a', 'one', 0), due('b', 'one', 0), due('c', 'two', 0)]).slice(0, 5), ['flood0', 'a', 'c', 'flood1', 'b']);
+  t.same(inTurn([due('more', 'one', 3), due('first', 'one', 0)]), ['first', 'more']);
 });
 
 const core = await startReplicas(t);
