@@ -52,6 +52,11 @@ export class FleetMachine {
     return this.#options.id;
   }
 
+  /** It takes longer than others for everything. */
+  get slow(): boolean {
+    return this.#options.slowness > 1;
+  }
+
   /** Workers whose process runs. */
   get running(): number {
     return this.#workers.size;

@@ -182,6 +182,11 @@ export class Fleet {
     await call(clients.machines, 'cordonMachine', { id: machine.id, cordoned: false }, rootKey);
   }
 
+  /** Machines that take longer for everything. */
+  slowIds(): string[] {
+    return this.machines.filter(({ slow }) => slow).map(({ id }) => id);
+  }
+
   stop(): void {
     for (const machine of this.machines) machine.stop();
   }
