@@ -12,7 +12,7 @@ import { podCalls } from '../helpers/pods.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(400_000);
 
 t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();

@@ -3,8 +3,10 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { NetworkVolume } from '../../proto/gen/slipway/v1/volume_service.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import { podCalls } from '../helpers/pods.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { BASE_IMAGE, makeWorkerImage, podmanSkip, startPodman } from '../helpers/podman.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/registry.ts';
@@ -23,8 +25,11 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     images[version] = version === 'new' ? await registry.push(local, 'lab/worker:1') : local;
   }
   await podman.cli('rmi', 'localhost/worker-new:1');
-  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true' } });
+  const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_PREFETCH: 'true', SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1' } });
   const { registryAuth } = await call(system.clients.registryAuths, 'createRegistryAuth', { name: 'lab', ...REGISTRY_USER }, system.key);
+
+  const networkVolume = NetworkVolume.fromPartial({ name: 'data', sizeGb: 1, dataCenterId: 'EU-RO-1' });
+  const { networkVolume: volume } = await call(system.clients.volumes, 'createNetworkVolume', { networkVolume }, system.key);
 
   await t.test('the machine says what it has', async (t) => {
     const engine = await waitFor('its hello', async () => {
@@ -36,12 +41,17 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
   });
 
   await t.test('the newest SDK, from a private registry', async (t) => {
-    const id = await system.createEndpoint({ command: [], imageName: images.new!, registryAuthId: registryAuth!.id });
+    const fields = { networkVolumeIds: [volume!.id] };
+    const id = await system.createEndpoint({ command: [], imageName: images.new!, registryAuthId: registryAuth!.id, env: { GREETING: 'hello' }, fields });
     const jobs = endpointJobs(system, id);
     t.match(await jobs.runSync({ prompt: 'a fox' }), { status: 'COMPLETED', output: { echo: { prompt: 'a fox' } } });
     const { output } = await jobs.runSync({ who: 1 });
     t.match(output, { worker: /^[a-z0-9]{14}$/ });
-    t.match(await podman.cli('ps', '--format={{.Names}}'), (output as { worker: string }).worker, 'in a container');
+    const container = (await podman.names()).split('\n').find((name) => name.endsWith((output as { worker: string }).worker));
+    t.ok(container, 'in a container');
+    await podman.exec(container!, '/bin/sh', '-c', 'echo "$GREETING" > /runpod-volume/note');
+    t.equal(await podman.exec(container!, '/bin/cat', '/runpod-volume/note'), 'hello\n', 'with its environment and its network volume');
+    t.match(await podman.exec(container!, '/bin/cat', '/proc/mounts'), ' /runpod-volume ', 'which lies outside it');
     const large = await jobs.runSync({ big: 3_000_000 });
     t.equal((large.output as { text: string }).text.length, 3_000_000, 'by the bridge on the gateway');
   });
@@ -73,6 +83,21 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
         `import socket\ntry:\n  socket.create_connection(("${address}", ${port}), 1)\n  print("open")\nexcept OSError:\n  print("shut")`));
     t.match(await probe(host, everywhere), 'shut');
     t.match(await probe('127.0.0.1', core), 'shut');
+  });
+
+  await t.test('a pod: its entrypoint, command and environment; its disk outlives its container', async (t) => {
+    const pods = podCalls(system.clients, system.key);
+    const { id } = await pods.create({
+      computeType: 'CPU', imageName: BASE_IMAGE, entrypoint: ['/bin/sh', '-c'], env: { GREETING: 'hello' }, volumeGb: 1, volumeMountPath: '/keep',
+      startCommand: ['cat /keep/note; echo kept > /keep/note; echo "$GREETING from $0"; exec sleep 1000', 'here'],
+    });
+    await waitFor('its first words', async () => (await pods.log(id)).endsWith('hello from here\n'), 60_000);
+    const containerOf = (): Promise<string> => podman.cli('ps', '--quiet', `--filter=name=${id}`);
+    const first = await containerOf();
+    await pods.act('restartPod', id);
+    await waitFor('what it kept', async () => (await pods.log(id)).endsWith('kept\nhello from here\n'), 60_000);
+    t.not(await containerOf(), first);
+    await pods.remove(id);
   });
 
   await t.test('what cannot be pulled is said, in the worker\'s reason', async (t) => {
