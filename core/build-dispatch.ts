@@ -24,6 +24,7 @@ import type { Duty } from './runtime/loop.ts';
 import type { Logger } from './runtime/logger.ts';
 import type { ScaleResult } from './scaling/scale-endpoint.ts';
 import { ScaleLoop } from './scaling/scale-loop.ts';
+import type { WorkerStart } from './store/worker-starts.ts';
 import type { Stores } from './store/storage.ts';
 
 /** What dispatch needs. */
@@ -41,6 +42,8 @@ export interface DispatchOptions {
   batches: BatchMeter;
   /** Counts turns of the scaler. */
   onTurn(result: ScaleResult): void;
+  /** Workers became ready. Default: nobody counts. */
+  onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
   /** Where other replicas reach this one. */
   replicaAddress(): string;
   clock: Clock;
@@ -82,7 +85,8 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     onDesired: (machineIds) => events.emit('desired', machineIds), onTurn, ...seams,
   });
   const reports = new WorkerReports({
-    workers, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds), ...seams,
+    workers, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds),
+    onStarts: options.onStarts, ...seams,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
   const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, ...seams });

@@ -10,6 +10,7 @@ import { retryUntil } from '../runtime/retry.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { Stores } from '../store/storage.ts';
+import type { WorkerStart } from '../store/worker-starts.ts';
 import type { WorkerFacts } from '../store/worker-store.ts';
 
 const PERIOD_MS = 1_000;
@@ -22,6 +23,8 @@ export interface WorkerReportsOptions {
   onChanged(endpointIds: readonly string[]): void;
   /** The same of load-balancing endpoints alone. */
   onRotation(endpointIds: readonly string[]): void;
+  /** Workers became ready. Default: nobody counts. */
+  onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -103,7 +106,7 @@ export class WorkerReports extends BaseService {
     this.#urgent.delete(sessionId);
     try {
       const { session, facts } = waiting;
-      const changed = await this.#options.workers.report(session, [...facts.values()]);
+      const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
       this.#options.onChanged(changed);
       if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onRotation(changed);
     } catch (error) {

@@ -8,6 +8,7 @@ import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '../runtime/metrics.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ScaleResult } from '../scaling/scale-endpoint.ts';
 import type { Stores } from '../store/storage.ts';
+import type { StartCause, WorkerStart } from '../store/worker-starts.ts';
 import { fleetMetrics } from './fleet-metrics.ts';
 
 /** What they are made of. */
@@ -25,6 +26,7 @@ export interface CoreMetricsOptions {
 export interface CoreMeter {
   engine: EngineMeter;
   onTurn(result: ScaleResult): void;
+  onStarts(starts: readonly WorkerStart[]): void;
   onCall(path: string, code: Code, tookMs: number): void;
 }
 
@@ -33,9 +35,30 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
   const { metrics, endpointsMax, sessions } = options;
   const names = new BoundedNames(endpointsMax);
   const engine = engineMetrics(metrics, names);
-  fleetMetrics({ ...options, names, forget: engine.forget });
+  const starts = startMetrics(metrics, names);
+  fleetMetrics({ ...options, names, forget: (endpoint) => { engine.forget(endpoint); starts.forget(endpoint); } });
   metrics.gauge({ name: 'slipway_core_sessions', help: 'Agents that hold a session with this replica.' }, (gauge) => gauge.set(sessions()));
-  return { engine: engine.meter, ...scaleMetrics(metrics), ...callMetrics(metrics) };
+  return { engine: engine.meter, onStarts: starts.onStarts, ...scaleMetrics(metrics), ...callMetrics(metrics) };
+}
+
+const START_CAUSES: readonly StartCause[] = ['from_zero', 'scale', 'release', 'crash', 'wake'];
+
+function startMetrics(metrics: Metrics, names: BoundedNames) {
+  const total = metrics.counter({
+    name: 'slipway_core_cold_starts_total', help: 'Workers that became ready, by what they were started for.', labels: ['endpoint', 'cause'],
+  });
+  const seconds = metrics.histogram({
+    name: 'slipway_core_cold_start_seconds', help: 'From when a worker was asked for to when it was ready; not of woken ones.', labels: ['cause'],
+  }, JOB_SECONDS);
+  return {
+    onStarts: (starts: readonly WorkerStart[]): void => {
+      for (const { endpointId, cause, tookMs } of starts) {
+        total.inc({ endpoint: names.of(endpointId), cause });
+        if (tookMs !== undefined) seconds.observe({ cause }, tookMs / 1_000);
+      }
+    },
+    forget: (endpoint: string): void => { for (const cause of START_CAUSES) total.remove({ endpoint, cause }); },
+  };
 }
 
 function batchMetrics(metrics: Metrics): BatchMeter {

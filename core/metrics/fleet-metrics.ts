@@ -61,6 +61,19 @@ export function fleetMetrics({ metrics, store, names, forget, clock }: FleetMetr
       for (const [state, count] of Object.entries(value((await fleet()).counts.machines))) gauge.set({ state }, count);
     });
   };
+  const waits = new Map<string, number>();
+  let touchedAtMs = -Infinity;
+  metrics.gauge({
+    name: 'slipway_core_database_wait_seconds', labels: ['pool'],
+    help: 'How long a statement that does nothing took just now, waiting for a connection of its pool included.',
+  }, async (gauge) => {
+    const fromMs = clock.monotonicMs();
+    if (fromMs - touchedAtMs >= FRESH_MS) {
+      touchedAtMs = fromMs;
+      await store.touchPools((pool) => waits.set(pool, clock.monotonicMs() - fromMs));
+    }
+    for (const [pool, ms] of waits) gauge.set({ pool }, ms / 1_000);
+  });
   machines('slipway_core_machines', 'Machines that were seen in the last day; cordoned ones are also connected or away.', ({ connected, away, cordoned }) => (
     { connected, away, cordoned }
   ));

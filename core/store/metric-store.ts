@@ -34,11 +34,21 @@ export interface MachineCounts {
 
 export class MetricStore {
   readonly #hot: Sql;
+  readonly #pools: Readonly<Record<'general' | 'engine' | 'urgent', Sql>>;
   readonly #running: RunningJobs;
 
-  constructor({ hot }: Pick<Database, 'hot'>, running: RunningJobs) {
+  constructor({ sql, hot, urgent }: Pick<Database, 'sql' | 'hot' | 'urgent'>, running: RunningJobs) {
+    this.#pools = { general: sql, engine: hot, urgent: urgent.sql };
     this.#hot = hot;
     this.#running = running;
+  }
+
+  /** Says nothing to the database over each pool of connections, at once; `answered` hears of each answer. */
+  async touchPools(answered: (pool: string) => void): Promise<void> {
+    await Promise.all(Object.entries(this.#pools).map(async ([pool, sql]) => {
+      await sql`SELECT 1`;
+      answered(pool);
+    }));
   }
 
   /**

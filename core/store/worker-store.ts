@@ -15,6 +15,7 @@ import type { MachineSession } from './machine-store.ts';
 import { flagArray, textArray } from './pack.ts';
 import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { startColumns, startsOf, type StartRow, type WorkerStart } from './worker-starts.ts';
 
 /** One worker as its agent sees it. */
 export interface WorkerFacts {
@@ -86,7 +87,6 @@ interface WorkerEnvRow {
 export interface WorkerSelection {
   endpointId: string;
   accountId: string;
-  /** Default: on all. */
   machineIds?: readonly string[] | undefined;
 }
 
@@ -112,10 +112,10 @@ export class WorkerStore {
    * Writes what the agent of a machine observed. Workers of other machines are left alone, and so are all when a later session speaks for
    * the machine: it has told how things are now. Answers the endpoints whose workers changed.
    */
-  async report(session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
-    return inTransaction(this.#database.sql, async (sql) => {
+  async report(session: MachineSession, facts: readonly WorkerFacts[], onStarts?: (starts: readonly WorkerStart[]) => void): Promise<string[]> {
+    const changed = await inTransaction(this.#database.sql, async (sql) => {
       const crashed = await this.#crash(sql, session, facts.filter((fact) => fact.state === 'UNHEALTHY'));
-      const changed = await sql<{ endpoint_id: string }[]>`
+      const written = await sql<StartRow[]>`
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
@@ -129,9 +129,11 @@ export class WorkerStore {
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
           AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use)
             IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use)
-        RETURNING w.endpoint_id`;
-      return [...new Set([...crashed, ...changed.map((row) => row.endpoint_id)])];
+        RETURNING w.endpoint_id, ${startColumns(sql)}`;
+      return { crashed, written };
     });
+    onStarts?.(startsOf(changed.written));
+    return [...new Set([...changed.crashed, ...changed.written.map((row) => row.endpoint_id)])];
   }
 
   /** A crash counts once; its reason stays until the worker is replaced. */

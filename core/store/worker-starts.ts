@@ -1,0 +1,41 @@
+/** Which workers a report made ready, and what they were started for: read in the statement that writes it, so that each start is told once. */
+import type { Fragment, Sql } from './database.ts';
+
+/** Nothing ran before; another was wanted beside others; a new version; one that crashed; a frozen one was woken. */
+export type StartCause = 'from_zero' | 'scale' | 'release' | 'crash' | 'wake';
+
+/** A worker that can take jobs now. */
+export interface WorkerStart {
+  endpointId: string;
+  cause: StartCause;
+  /** From when it was asked for, in milliseconds. Undefined: it was woken. */
+  tookMs?: number;
+}
+
+/** Columns of a worker `w` that a statement has just changed. */
+export interface StartRow {
+  endpoint_id: string;
+  start_cause: StartCause | null;
+  start_ms: number;
+}
+
+/** See StartRow; `now()` in a row is the statement's own. */
+export function startColumns(sql: Sql): Fragment {
+  const another = (which: Fragment): Fragment => sql`EXISTS (
+    SELECT FROM worker o WHERE o.endpoint_id = w.endpoint_id AND o.id <> w.id AND o.ended_at IS NULL AND ${which})`;
+  return sql`CASE
+      WHEN w.state <> 'READY' THEN NULL
+      WHEN w.ready_at IS DISTINCT FROM now() THEN CASE WHEN w.busy_at = now() THEN 'wake' END
+      WHEN w.failures > 0 THEN 'crash'
+      WHEN ${another(sql`o.version < w.version`)} THEN 'release'
+      WHEN ${another(sql`o.state IN ('READY', 'DRAINING')`)} THEN 'scale'
+      ELSE 'from_zero' END AS start_cause,
+    coalesce(extract(epoch FROM w.ready_at - w.created_at) * 1000, 0)::bigint AS start_ms`;
+}
+
+/** The starts among what was changed. */
+export function startsOf(rows: readonly StartRow[]): WorkerStart[] {
+  return rows.flatMap(({ endpoint_id: endpointId, start_cause: cause, start_ms: ms }) => (
+    cause === null ? [] : [{ endpointId, cause, ...(cause === 'wake' ? {} : { tookMs: Number(ms) }) }]
+  ));
+}
