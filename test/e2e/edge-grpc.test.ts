@@ -1,14 +1,21 @@
 /** Workers that are gRPC servers, through the real edge: calls and streams, trailers and errors, from zero; and what those are told who come otherwise. */
 import { Metadata, Client, credentials, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:http2';
+import type { ClientHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import t from 'tap';
+import { memoryMib } from '../bench/process-usage.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
+import { waitFor } from '../helpers/wait-for.ts';
 
 t.setTimeout(120_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
+/** Readers that take nothing, at once. */
+const SLOW = 16;
 const same = (value: Buffer): Buffer => value;
 
 t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
@@ -74,6 +81,30 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     call.write(Buffer.from('0'));
     t.match(String((await end).get('x-seen')[0]), 'x-mine');
     t.same(got, ['0', '1', '2', '3', '4']);
+  });
+
+  await t.test('readers that take nothing fill no memory, and nobody waits for them', async (t) => {
+    const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
+    const session = connect(`https://${edge.addresses['public']}`, { ca: certificates.read('ca.pem'), servername: host });
+    t.teardown(() => session.destroy());
+    const before = memoryMib(pid).now;
+    const body = Buffer.concat([Buffer.from([0, 0, 0, 0, 2]), Buffer.from('30')]);
+    const readers = await Promise.all(Array.from({ length: SLOW }, () => new Promise<ClientHttp2Stream>((resolve, reject) => {
+      const stream = session.request({
+        ':method': 'POST', ':path': '/test.Echo/Flow', ':authority': host, 'content-type': 'application/grpc',
+        te: 'trailers', authorization: `Bearer ${system.key}`,
+      });
+      stream.once('response', () => resolve(stream)).once('error', reject).pause().end(body);
+    })));
+    const grown = (): number => memoryMib(pid).now - before;
+    const seen: number[] = [];
+    await waitFor('nothing more to come', async () => {
+      t.equal(String((await whole(Buffer.from('beside'))).answer), 'beside');
+      seen.push(grown());
+      return seen.length > 20 && seen.at(-1)! - seen.at(-20)! < 1;
+    });
+    t.ok(grown() < SLOW * 4, `${Math.round(grown())} MiB more`);
+    for (const reader of readers) reader.close();
   });
 
   await t.test('who comes past the edge is told', async (t) => {

@@ -5,6 +5,7 @@ const same = (value) => value;
 const bytes = { requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same };
 const Echo = {
   whole: { path: '/test.Echo/Whole', requestStream: false, responseStream: false, ...bytes },
+  flow: { path: '/test.Echo/Flow', requestStream: false, responseStream: true, ...bytes },
   stream: { path: '/test.Echo/Stream', requestStream: true, responseStream: true, ...bytes },
 };
 const trailers = (call) => {
@@ -17,6 +18,18 @@ server.addService(Echo, {
   whole: (call, done) => {
     if (String(call.request) === 'fail') done({ code: status.FAILED_PRECONDITION, details: 'as asked', metadata: trailers(call) });
     else done(null, call.request, trailers(call));
+  },
+  // As many MiB as it is asked for, as fast as they are read.
+  flow: (call) => {
+    let left = Number(String(call.request));
+    const write = () => {
+      while (left > 0) {
+        left -= 1;
+        if (!call.write(Buffer.alloc(1_048_576))) return call.once('drain', write);
+      }
+      call.end();
+    };
+    write();
   },
   stream: (call) => {
     call.on('data', (message) => call.write(message));

@@ -36,6 +36,16 @@ export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
 
 const CONNECT_SECONDS = 1;
 const RETRIES_MAX = 100;
+/**
+ * Connections to workers of HTTP/2, sizes in bytes. What a client does not read waits in its stream's window, which counts against that of the connection
+ * too: this one has room for all streams, so that slow readers fill no memory and hold nobody else up. Who answers no ping is cut off with its calls.
+ */
+const H2C_STREAMS = 100;
+const H2C_WINDOW = 256 * 1024;
+const H2C = {
+  maxConcurrentStreams: H2C_STREAMS, initialStreamWindowSize: H2C_WINDOW, initialConnectionWindowSize: H2C_STREAMS * H2C_WINDOW,
+  connectionKeepalive: { interval: { seconds: 20, nanos: 0 }, timeout: { seconds: 10, nanos: 0 } },
+};
 /** Nobody listens there: whoever is sent to it comes again (deploy/envoy/direct-way.ts). */
 const NOBODY = '127.0.0.1:1';
 /** With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not healthy. */
@@ -81,7 +91,7 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: RotationEn
     // A worker may close an idle connection just when a request is sent on it, and that request may not be sent again. Most keep theirs far longer.
     commonHttpProtocolOptions: singleUse ? { maxRequestsPerConnection: 1 } : { idleTimeout: { seconds: LB_KEPT_MS / 1_000, nanos: 0 } },
     upstreamProtocolOptions: { $case: 'explicitHttpConfig', value: { protocolConfig: h2c
-      ? { $case: 'http2ProtocolOptions', value: {} } : { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
+      ? { $case: 'http2ProtocolOptions', value: H2C } : { $case: 'httpProtocolOptions', value: { enableTrailers: true } } } },
   })).finish();
   const cluster = Cluster.fromPartial({
     name,

@@ -81,7 +81,16 @@ export interface Http1ProtocolOptions {
   enableTrailers: boolean;
 }
 
+export interface KeepaliveSettings {
+  interval: Duration | undefined;
+  timeout: Duration | undefined;
+}
+
 export interface Http2ProtocolOptions {
+  maxConcurrentStreams: number | undefined;
+  initialStreamWindowSize: number | undefined;
+  initialConnectionWindowSize: number | undefined;
+  connectionKeepalive: KeepaliveSettings | undefined;
 }
 
 function createBaseNode(): Node {
@@ -748,12 +757,100 @@ export const Http1ProtocolOptions: MessageFns<Http1ProtocolOptions> = {
   },
 };
 
+function createBaseKeepaliveSettings(): KeepaliveSettings {
+  return { interval: undefined, timeout: undefined };
+}
+
+export const KeepaliveSettings: MessageFns<KeepaliveSettings> = {
+  encode(message: KeepaliveSettings, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.interval !== undefined) {
+      Duration.encode(message.interval, writer.uint32(10).fork()).join();
+    }
+    if (message.timeout !== undefined) {
+      Duration.encode(message.timeout, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KeepaliveSettings {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseKeepaliveSettings();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.interval = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.timeout = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<KeepaliveSettings>): KeepaliveSettings {
+    return KeepaliveSettings.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<KeepaliveSettings>): KeepaliveSettings {
+    const message = createBaseKeepaliveSettings();
+    message.interval = (object.interval !== undefined && object.interval !== null)
+      ? Duration.fromPartial(object.interval)
+      : undefined;
+    message.timeout = (object.timeout !== undefined && object.timeout !== null)
+      ? Duration.fromPartial(object.timeout)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseHttp2ProtocolOptions(): Http2ProtocolOptions {
-  return {};
+  return {
+    maxConcurrentStreams: undefined,
+    initialStreamWindowSize: undefined,
+    initialConnectionWindowSize: undefined,
+    connectionKeepalive: undefined,
+  };
 }
 
 export const Http2ProtocolOptions: MessageFns<Http2ProtocolOptions> = {
-  encode(_: Http2ProtocolOptions, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: Http2ProtocolOptions, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.maxConcurrentStreams !== undefined) {
+      UInt32Value.encode({ value: message.maxConcurrentStreams! }, writer.uint32(18).fork()).join();
+    }
+    if (message.initialStreamWindowSize !== undefined) {
+      UInt32Value.encode({ value: message.initialStreamWindowSize! }, writer.uint32(26).fork()).join();
+    }
+    if (message.initialConnectionWindowSize !== undefined) {
+      UInt32Value.encode({ value: message.initialConnectionWindowSize! }, writer.uint32(34).fork()).join();
+    }
+    if (message.connectionKeepalive !== undefined) {
+      KeepaliveSettings.encode(message.connectionKeepalive, writer.uint32(122).fork()).join();
+    }
     return writer;
   },
 
@@ -770,6 +867,38 @@ export const Http2ProtocolOptions: MessageFns<Http2ProtocolOptions> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.maxConcurrentStreams = UInt32Value.decode(reader, reader.uint32()).value;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.initialStreamWindowSize = UInt32Value.decode(reader, reader.uint32()).value;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.initialConnectionWindowSize = UInt32Value.decode(reader, reader.uint32()).value;
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.connectionKeepalive = KeepaliveSettings.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -785,8 +914,14 @@ export const Http2ProtocolOptions: MessageFns<Http2ProtocolOptions> = {
   create(base?: DeepPartial<Http2ProtocolOptions>): Http2ProtocolOptions {
     return Http2ProtocolOptions.fromPartial(base ?? {});
   },
-  fromPartial(_: DeepPartial<Http2ProtocolOptions>): Http2ProtocolOptions {
+  fromPartial(object: DeepPartial<Http2ProtocolOptions>): Http2ProtocolOptions {
     const message = createBaseHttp2ProtocolOptions();
+    message.maxConcurrentStreams = object.maxConcurrentStreams ?? undefined;
+    message.initialStreamWindowSize = object.initialStreamWindowSize ?? undefined;
+    message.initialConnectionWindowSize = object.initialConnectionWindowSize ?? undefined;
+    message.connectionKeepalive = (object.connectionKeepalive !== undefined && object.connectionKeepalive !== null)
+      ? KeepaliveSettings.fromPartial(object.connectionKeepalive)
+      : undefined;
     return message;
   },
 };
