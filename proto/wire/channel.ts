@@ -58,9 +58,17 @@ export function openClient<Kind>(Constructor: ClientConstructor<Kind>, address: 
 /** One service of a server: its definition and what answers its calls. */
 export type ServedService = readonly [definition: ServiceDefinition, handlers: UntypedServiceImplementation];
 
+/**
+ * Calls that clients may give up at once on one connection, and a second after that. Node's own bounds (1,000 and 33) are for one browser: behind an
+ * edge or a proxy many clients share a connection, and beyond the bound it is ended for all of them.
+ */
+const RESETS = { streamResetBurst: 20_000, streamResetRate: 2_000 };
+
 /** Makes a server, which does not listen yet. */
 export function openServer(services: readonly ServedService[], interceptors: ServerInterceptor[] = []): Server {
   const server = new Server({ ...CHANNEL_OPTIONS, interceptors });
+  // grpc-js hands no such option through; what it opens each listener with is its own.
+  Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, RESETS);
   for (const [definition, handlers] of services) server.addService(definition, handlers);
   return server;
 }
