@@ -5,7 +5,7 @@
  * processors idle, then the files. Ends with 1 when a file failed.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { SpareProcessors } from './spare-processors.ts';
@@ -31,7 +31,7 @@ function place(file: string): number {
 
 /** What a file says it may take, in milliseconds; 0 when it says nothing, as the short ones do. */
 function limitOf(file: string): number {
-  const [, limit = '0'] = /\bt\.setTimeout\(([\d_]+)\)/.exec(readFileSync(join(root, file), 'utf8')) ?? [];
+  const [, limit = '0'] = /\bt\.setTimeout\(([\d_]+)\)/.exec(readFileSync(resolve(root, file), 'utf8')) ?? [];
   return Number(limit.replaceAll('_', ''));
 }
 
