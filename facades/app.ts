@@ -121,7 +121,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const tracing = tracingOf('facade', config);
   const balancing = { activator, tracing, tunnels, pods, gate, domains, podDomains, edgeKey, peers, logger };
   if (config.metricsListen !== '') meter.countRequests(app);
-  addAuthorizer(app, { places, gate, settings, edgeKey, logger });
+  addAuthorizer(app, { places, gate, settings, edgeKey, clock, logger });
   addRequestState(app);
   addHttpRules(app);
   logRequests(app, clock, logger);

@@ -112,7 +112,7 @@ export class EdgeAuthorizer extends SingleRunService {
       const settings = JSON.parse(text) as AuthorizerSettings;
       const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker) : undefined;
       this.#settings = text;
-      this.#authorizer = new Authorizer({ places: this.#places, gate: { access: this.#access, rateLimit }, settings, edgeKey, logger });
+      this.#authorizer = new Authorizer({ places: this.#places, gate: { access: this.#access, rateLimit }, settings, edgeKey, clock, logger });
       return;
     }
   }

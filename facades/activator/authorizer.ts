@@ -7,6 +7,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import { delay } from '../../core/runtime/clock.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { ACTIVATION_HEADER, activationText } from '../../proto/wire/activation.ts';
 import type { Activation } from '../../proto/wire/activation.ts';
@@ -25,6 +27,8 @@ import type { Places } from './places.ts';
 import { podOfHost } from './pod-target.ts';
 import { writeRefusal } from './write-refusal.ts';
 
+/** How long core is waited for about a key that is not known here, in milliseconds: less than an edge waits for an answer (deploy/envoy/limits.ts). */
+const IDENTIFY_MS = 2_000;
 const GRPC = /^application\/grpc\b/i;
 /** Endpoints whose activation is kept, as each request needs it, and it is always the same. */
 const ACTIVATIONS_MAX = 5_000;
@@ -39,6 +43,7 @@ export interface AuthorizerParts {
   settings: AuthorizerSettings;
   /** Whoever has it is answered. */
   edgeKey: string;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -79,7 +84,7 @@ export class Authorizer {
     if (podOfHost(request, podDomains)) return undefined;
     const target = lbTarget(request, domains);
     if (!target) return undefined;
-    const who = await identify(request, target, gate);
+    const who = await this.#soon(identify(request, target, gate));
     if (!who || !isPlain(target) || request.headers[WORKER_HEADER] !== undefined) return undefined;
     if (!await this.#isReady(request, target, who)) return undefined;
     // How many there are at a time is the edge's to see and to bound.
@@ -95,6 +100,16 @@ export class Authorizer {
       ...(target.prefix === '' ? {} : { 'x-forwarded-prefix': target.prefix }),
       ...(headers.upgrade === undefined ? { [TIMEOUT_HEADER]: processingMs } : {}),
     };
+  }
+
+  /** Undefined when core does not answer: a facade that knows the key already lets the request in. */
+  async #soon<Value>(answer: Promise<Value>): Promise<Value | undefined> {
+    const over = new AbortController();
+    try {
+      return await Promise.race([answer, delay(this.#parts.clock, IDENTIFY_MS, over.signal).then(() => undefined)]);
+    } finally {
+      over.abort();
+    }
   }
 
   /** A call by gRPC waits here, unread: no facade could carry it. */

@@ -62,7 +62,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     symlinkSync(join(root, 'node_modules/tap-parser'), path('node_modules/tap-parser'));
     mkdirSync(path('test'));
     for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), STUBBORN);
-    for (const name of ['run-tests', 'test-pool']) {
+    // The last two are loaded by their path.
+    for (const name of ['run-tests', 'test-pool', 'test-domain-hook', 'test-domain']) {
       for (const file of moduleFiles(join(root, `deploy/local/${name}.ts`), root)) copyFileSync(file, path(relative(root, file)));
     }
     writeFileSync(path('package.json'), '{"type":"module"}');

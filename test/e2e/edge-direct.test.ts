@@ -30,6 +30,9 @@ const PYTHON_WORKER = [PYTHONS.new, join(import.meta.dirname, '../helpers/lb-wor
 t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipWithoutPython('new') }, async (whole) => {
   const { system, settings, edge, send, shown, create, waitDirect, direct } = await startDirectWay(whole);
   const id = await create({ workersMin: 2, workersMax: 2 });
+  /** Resolves when the edge's own authorizer is asked, no longer a facade. */
+  const authorizerAsked = () => waitFor('the authorizer', async () =>
+    (await askAdmin(adminSocket(edge.dataDir, edge.epoch ?? 0), '/stats?filter=cluster.authorizer.membership_healthy')).text.includes(': 1'));
 
   await whole.test('by path and by host: all of it unchanged, no key, nothing of ours; the answer names the worker', async (t) => {
     const body = randomBytes(20 * 1024 * 1024);
@@ -270,8 +273,14 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
   });
 
   await whole.test('core is away: requests go straight on, unknown keys get 503', async (t) => {
+    // The authorizer of the edge that took over has been asked about this key, and another is known to the facade alone.
+    await authorizerAsked();
+    await waitDirect(id);
+    const key = await system.newKey();
+    t.equal((await send(`/v2/${id}/x`, { key }, { addresses: { public: new URL(system.url).host } })).status, 200);
     const { address } = system.cores[0]!;
     await system.cores[0]!.stop();
+    t.equal((await send(`/v2/${id}/x`, { key })).status, 200, 'whom the authorizer does not know a facade may let in');
     const before = await direct(id);
     const until = performance.now() + 4_000;
     let count = 0;
@@ -330,8 +339,7 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
   await whole.test('no facade answers: requests go straight on, also while core is away too; revoked and unknown keys end', async (t) => {
     const fields = { name: 'passing', scope: KeyScope.ALL, endpointIds: [], accountId: system.accountId, permissions: undefined };
     const { secret, key } = await call(system.clients.keys, 'createKey', fields, system.rootKey);
-    const admin = adminSocket(edge.dataDir, edge.epoch ?? 0);
-    await waitFor('the authorizer', async () => (await askAdmin(admin, '/stats?filter=cluster.authorizer.membership_healthy')).text.includes(': 1'));
+    await authorizerAsked();
     await system.facade.stop();
     const goOn = async (): Promise<void> => {
       const before = await direct(id);

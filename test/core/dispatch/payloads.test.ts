@@ -194,8 +194,10 @@ t.test('a machine that does not answer, and an account that asks too much, keep 
   const ask = (place: number, times: number) => Array.from({ length: times }, () => reasonOf(read(workers[place]!, keys[place]!)));
   const asked = ask(0, 9);
   t.match(await Promise.race(asked), /^RATE_LIMITED/, 'the ninth of one account');
-  asked.push(...ask(1, 8));
-  t.match(await reasonOf(read(workers[2]!, keys[2]!)), /^RATE_LIMITED/, 'the seventeenth of one machine');
+  // Which of these is the seventeenth is not theirs to say: the keys of the accounts are looked up beside each other.
+  const more = [...ask(1, 8), ...ask(2, 1)];
+  t.match(await Promise.race(more), /^RATE_LIMITED/, 'the seventeenth of one machine');
+  asked.push(...more);
   t.equal((await read(well.desired[0]!.workerId, core.key)).log.toString(), 'well', 'that of another machine is read');
   t.equal((await Promise.all(asked)).filter((reason) => reason.startsWith('UNAVAILABLE')).length, 16, 'the others were waited for');
 });
