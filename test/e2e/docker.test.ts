@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import t from 'tap';
 import { systemClock, systemRandom } from '../../core/runtime/clock.ts';
 import { askEngine } from '../../gpu-agent/executors/container/engine.ts';
+import { NO_LIMITS } from '../../gpu-agent/executors/executor.ts';
 import { ImagePuller } from '../../gpu-agent/images/image-puller.ts';
 import { ImageStore } from '../../gpu-agent/images/image-store.ts';
 import { containerCases } from '../gpu-agent/executors/container/container-cases.ts';
 import { networkCases } from '../gpu-agent/executors/container/network-cases.ts';
+import { launchOf, makeExecutor, startContainer } from '../helpers/containers.ts';
 import { dockerSkip, startDocker } from '../helpers/docker.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call } from '../helpers/grpc-clients.ts';
@@ -54,5 +56,19 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
     const { machines } = await call(system.clients.machines, 'listMachines', { pageSize: 10, pageToken: '' }, system.rootKey);
     t.match(machines[0]!.machine!.containerEngine, { name: 'docker', version: /^\d/ });
     t.match(await docker.names(), workers[0]!.id, 'in a container');
+  });
+
+  await t.test('a disk for each container, where the storage can', async (t) => {
+    const { facts } = await askEngine(docker.socket, systemClock);
+    t.notOk(facts.limits.includes('disk'), 'here it cannot, and the machine says so');
+    const bounded = await docker.boundDisk();
+    if (!bounded) return t.comment('this host mounts no disk of btrfs');
+    t.ok((await askEngine(docker.socket, systemClock)).facts.limits.includes('disk'));
+    const { executor } = makeExecutor(docker);
+    const script = 'exec python3 -c "open(\'/x\', \'wb\').write(bytes(60 << 20))"';
+    const full = launchOf(script, { limits: { ...NO_LIMITS, diskBytes: 20 << 20 } });
+    t.same((await (await startContainer(executor, full)).ended).code, 1);
+    t.match(full.output(), /Disk quota exceeded/);
+    t.same((await (await startContainer(executor, launchOf(script))).ended).code, 0, 'others are not bounded');
   });
 });

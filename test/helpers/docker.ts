@@ -40,9 +40,14 @@ for mount in $(awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/s
 rm -rf -- "$1"
 `;
 
+/** A file as a disk: what containers write is bounded there (btrfs keeps an account for each). */
+const MOUNT = 'mkdir "$1" && truncate -s 1G "$1.img" && mkfs.btrfs -q "$1.img" && mount -o loop "$1.img" "$1"';
+
 export interface TestDocker extends TestEngine {
   /** Its command line; stdout. */
   cli(...args: string[]): Promise<string>;
+  /** Starts anew, without images but the base, on a disk that bounds what containers write. False: this host cannot mount one, and all is as it was. */
+  boundDisk(): Promise<boolean>;
 }
 
 let docker: Promise<TestDocker> | undefined;
@@ -67,6 +72,15 @@ async function start(): Promise<TestDocker> {
   const env = { PATH: '/usr/bin:/bin', HOME: folder, DOCKER_HOST: `unix://${socket}` };
   const cli = async (...args: string[]): Promise<string> => (await run('docker', args, { env })).stdout;
   let service: ReturnType<typeof spawn> | undefined;
+  const serve = async (data: string, ...more: string[]): Promise<void> => {
+    // Those of one that was killed keep the next from starting on a host whose first process does not see to orphans.
+    for (const name of ['docker.pid', 'exec/containerd/containerd.pid']) rmSync(path(name), { force: true });
+    service = spawn('/usr/sbin/dockerd', [
+      `--host=unix://${socket}`, `--data-root=${data}`, `--exec-root=${path('exec')}`, `--pidfile=${path('docker.pid')}`,
+      '--bridge=none', '--live-restore', ...more,
+    ], { stdio: ['ignore', 'ignore', openSync(path('log'), 'w')] });
+    await waitFor('docker to answer', () => askEngine(socket, systemClock), 60_000);
+  };
   const self: TestDocker = {
     socket, folder, cli,
     names: ({ all = false, paused = false } = {}) => cli('ps', '--format={{.Names}}', ...(all ? ['--all'] : []), ...(paused ? ['--filter=status=paused'] : [])),
@@ -82,14 +96,16 @@ async function start(): Promise<TestDocker> {
     // Docker does so with all of this host's.
     trustRegistry: async () => undefined,
     // Containers live on while it is away, as with every Podman.
-    startService: async () => {
-      // Those of one that was killed keep the next from starting on a host whose first process does not see to orphans.
-      for (const name of ['docker.pid', 'exec/containerd/containerd.pid']) rmSync(path(name), { force: true });
-      service = spawn('/usr/sbin/dockerd', [
-        `--host=unix://${socket}`, `--data-root=${path('data')}`, `--exec-root=${path('exec')}`, `--pidfile=${path('docker.pid')}`,
-        '--bridge=none', '--live-restore',
-      ], { stdio: ['ignore', 'ignore', openSync(path('log'), 'w')] });
-      await waitFor('docker to answer', () => askEngine(socket, systemClock), 60_000);
+    startService: () => serve(path('data')),
+    boundDisk: async () => {
+      const bounded = await run('/bin/bash', ['-c', MOUNT, 'bash', path('bounded')]).then(() => true, () => false);
+      if (!bounded) return false;
+      const ended = new Promise((resolve) => { service?.once('exit', resolve); });
+      service?.kill('SIGTERM');
+      await ended;
+      await serve(path('bounded'), '--storage-driver=btrfs');
+      await self.importTar(path('base.tar'), BASE_IMAGE);
+      return true;
     },
     killService: async () => {
       const gone = new Promise((resolve) => { service?.once('exit', resolve); });

@@ -42,7 +42,7 @@ export class ContainerExecutor implements Executor {
   readonly #options: ContainerExecutorOptions;
   readonly #units = new Map<string, ContainerUnit>();
   /** Images of prepared units by unit. */
-  readonly #images = new Map<string, string>();
+  readonly #images = new Map<string, StoredImage>();
   /** By unit: its next start waits for the end of its container before. */
   readonly #removals = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
@@ -63,7 +63,7 @@ export class ContainerExecutor implements Executor {
     const engine = await this.#engine();
     const image = await this.#pullerOf(engine).prepare(launch.image, progress, signal);
     await this.#options.onImage?.(image);
-    this.#images.set(launch.unitId, image.id);
+    this.#images.set(launch.unitId, image);
   }
 
   /** Pulls an image that no unit wants yet. Rejects as `prepare` does. */
@@ -163,11 +163,13 @@ export class ContainerExecutor implements Executor {
 
   async #create(launch: Launch): Promise<Docker.Container> {
     const { engines, networks, machineId, cdiKind = 'nvidia.com/gpu', ulimits = [] } = this.#options;
-    const imageId = this.#images.get(launch.unitId);
-    if (imageId === undefined) throw new Error('it was not prepared');
+    const image = this.#images.get(launch.unitId);
+    if (image === undefined) throw new Error('it was not prepared');
     const engine = await engines.find();
     const network = await networks.open(engine, launch.unitId);
-    return createContainer(engine, { launch, imageId, machineId, network, limits: engine.facts.limits, cdiKind, ulimits });
+    const { limits, diskCountsImage } = engine.facts;
+    const imageDiskBytes = diskCountsImage ? image.sizeBytes : 0;
+    return createContainer(engine, { launch, imageId: image.id, imageDiskBytes, machineId, network, limits, cdiKind, ulimits });
   }
 
   async #engine(): Promise<Engine> {

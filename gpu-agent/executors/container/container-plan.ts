@@ -18,6 +18,8 @@ export interface ContainerPlan {
   launch: Launch;
   /** What the engine calls the image: names its bytes. */
   imageId: string;
+  /** What the image takes of a limit of the disk, in bytes; 0 where only what is written counts. */
+  imageDiskBytes: number;
   machineId: string;
   /** Name of the network it is put into. */
   network: string;
@@ -95,12 +97,12 @@ function labels({ launch, machineId }: ContainerPlan): Record<string, string> {
 }
 
 /** The limits that this engine holds. */
-function held({ launch, limits }: ContainerPlan): Partial<Launch['limits']> {
+function held({ launch, limits, imageDiskBytes }: ContainerPlan): Partial<Launch['limits']> {
   const { memoryBytes, cpus, pids = PIDS_DEFAULT, diskBytes } = launch.limits;
   const shmBytes = launch.limits.shmBytes ?? (memoryBytes === undefined ? SHM_DEFAULT : Math.floor(memoryBytes / 2));
   return {
     ...(limits.includes('memory') && { memoryBytes }), ...(limits.includes('cpus') && { cpus }), ...(limits.includes('pids') && { pids }),
-    ...(limits.includes('shm') && { shmBytes }), ...(limits.includes('disk') && { diskBytes }),
+    ...(limits.includes('shm') && { shmBytes }), ...(limits.includes('disk') && { diskBytes: diskBytes && diskBytes + imageDiskBytes }),
   };
 }
 

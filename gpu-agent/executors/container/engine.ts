@@ -19,6 +19,8 @@ export interface EngineFacts {
   architecture: string;
   /** Limits that really hold here. */
   limits: LimitName[];
+  /** Its limit of the disk is for all that a container sees, not for what it writes. */
+  diskCountsImage: boolean;
   /** Where it keeps images. */
   imagesFolder: string;
 }
@@ -46,6 +48,8 @@ interface InfoAnswer {
   DockerRootDir?: string;
   SecurityOptions?: string[];
   Rootless?: boolean;
+  /** How layers of images are kept. */
+  Driver?: string;
   DriverStatus?: [string, string][];
 }
 
@@ -87,18 +91,19 @@ async function factsOf(socket: string, info: InfoAnswer, architecture: string): 
   const imagesFolder = info.DockerRootDir ?? '';
   const limits: [LimitName, boolean | undefined][] = [
     ['memory', info.MemoryLimit], ['cpus', info.CpuCfsQuota], ['pids', info.PidsLimit], ['shm', true],
-    ['disk', await holdsDisk(info.DriverStatus ?? [], imagesFolder)],
+    ['disk', await holdsDisk(info, imagesFolder)],
   ];
   return {
     kind: info.BuildahVersion === undefined ? 'docker' : 'podman', version: info.ServerVersion, socket, architecture, imagesFolder,
     rootless: info.Rootless === true || info.SecurityOptions?.some((option) => option.includes('name=rootless')) === true,
-    limits: limits.filter(([, holds]) => holds).map(([name]) => name),
+    limits: limits.filter(([, holds]) => holds).map(([name]) => name), diskCountsImage: info.Driver === 'btrfs',
   };
 }
 
-/** Only XFS with project quotas bounds what an overlay takes. */
-async function holdsDisk(driverStatus: [string, string][], folder: string): Promise<boolean> {
-  if (!driverStatus.some(([name, value]) => name === 'Backing Filesystem' && value === 'xfs')) return false;
+/** An overlay is bounded by XFS with project quotas alone; Docker also bounds what lies on btrfs, for which Podman takes no size. */
+async function holdsDisk({ Driver, DriverStatus = [], BuildahVersion }: InfoAnswer, folder: string): Promise<boolean> {
+  if (Driver === 'btrfs') return BuildahVersion === undefined;
+  if (!DriverStatus.some(([name, value]) => name === 'Backing Filesystem' && value === 'xfs')) return false;
   const mounts = (await readFile('/proc/self/mounts', 'utf8').catch(() => '')).split('\n').map((line) => line.split(' '));
   const longest = mounts
     .filter(([, point = '']) => point === '/' || folder === point || folder.startsWith(`${point}/`))

@@ -11,7 +11,8 @@ import { podmanSkip, startPodman } from '../../../helpers/podman.ts';
 t.setTimeout(60_000);
 
 const plan = (launch: Partial<Launch>, more: Partial<ContainerPlan> = {}): ContainerPlan => ({
-  launch: launchOf('', { command: [], ...launch }), imageId: 'sha256:1', machineId: 'm', network: 'n', limits: ['memory', 'cpus', 'pids', 'shm'],
+  launch: launchOf('', { command: [], ...launch }), imageId: 'sha256:1', imageDiskBytes: 0, machineId: 'm',
+  network: 'n', limits: ['memory', 'cpus', 'pids', 'shm'],
   cdiKind: 'nvidia.com/gpu', ulimits: [], ...more,
 });
 const GPUS = [{ uuid: 'GPU-1', virtual: false }, { uuid: 'MIG-2', virtual: false }, { uuid: 'virtual-3', virtual: true }];
@@ -29,6 +30,7 @@ t.test('limits that do not hold are not asked for', async (t) => {
   t.match(HostConfig, { Memory: 64 << 20, MemorySwap: 64 << 20, CpuPeriod: 100_000, CpuQuota: 50_000, PidsLimit: 9, ShmSize: 1 << 20 });
   t.notOk('StorageOpt' in HostConfig);
   t.match(dockerBody(plan({ limits }, { limits: ['disk'] })), { HostConfig: { StorageOpt: { size: '5000000000' } } });
+  t.match(dockerBody(plan({ limits }, { limits: ['disk'], imageDiskBytes: 7 })), { HostConfig: { StorageOpt: { size: '5000000007' } } });
   t.match(podmanBody(plan({ limits }, { limits: ['disk', 'cpus'] })), { storage_opts: { size: '5000000000' }, resource_limits: { cpu: { quota: 50_000 } } });
   t.notMatch(podmanBody(plan({ limits }, { limits: ['disk'] })), { resource_limits: { memory: {} } });
 });
