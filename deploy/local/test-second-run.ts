@@ -5,7 +5,7 @@
 import type { FailedFile, TestResults } from './test-results.ts';
 
 /** When more files fail, it was no accident: nothing is run again. */
-const FILES_MAX = 3;
+const FILES_MAX = 5;
 
 /** The files to run again, one after the other: none unless a few of many failed. `files`: all of the run. */
 export function filesToRunAgain(failed: readonly FailedFile[], files: readonly string[]): string[] {
