@@ -7,6 +7,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { Loop } from '../../core/runtime/loop.ts';
 import { BaseService, startAll, stopAll } from '../../core/runtime/service.ts';
 import type { PipelineReply } from '../../proto/gen/slipway/v1/job_service.ts';
+import { FACADE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import { CoreError, reasonFromName } from '../../proto/wire/reason.ts';
 import { PipelineLink } from './pipeline-link.ts';
 import type { LinkOwner } from './pipeline-link.ts';
@@ -28,8 +29,6 @@ export interface OpenCall<Reply> {
 
 /** How long a call looks for a working core, in milliseconds, before it fails with UNAVAILABLE. */
 export const RETRY_BUDGET_MS = 8_000;
-/** Most unanswered calls in this process; one more is refused. */
-const CALLS_MAX = 20_000;
 /** Most bytes of calls that wait for a core. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** How often waits and retries are looked after. */
@@ -58,7 +57,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
   open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
     const ticket = new PipelineTicket({ apiKey, message, waitMs, repeatable, nowMs: this.#options.clock.monotonicMs() });
     if (!this.running || (this.#closing && ticket.waits)) ticket.reject(unreachable());
-    else if (this.#calls() >= CALLS_MAX || this.#unsentBytes > UNSENT_BYTES_MAX) {
+    else if (this.#calls() >= FACADE_CALLS_MAX || this.#unsentBytes > UNSENT_BYTES_MAX) {
       ticket.reject(new CoreError('RATE_LIMITED', 'Too many calls are in flight; try again shortly.'));
     } else this.#place(ticket);
     return { answer: ticket.answer, abandon: () => this.#abandon(ticket) };

@@ -1,6 +1,8 @@
 /** Counts requests per account, endpoint and operation, and acts on the decision of rate-limit-rules.ts. Counts are per process. */
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { SharedPlaces } from '../../core/runtime/shared-places.ts';
+import { FACADE_REQUESTS_MAX } from '../../proto/wire/limits.ts';
 import { TooManyRequests } from './public-error.ts';
 import { RecentRefusals } from './recent-refusals.ts';
 import { decideRate, RATE_RULES, RATE_WINDOW_SECONDS } from './rate-limit-rules.ts';
@@ -25,6 +27,8 @@ export class RateLimit {
   /** What was refused lately. */
   readonly refusals = new RecentRefusals();
   readonly #inFlight = new Map<string, number>();
+  /** Requests to the job API under way, of each account. */
+  readonly #share = new SharedPlaces(FACADE_REQUESTS_MAX);
   // The library only counts; its own maximum is out of reach because the limit moves with the workers.
   readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: RATE_WINDOW_SECONDS });
 
@@ -54,7 +58,14 @@ export class RateLimit {
       this.refusals.add(request.accountId, request.endpointId, { limit, what: `requests to ${operation}`, most: `${decision.limit} ${most}` });
       throw refusal(operation, decision);
     }
-    if (reply && concurrency !== undefined) this.#hold(name, inFlight, reply);
+    if (reply && concurrency !== undefined) this.#hold(name, { inFlight, request }, reply);
+  }
+
+  #refuseShare({ accountId, operation }: LimitedRequest): TooManyRequests {
+    this.#onRefused(operation, 'concurrency');
+    const most = 'an account\'s share of the requests that this facade has under way';
+    this.refusals.add(accountId, '', { limit: 'REQUESTS_AT_ONCE', what: 'requests of the account', most });
+    return new TooManyRequests('The account has so many requests under way that none is left to it while others need the rest; try again shortly.', 1);
   }
 
   /** The account's own limit, whatever its endpoints are allowed. */
@@ -68,16 +79,23 @@ export class RateLimit {
     throw new TooManyRequests(`The account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
   }
 
-  #hold(name: string, inFlight: number, reply: Pick<FastifyReply, 'raw'>): void {
+  #hold(name: string, { inFlight, request }: { inFlight: number; request: LimitedRequest }, reply: Pick<FastifyReply, 'raw'>): void {
     if (reply.raw.closed) return;
+    const { accountId, operation } = request;
+    const isShared = !NOT_OF_JOBS.has(operation);
+    if (isShared && !this.#share.enter(accountId)) throw this.#refuseShare(request);
     this.#inFlight.set(name, inFlight);
     reply.raw.once('close', () => {
+      if (isShared) this.#share.leave(accountId);
       const left = (this.#inFlight.get(name) ?? 1) - 1;
       if (left > 0) this.#inFlight.set(name, left);
       else this.#inFlight.delete(name);
     });
   }
 }
+
+/** What is bounded in other ways: see RATE_RULES. */
+const NOT_OF_JOBS: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);
 
 const WORDS: Partial<Record<LimitedOperation, string>> = {
   lb: 'requests to the endpoint', management: 'requests under /v1 and to /graphql', live: 'pages of the console',

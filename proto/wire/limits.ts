@@ -59,3 +59,12 @@ export const LB_REQUESTS_AT_ONCE_PER_WORKER = 20;
 
 if (RUNSYNC_PAYLOAD_BYTES_MAX >= MESSAGE_BYTES_MAX || OUTPUT_BYTES_MAX >= MESSAGE_BYTES_MAX) throw new Error('a payload does not fit into a message');
 if (CHUNK_BYTES_MAX >= MESSAGE_BYTES_MAX / 2) throw new Error('chunks do not fit into a message');
+
+/**
+ * Requests to the job API that a facade has under way at a time, of all accounts: each is a call to core, and many wait. They are shared out, since the
+ * limits of one endpoint times many endpoints are all there are.
+ */
+export const FACADE_REQUESTS_MAX = 16_000;
+
+/** Calls to core that a facade has under way; one more is refused. Keys are checked by such calls too: some are always left beside the requests. */
+export const FACADE_CALLS_MAX = FACADE_REQUESTS_MAX + 4_000;
