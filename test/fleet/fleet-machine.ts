@@ -177,7 +177,11 @@ export class FleetMachine {
         this.#becomeReady(worker);
       }
     }
-    for (const worker of desired) if (worker.desired === DesiredState.RUN && !this.#workers.has(worker.workerId)) this.#start(worker);
+    for (const worker of desired.filter(({ workerId }) => !this.#workers.has(workerId))) {
+      if (worker.desired === DesiredState.RUN) this.#start(worker);
+      // It was given up before this machine heard of it, and without a word it would be counted for ever.
+      else this.#send({ workers: [{ workerId: worker.workerId, endpointId: worker.endpointId, state: WorkerState.STOPPED, capacity: 0, reason: '' }] });
+    }
   }
 
   #freeze(worker: FleetWorker): void {

@@ -1,4 +1,4 @@
-/** A fleet of up to 200 machines, 300 endpoints and 2,000 workers: a flood, a burst, faults, idleness and a ramp, on two replicas of which one goes. */
+/** A fleet of 200 machines, 300 endpoints and 2,000 workers: a flood, a burst, faults, idleness and a ramp, on two replicas of which one goes. */
 import t from 'tap';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startReplicas } from '../helpers/core-replicas.ts';
@@ -15,7 +15,7 @@ t.setTimeout(560_000);
 const core = await startReplicas(t, 2);
 let replicas = core.replicas.slice(0, 2);
 /** So many machines, and everything else with them: 200 have 300 endpoints and 2,000 workers. */
-const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 100);
+const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 200);
 const SIZE = { machines, endpoints: Math.round(machines * 1.5), workers: machines * 10 };
 const parts = { addresses: () => replicas.map(({ address }) => address), clients: core.clients, rootKey: core.rootKey, sql: core.sql };
 const fleet = new Fleet(parts, { seed: SEED, ...SIZE, accounts: 12 });

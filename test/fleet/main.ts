@@ -1,6 +1,7 @@
 /** `npm run fleet`: fleets of several sizes, one after the other, and what grows with what; or scalers side by side. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type postgres from 'postgres';
 import { startDatabase } from '../bench/database.ts';
 import type { Database } from '../bench/database.ts';
 import { cpuUs, memoryMib } from '../bench/process-usage.ts';
@@ -87,10 +88,20 @@ async function measure(database: Database, machines: number, options: Options): 
       'sessions tried': fleet.count('sessions') - sessionsBefore, 'core CPU %': ((used.core / 1e4) / seconds).toFixed(0),
       'core CPU s': (used.core / 1e6).toFixed(1), 'PostgreSQL CPU s': (used.postgres / 1e6).toFixed(1), 'core MiB': Math.round(memory), faults: wrong.length,
     };
+  } catch (error) {
+    process.stderr.write(`${await leftWorkers(sql)}\n`);
+    throw error;
   } finally {
     fleet.stop();
     await measured.stop();
   }
+}
+
+/** Workers that have not ended, one a line: what a fleet that does not come to rest waits for. */
+async function leftWorkers(sql: postgres.Sql): Promise<string> {
+  const rows = await sql<{ text: string }[]>`
+    SELECT concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason) AS text FROM worker w WHERE w.ended_at IS NULL LIMIT 20`;
+  return ['workers that are left:', ...rows.map(({ text }) => text)].join('\n');
 }
 
 interface Options {
