@@ -64,7 +64,7 @@ import { SingleRunService, startAll, stopAll } from './runtime/service.ts';
 import type { Service } from './runtime/service.ts';
 import { openStorage } from './store/storage.ts';
 import type { Storage } from './store/storage.ts';
-import { isDiskFull, persist } from './store/transient.ts';
+import { isAccessRefused, isDiskFull, isTransient, persist } from './store/transient.ts';
 
 /** How long a starting core waits for its database, in milliseconds; while only the database's disk is full it waits on. */
 const DATABASE_WAIT_MS = 30_000;
@@ -219,9 +219,16 @@ class Replica extends SingleRunService {
 
   protected override async onStart(): Promise<void> {
     const { logger } = this.#seams;
-    const onFailure = (error: unknown): void => logger.warn({ err: error }, 'the database is not there yet');
+    const onFailure = (error: unknown): void => {
+      if (isTransient(error)) logger.warn({ err: error }, 'the database is not there yet');
+    };
     const forMs = (error: unknown): number => (isDiskFull(error) ? Infinity : DATABASE_WAIT_MS);
-    await persist(this.#storage.prepare, { ...this.#seams, forMs, signal: this.ending, onFailure });
+    try {
+      await persist(this.#storage.prepare, { ...this.#seams, forMs, signal: this.ending, onFailure });
+    } catch (error) {
+      if (!isAccessRefused(error)) throw error;
+      throw new Error(`SLIPWAY_DATABASE_URL does not let core in: ${(error as Error).message}`, { cause: error });
+    }
     await startAll(this.#services, logger, this.ending);
   }
 

@@ -30,6 +30,12 @@ export function isDiskFull(error: unknown): boolean {
   return code === '53100' || (cause !== undefined && isDiskFull(cause));
 }
 
+/** Whether PostgreSQL refused the role, its password or the name of the database: somebody must correct the URL. */
+export function isAccessRefused(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === '28P01' || code === '28000' || code === '3D000' || (cause !== undefined && isAccessRefused(cause));
+}
+
 /** Whether PostgreSQL refused a text for a NUL in it: the one character that a text may not hold. */
 export function isUnstorable(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };

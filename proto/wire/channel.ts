@@ -73,10 +73,21 @@ export function openServer(services: readonly ServedService[], interceptors: Ser
   return server;
 }
 
+/** Why a server cannot listen, by the code in what grpc-js says, which brings the cause as text only. */
+const LISTEN_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; end it, or choose another port',
+  EADDRNOTAVAIL: 'this machine has no such address; choose one of its own, or 0.0.0.0 for all',
+  EACCES: 'this user may not use that port; choose one above 1023',
+};
+
 /** Lets a server listen at host:port, port 0 = any free one; answers the port. */
 export function listen(server: Server, address: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => (error ? reject(error) : resolve(port)));
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+      if (!error) return resolve(port);
+      const code = Object.keys(LISTEN_FAULTS).find((each) => error.message.includes(each));
+      reject(code === undefined ? error : new Error(`cannot listen at ${address}: ${LISTEN_FAULTS[code]}`, { cause: error }));
+    });
   });
 }
 

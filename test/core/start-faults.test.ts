@@ -1,0 +1,47 @@
+/** What core says when it cannot start: what to correct, and nothing that sounds as if waiting would help. */
+import { randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import t from 'tap';
+import type { Test } from 'tap';
+import { buildCore } from '../../core/app.ts';
+import { readCoreConfig } from '../../core/config.ts';
+import { createDatabase } from '../helpers/database.ts';
+import { occupy } from '../helpers/ports.ts';
+
+t.setTimeout(60_000);
+
+/** A core that is started on these, and all that it logs. */
+function coreOn(t: Test, url: string, listen = '127.0.0.1:0') {
+  const lines: string[] = [];
+  const logger = pino({ level: 'warn' }, new Writable({
+    write(line: Buffer, _encoding, done) {
+      lines.push(line.toString());
+      done();
+    },
+  }));
+  const secretKey = randomBytes(32).toString('hex');
+  const core = buildCore(readCoreConfig({ SLIPWAY_DATABASE_URL: url, SLIPWAY_CORE_LISTEN: listen, SLIPWAY_SECRET_KEY: secretKey }), { logger });
+  t.teardown(() => core.stop());
+  return { core, logged: () => lines.join('') };
+}
+
+t.test('a database that is not there, and never will be by waiting', async (t) => {
+  const url = new URL((await createDatabase(t)).url);
+  url.pathname = '/not_made';
+  const { core, logged } = coreOn(t, url.href);
+  await t.rejects(core.start(), { message: 'SLIPWAY_DATABASE_URL does not let core in: database "not_made" does not exist' });
+  t.notMatch(logged(), /not there yet/);
+});
+
+t.test('a port that another program has', async (t) => {
+  const port = await occupy(t);
+  const { core } = coreOn(t, (await createDatabase(t)).url, `127.0.0.1:${port}`);
+  const message = `cannot listen at 127.0.0.1:${port}: another program listens there; end it, or choose another port`;
+  await t.rejects(core.start(), { message });
+});
+
+t.test('an address that this machine does not have', async (t) => {
+  const { core } = coreOn(t, (await createDatabase(t)).url, '192.0.2.1:50051');
+  await t.rejects(core.start(), { message: /^cannot listen at 192\.0\.2\.1:50051: this machine has no such address; choose one of its own/ });
+});
