@@ -17,6 +17,9 @@ export interface BadRequest {
   code: string;
 }
 
+/** What is answered otherwise, by the case's name, where something stands before the facade that has a say. Here nothing does. */
+export const OTHERWISE = new Map<string, Pick<BadRequest, 'status'> & { code: string | undefined }>();
+
 const MIB = 1024 * 1024;
 const RUN = '/v2/{endpoint}/run';
 const UNKNOWN = '00000000-0000-4000-8000-000000000000-u1';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
-import { connect as connectTls, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
 import t from 'tap';
@@ -13,8 +13,8 @@ import { MESSAGE_BYTES_MAX, OUTPUT_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '
 import { call } from '../helpers/grpc-clients.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { jsHandler } from '../helpers/handlers.ts';
-import { publicRequest } from '../helpers/public-api.ts';
-import { shareSystem, startSystem } from '../helpers/system.ts';
+import { runOnceMore } from '../helpers/once-more.ts';
+import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const skip = skipWithoutEnvoy();
@@ -197,17 +197,6 @@ t.test('jobs through the edge', { skip }, async (t) => {
 
 // The checks of the queue's API, with its clients, once more: each file as it is, its requests by TLS through this edge.
 if (behind) {
-  const { system, port, ca } = behind;
-  const before = getCACertificates('default');
-  setDefaultCACertificates([...before, ca.toString()]);
-  t.teardown(() => setDefaultCACertificates(before));
-  const url = `https://127.0.0.1:${port}`;
-  shareSystem(t, { ...system, url, request: publicRequest(url, system.key) });
-  /** A file's own tests come behind the one that loads it, and the next file behind these. */
-  const runAll = ([file, ...rest]: readonly string[]): void => void (file !== undefined && t.test(`through the edge: ${file}`, async (t) => {
-    await import(`../${file}.test.ts?edge`);
-    t.pass();
-    runAll(rest);
-  }));
-  runAll(['spec/operations', 'spec/stream', 'spec/openai', 'spec/errors', 'spec/idempotency', 'spec/auth', 'e2e/js-client']);
+  const files = ['spec/operations', 'spec/stream', 'spec/openai', 'spec/errors', 'spec/idempotency', 'spec/auth', 'e2e/js-client'];
+  runOnceMore(t, { ...behind, url: `https://127.0.0.1:${behind.port}` }, files);
 }

@@ -45,19 +45,27 @@ export interface SystemOptions {
 
 export type System = Awaited<ReturnType<typeof startOwn>>;
 
-let shared: System | undefined;
+let shared: { system: System; options: SystemOptions } | undefined;
 
-/** Until the test ends, whoever starts a system gets this one: test files run once more on it, which whoever imports them has put behind something. */
-export function shareSystem(t: Test, system: System): void {
-  shared = system;
+/**
+ * Until the test ends, whoever starts a system gets this one: test files run once more on it, which whoever imports them has put behind something.
+ * `options`: what it was started with, for files that need some of it.
+ */
+export function shareSystem(t: Test, system: System, options: SystemOptions = {}): void {
+  shared = { system, options };
   t.teardown(() => { shared = undefined; });
 }
 
 /** Starts a system and stops it when the test ends. */
 export async function startSystem(t: Test, options: SystemOptions = {}): Promise<System> {
   if (!shared) return startOwn(t, options);
-  if (Object.keys(options).length > 0) throw new Error('a file that needs a system of its own cannot run on another');
-  return shared;
+  const { options: has, system } = shared;
+  // One that has agents serves also who needs none.
+  const { agents, coreEnv, facadeEnv, agentEnv, ...rest } = options;
+  const fits = [[coreEnv, has.coreEnv], [facadeEnv, has.facadeEnv], [agentEnv, has.agentEnv]]
+    .every(([needed, given]) => Object.entries(needed ?? {}).every(([name, value]) => given?.[name] === value));
+  if (!fits || Object.keys(rest).length > 0 || (agents ?? 0) > 0) throw new Error('a file that needs a system of its own cannot run on another');
+  return system;
 }
 
 async function startOwn(t: Test, options: SystemOptions) {
