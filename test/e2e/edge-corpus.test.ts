@@ -1,4 +1,4 @@
-/** Wrong and strange requests once more, through the real Envoy: what it says itself has the shape of the surface, and what it lets through is stopped behind it. */
+/** Wrong and strange requests once more, through the real Envoy: what it says itself is JSON too, and what it lets through is stopped behind it. */
 import t from 'tap';
 import { OTHERWISE } from '../bad-input/corpus.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
