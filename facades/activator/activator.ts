@@ -1,9 +1,9 @@
 /** Requests to load-balancing endpoints: held unread until a worker has room, then carried to it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
+import { clientGone } from './client-gone.ts';
 import type { PlaceRequest, WorkerPlace } from './endpoint-queue.ts';
 import { dial, forward } from './forward.ts';
 import type { ClientSide, ForwardLimits, Way } from './forward.ts';
@@ -46,25 +46,23 @@ export class Activator extends BaseService {
 
   /** Carries a request that was let in to a worker. Rejects with what its client is to be told. */
   async serve(request: IncomingMessage, reply: ServerResponse, target: LbTarget, who: Admitted, upgrade?: ClientSide['upgrade']): Promise<void> {
-    const gone = new AbortController();
-    const leave = (): void => gone.abort();
-    reply.once('close', leave);
-    upgrade?.socket.once('close', leave);
-    const client: ClientSide = { request, reply, target, gone: gone.signal, upgrade };
-    const asked = this.#ask(request, gone.signal);
+    const gone = clientGone(reply, upgrade);
+    if (gone.aborted) return;
+    const client: ClientSide = { request, reply, target, gone, upgrade };
+    const asked = this.#ask(request, gone);
     const endsAtMs = this.#clock.monotonicMs() + asked.waitMs;
     for (let again = false; ; again = true) {
       const waitMs = Math.max(0, endsAtMs - this.#clock.monotonicMs());
       const place = await this.#places.place(target.endpointId, who, { ...asked, waitMs, again }).catch((error: unknown) => {
-        if (gone.signal.aborted) return undefined;
+        if (gone.aborted) return undefined;
         throw error;
       });
       if (!place) return;
       try {
         if (!this.#places.carries(target.endpointId)) throw needsEdge();
-        const way = this.#kept(place, upgrade) ?? await this.#open(place, upgrade, gone.signal);
+        const way = this.#kept(place, upgrade) ?? await this.#open(place, upgrade, gone);
         const outcome = way && await forward(client, way, place, this.#limits, this.#clock);
-        if (outcome === 'SERVED' || gone.signal.aborted) return;
+        if (outcome === 'SERVED' || gone.aborted) return;
         if (outcome !== 'AGAIN') this.#places.suspect(target.endpointId, place);
       } finally {
         place.release();
@@ -93,10 +91,4 @@ export class Activator extends BaseService {
 
 function wayBy(socket: Duplex | undefined): Way | undefined {
   return socket && { socket };
-}
-
-/** A socket that a client wants to use for another protocol, and what came behind its request. */
-export interface UpgradeSocket {
-  socket: Socket;
-  head: Buffer;
 }

@@ -119,6 +119,7 @@ export class Authorizer {
     await places.told(endpointId);
     if (places.hasReadyWorker(endpointId, who)) return true;
     if (!GRPC.test(headers['content-type'] ?? '')) return false;
+    if (socket.destroyed) return false;
     const gone = new AbortController();
     const leave = (): void => gone.abort();
     socket.once('close', leave);

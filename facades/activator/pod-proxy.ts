@@ -2,7 +2,7 @@
  * Requests to the http ports of pods. By path they need a key of the account, as they share an origin with the API; by host the operator has opened
  * them to everybody, each pod's port is an origin of its own, and what asks for a password is the pod's program.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -11,7 +11,8 @@ import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import { keyOfRestRequest } from '../plugins/credentials.ts';
 import type { RateLimit } from '../plugins/rate-limit.ts';
-import type { UpgradeSocket } from './activator.ts';
+import type { UpgradeSocket } from './upgrade-socket.ts';
+import { clientGone } from './client-gone.ts';
 import { dial, forward } from './forward.ts';
 import type { ForwardLimits, ForwardPlace } from './forward.ts';
 import { noPodKey, podSilent, tooLarge } from './lb-error.ts';
@@ -53,7 +54,8 @@ export class PodProxy {
     await rateLimit?.admit({ endpointId: target.podId, operation: 'lb', accountId: place.accountId, workersRunning: 1 }, reply);
     if (Number(request.headers['content-length'] ?? 0) > LB_BODY_BYTES_MAX) throw tooLarge('request');
     reply.hijack();
-    const gone = this.#goneOf(reply.raw, upgrade);
+    const gone = clientGone(reply.raw, upgrade);
+    if (gone.aborted) return;
     const socket = await this.#connect(place, target, gone);
     if (gone.aborted) return socket?.destroy() && undefined;
     if (!socket) throw podSilent(target.port);
@@ -61,13 +63,6 @@ export class PodProxy {
     const { podId: endpointId, path, prefix } = target;
     const seen = { endpointId, path, prefix, queryKey: undefined, isShared: false, keepsKey: isOpen };
     await forward({ request, reply: reply.raw, target: seen, gone, upgrade }, { socket }, NO_WORKER, limits, clock);
-  }
-
-  #goneOf(reply: ServerResponse, upgrade: UpgradeSocket | undefined): AbortSignal {
-    const gone = new AbortController();
-    reply.once('close', () => gone.abort());
-    upgrade?.socket.once('close', () => gone.abort());
-    return gone.signal;
   }
 
   #connect({ address, tunnelMachineId }: LocatePodResponse, { podId, port }: PodTarget, gone: AbortSignal) {

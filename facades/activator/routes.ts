@@ -9,7 +9,7 @@ import { ACTIVATION_HEADER, readActivation } from '../../proto/wire/activation.t
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { traceForwarded } from '../plugins/request-trace.ts';
 import type { GateParts } from '../plugins/authenticate.ts';
-import type { Activator, UpgradeSocket } from './activator.ts';
+import type { Activator } from './activator.ts';
 import { identify } from './admit.ts';
 import { tooLarge, upgradeWithBody } from './lb-error.ts';
 import { lbTarget } from './lb-target.ts';
@@ -22,6 +22,7 @@ import { hasBody } from './request-body.ts';
 import type { TrustedPeers } from './trusted-peers.ts';
 import { asksForTunnel } from './tunnels.ts';
 import type { Tunnels } from './tunnels.ts';
+import type { UpgradeSocket } from './upgrade-socket.ts';
 import { writeRefusal } from './write-refusal.ts';
 
 /** What it needs. */

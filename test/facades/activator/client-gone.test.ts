@@ -1,0 +1,60 @@
+/** A client that went while core was asked about its key: nobody was told of its end then, and nothing may be done for it. */
+import { once } from 'node:events';
+import { createServer, request as ask } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyReply } from 'fastify';
+import t from 'tap';
+import type { Test } from 'tap';
+import { systemClock, systemRandom } from '../../../core/runtime/clock.ts';
+import { Activator } from '../../../facades/activator/activator.ts';
+import { Places, WAIT_BOUNDS } from '../../../facades/activator/places.ts';
+import { PodProxy } from '../../../facades/activator/pod-proxy.ts';
+import { Tunnels } from '../../../facades/activator/tunnels.ts';
+import { RotationLink } from '../../../facades/core-client/rotation-link.ts';
+import { logger } from '../../helpers/job-engine.ts';
+
+const limits = { processingMs: 120_000, socketIdleMs: 120_000 };
+const tunnels = new Tunnels({ clock: systemClock, logger, admit: async () => '' });
+
+/** A request whose client has gone, as a server sees it. */
+async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
+  const front = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => front.close());
+  await once(front, 'listening');
+  const client = ask({ host: '127.0.0.1', port: (front.address() as AddressInfo).port }).on('error', () => undefined);
+  client.end();
+  const [request, reply] = await once(front, 'request') as [IncomingMessage, ServerResponse];
+  const closed = once(reply, 'close');
+  client.destroy();
+  await closed;
+  return [request, reply];
+}
+
+t.test('it waits for no worker', async (t) => {
+  const link = new RotationLink({ addresses: ['127.0.0.1:1'], edgeKey: '', clock: systemClock, random: systemRandom, logger });
+  const places = new Places({ link, waits: WAIT_BOUNDS, clock: systemClock });
+  const activator = new Activator({ places, tunnels, limits: { ...limits, holdMs: 120_000, waits: WAIT_BOUNDS }, clock: systemClock });
+  const [request, reply] = await left(t);
+  const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
+  const served = activator.serve(request, reply, target, { apiKey: '', accountId: 'a' });
+  t.equal(places.waiting, 0);
+  await places.start();
+  await places.stop();
+  await served;
+});
+
+t.test('no pod hears of it', async (t) => {
+  let heard = 0;
+  const pod = createServer(() => { heard += 1; }).on('connection', () => { heard += 1; }).listen(0, '127.0.0.1');
+  t.teardown(() => pod.close());
+  await once(pod, 'listening');
+  const [request, reply] = await left(t);
+  request.headers.authorization = 'Bearer k';
+  const address = `127.0.0.1:${(pod.address() as AddressInfo).port}`;
+  const locate = async () => ({ accountId: 'a', address, tunnelMachineId: '' });
+  const proxy = new PodProxy({ locate, tunnels, rateLimit: undefined, limits: { ...limits, processingMs: 500 }, clock: systemClock });
+  const pretended = { raw: reply, hijack: () => undefined } as unknown as FastifyReply;
+  await proxy.serve(request, pretended, { podId: 'abcdefghijklmn', port: 80, path: '/', prefix: '/pods/abcdefghijklmn/80' }).catch(() => undefined);
+  t.equal(heard, 0);
+});
