@@ -38,6 +38,10 @@ const ROWS: Row[] = [
   { what: 'initializing workers count', workers: [worker('a', { state: 'INITIALIZING' })], wanted: 1 },
   { what: 'an idle worker stays until idleTimeout', workers: [worker('a', { idleMs: 4_999 })], wanted: 0 },
   { what: 'then it is drained', workers: [worker('a', idle)], wanted: 0, drain: ['a'] },
+  {
+    what: 'under a lowered workersMax the busy go last, after those that start', workers: [worker('a', { held: 1 }), worker('b', { state: 'INITIALIZING' })],
+    wanted: 2, settings: { workersMax: 1 }, drain: ['b'],
+  },
   { what: 'not below workersMin', workers: [worker('a', idle), worker('b', idle)], wanted: 0, settings: { workersMin: 1 }, drain: ['a'] },
   { what: 'a busy worker is never idle', workers: [worker('a', { ...idle, held: 1 })], wanted: 0 },
   { what: 'the longest idle goes first', workers: [worker('a', idle), worker('b', { idleMs: 9_000 })], wanted: 1, drain: ['b'] },
@@ -84,4 +88,10 @@ for (const row of ROWS) {
 t.test('the pause after a crash', async (t) => {
   t.same([1, 2, 3, 4, 5].map((failures) => crashPauseSeconds(failures, true)), [0, 1, 2, 4, 8], 'at once for the first of a worker that had been ready');
   t.same([1, 2, 3, 9, 10, 60].map((failures) => crashPauseSeconds(failures, false)), [1, 2, 4, 256, 300, 300], 'never longer than 300 s');
+});
+
+t.test('workers that are busy or not idle for long are part of the target, and the reason says so', async (t) => {
+  const sample = { queued: 0, oldestWaitMs: 0, running: 1, workers: [worker('a', { held: 1 }), worker('b')] };
+  const changes = reconcileWorkers(sample, settings(), { workers: 0, reason: 'r' });
+  t.match(changes, { target: 2, wished: 2, reason: 'r, and workers are busy, starting or not idle for long', limits: [] });
 });
