@@ -88,7 +88,8 @@ async function start(ownImages: boolean): Promise<TestPodman> {
       await cli('push', '--quiet', '--compression-format=zstd', `--creds=${username}:${password}`, image, name);
     },
     startService: async () => {
-      service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], { env, stdio: 'ignore' });
+      // conmon leaves a file where it was started when a container was ended for its memory.
+      service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], { cwd: folder, env, stdio: 'ignore' });
       writeFileSync(path('service.pid'), `${service.pid}\n`);
       await waitFor('podman to answer', () => answers(self.socket));
     },
@@ -108,7 +109,7 @@ async function start(ownImages: boolean): Promise<TestPodman> {
       mkdirSync(path('small'));
       await run('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path('small')]);
       const folders = [`--root=${path('small/graph')}`, `--runroot=${path('small-run')}`, `--tmpdir=${path('small-tmp')}`];
-      const child = spawn('podman', [...folders, 'system', 'service', '--time=0', `unix://${path('small.sock')}`], { env, stdio: 'ignore' });
+      const child = spawn('podman', [...folders, 'system', 'service', '--time=0', `unix://${path('small.sock')}`], { cwd: folder, env, stdio: 'ignore' });
       self.keepPid('small', child.pid!);
       await waitFor('it to answer', () => answers(path('small.sock')));
       return path('small.sock');
