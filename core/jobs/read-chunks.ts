@@ -21,7 +21,7 @@ export interface ReadChunksRequest {
 }
 
 /** Readers who may wait at once on this replica. */
-const READERS_MAX = 50_000;
+export const READERS_MAX = 50_000;
 /** A waiting reader looks again without a notification after this many milliseconds. */
 const POLL_PERIOD_MS = 1_500;
 

@@ -27,7 +27,11 @@ export class SubmitAndWait {
       const job = await this.#submits.store(prepared);
       waiter.stored = true;
       if (isFinal(job.state)) return await this.#reads.read({ endpointId, jobId: job.id }, { omitOutput: false });
-      if (job.id !== jobId) return await this.#waits.wait({ endpointId, jobId: job.id }, submission.waitMs, signal);
+      if (job.id !== jobId) {
+        // A caller waits in one place only.
+        this.#waits.leave(waiter);
+        return await this.#waits.wait({ endpointId, jobId: job.id }, submission.waitMs, signal);
+      }
       return await this.#waits.finish(waiter, submission.waitMs, signal);
     } finally {
       this.#waits.leave(waiter);

@@ -40,7 +40,7 @@ export interface Waiter {
 }
 
 /** Callers who may wait at once on this replica. */
-const WAITERS_MAX = 100_000;
+export const WAITERS_MAX = 100_000;
 /** How often waited-for jobs are looked at without a hint, in milliseconds. */
 const POLL_PERIOD_MS = 1_500;
 const POLL_ITEMS_MAX = 1_000;

@@ -8,6 +8,9 @@ import type { Access } from '../access/access.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Job } from '../domain/job.ts';
 import type { JobCalls, Room, Submission } from '../jobs/job-engine.ts';
+import { READERS_MAX } from '../jobs/read-chunks.ts';
+import { WAITERS_MAX } from '../jobs/wait-job.ts';
+import { SharedPlaces } from '../runtime/shared-places.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import type { AccessChecks } from './access-checks.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
@@ -19,6 +22,10 @@ export interface JobRpcOptions {
   checks: AccessChecks;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
+  /** Calls that wait for a job at once, shared out among accounts. Default: as many as the replica has. */
+  waitersMax?: number;
+  /** Calls that read chunks at once, the same. */
+  readersMax?: number;
 }
 
 /** All fail with DomainError and the like; the caller turns failures into statuses. */
@@ -27,9 +34,14 @@ export class JobRpc {
   readonly #access: Access;
   readonly #checks: AccessChecks;
   readonly #tracing: Tracing | undefined;
+  /** One account must not take the places of all, however many calls it makes. */
+  readonly #waiters: SharedPlaces;
+  readonly #readers: SharedPlaces;
 
-  constructor({ calls, access, checks, tracing }: JobRpcOptions) {
+  constructor({ calls, access, checks, tracing, waitersMax = WAITERS_MAX, readersMax = READERS_MAX }: JobRpcOptions) {
     this.#tracing = tracing;
+    this.#waiters = new SharedPlaces(waitersMax);
+    this.#readers = new SharedPlaces(readersMax);
     this.#calls = calls;
     this.#access = access;
     this.#checks = checks;
@@ -46,9 +58,11 @@ export class JobRpc {
   }
 
   async submitAndWait(request: SubmitJobRequest, apiKey: string, signal: AbortSignal): Promise<WaitJobResponse> {
-    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
-    if (grant instanceof Promise) await grant;
-    return { job: jobToMessage(await this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal))) };
+    const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
+    const job = await shared(this.#waiters, accountId, () => (
+      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal))
+    ));
+    return { job: jobToMessage(job) };
   }
 
   async #traced(request: SubmitJobRequest, submit: (submission: Submission) => Promise<Job>): Promise<Job> {
@@ -73,22 +87,32 @@ export class JobRpc {
   }
 
   async wait({ endpointId, jobId, waitMs }: WaitJobRequest, apiKey: string, signal: AbortSignal, room?: Room): Promise<WaitJobResponse> {
-    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-    if (grant instanceof Promise) await grant;
-    return { job: jobToMessage(await this.#calls.wait({ endpointId, jobId }, waitMs, signal, room)) };
+    const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
+    return { job: jobToMessage(await shared(this.#waiters, accountId, () => this.#calls.wait({ endpointId, jobId }, waitMs, signal, room))) };
   }
 
   async chunks(request: ReadChunksRequest, apiKey: string, signal: AbortSignal): Promise<ReadChunksResponse> {
     const { endpointId, jobId, cursor, waitMs, limit } = request;
-    const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
-    if (grant instanceof Promise) await grant;
+    const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
     if (limit < 0 || waitMs < 0) throw new DomainError('INVALID_REQUEST', 'limit and wait_ms must not be negative');
-    return chunkPageToMessage(await this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal));
+    return chunkPageToMessage(await shared(this.#readers, accountId, () => this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal)));
   }
 
   async cancel({ endpointId, jobId }: CancelJobRequest, apiKey: string): Promise<CancelJobResponse> {
     const grant = this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
     if (grant instanceof Promise) await grant;
     return { job: jobToMessage(await this.#calls.cancel({ endpointId, jobId })) };
+  }
+}
+
+/** Holds a place of the account's while the call is under way. RATE_LIMITED: its share is in use; nothing was done. */
+async function shared<Answer>(places: SharedPlaces, accountId: string, call: () => Promise<Answer>): Promise<Answer> {
+  if (!places.enter(accountId)) {
+    throw new DomainError('RATE_LIMITED', 'The account has so many waiting calls that none is left to it while others need the rest; try again shortly.');
+  }
+  try {
+    return await call();
+  } finally {
+    places.leave(accountId);
   }
 }

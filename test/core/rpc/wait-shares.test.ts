@@ -1,0 +1,50 @@
+/** Calls that wait: one account must leave places to the others, whatever it does on one stream. */
+import t from 'tap';
+import { Access } from '../../../core/access/access.ts';
+import { StartedWorkers } from '../../../core/access/started-workers.ts';
+import { systemClock as clock } from '../../../core/runtime/clock.ts';
+import { AccessChecks } from '../../../core/rpc/access-checks.ts';
+import { JobRpc } from '../../../core/rpc/job-rpc.ts';
+import { SubmitKind } from '../../../proto/gen/slipway/v1/job.ts';
+import { ReadChunksRequest, SubmitJobRequest } from '../../../proto/gen/slipway/v1/job_service.ts';
+import { refused, startEngines, submission } from '../../helpers/job-engine.ts';
+
+const engines = await startEngines(t);
+const { engine: { calls }, stores, events, sql } = engines;
+const rootKey = 'root-key-of-this-test';
+const access = new Access({ ...stores, events, rootKey, clock });
+const checks = new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock });
+await sql`INSERT INTO account (id, name) VALUES ('small', 'small')`;
+const [greedy, small] = [await engines.endpoint(), await engines.endpoint({ account_id: 'small' })];
+const PLACES = 8;
+
+/** One way to wait for a job of an endpoint. */
+type Wait = (rpc: JobRpc, endpointId: string, signal: AbortSignal) => Promise<unknown>;
+
+const jobOf = new Map<string, string>();
+for (const endpointId of [greedy, small]) jobOf.set(endpointId, (await calls.submit(submission(endpointId))).id);
+const WAYS: Record<string, Wait> = {
+  wait: (rpc, endpointId, signal) => rpc.wait({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }, rootKey, signal),
+  chunks: (rpc, endpointId, signal) => (
+    rpc.chunks(ReadChunksRequest.fromPartial({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }), rootKey, signal)
+  ),
+  submitAndWait: (rpc, endpointId, signal) => (
+    rpc.submitAndWait(SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.SYNC, input: Buffer.from('{}'), waitMs: 60_000 }), rootKey, signal)
+  ),
+};
+
+for (const [name, begin] of Object.entries(WAYS)) {
+  t.test(`${name}: half of the places at most, the rest are the others', and all come back`, async (t) => {
+    const rpc = new JobRpc({ calls, access, checks, waitersMax: PLACES, readersMax: PLACES });
+    const over = new AbortController();
+    const waits = Array.from({ length: PLACES / 2 }, () => begin(rpc, greedy, over.signal));
+    await refused(t, begin(rpc, greedy, AbortSignal.timeout(2_000)), 'RATE_LIMITED', 'one more');
+    const other = begin(rpc, small, over.signal);
+    over.abort();
+    await t.resolves(Promise.all([...waits, other]));
+    const again = new AbortController();
+    const next = Array.from({ length: PLACES / 2 }, () => begin(rpc, greedy, again.signal));
+    again.abort();
+    await t.resolves(Promise.all(next), 'its places are its own again');
+  });
+}
