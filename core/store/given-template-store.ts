@@ -2,7 +2,7 @@
  * What endpoints run of public templates of other accounts: a copy, taken when the endpoint's owner names the template. Whoever changes his
  * template changes what his own endpoints run, and nobody else's.
  */
-import { and, eq, ne, sql } from '../../drizzle/orm.ts';
+import { eq, sql } from '../../drizzle/orm.ts';
 import { endpoint } from '../../drizzle/schema/endpoint.ts';
 import { givenTemplate } from '../../drizzle/schema/given-template.ts';
 import { template } from '../../drizzle/schema/template.ts';
@@ -11,6 +11,7 @@ import { OTHER_ACCOUNT } from '../domain/permission.ts';
 import type { Template } from '../domain/template.ts';
 import { recordChange } from './audit-store.ts';
 import type { Transaction } from './database.ts';
+import { textArray } from './pack.ts';
 
 type TemplateRow = typeof template.$inferSelect;
 type GivenRow = typeof givenTemplate.$inferSelect;
@@ -37,11 +38,10 @@ export async function giveTemplate(tx: Transaction, actor: Actor, endpointId: st
 
 /** Tells the other accounts that use a template that there is a new version of it. `fields` are those that its owner named. */
 export async function tellUsers(tx: Transaction, { id, accountId }: Pick<TemplateRow, 'id' | 'accountId'>, fields: readonly string[]): Promise<void> {
-  const users = await tx.selectDistinct({ accountId: endpoint.accountId }).from(endpoint)
-    .where(and(eq(endpoint.templateId, id), ne(endpoint.accountId, accountId)));
-  for (const user of users) {
-    await recordChange(tx, { accountId: user.accountId, keyId: OTHER_ACCOUNT, action: 'UpdateTemplate', subjectId: id, fields });
-  }
+  await tx.execute(sql`
+    INSERT INTO audit_event (account_id, key_id, action, subject_id, fields)
+    SELECT DISTINCT e.account_id, ${OTHER_ACCOUNT}, 'UpdateTemplate', ${id}, ${textArray(fields)}::text[]
+    FROM endpoint e WHERE e.template_id = ${id} AND e.account_id <> ${accountId}`);
 }
 
 /** A template as an endpoint runs it. What its owner writes about one that is private by now is his. */
