@@ -1,5 +1,9 @@
 /** What is asked of a list: what is looked for, in what order, which page. The service does all of it; a change of one begins at the first page. */
-import { useDeferredValue, useState } from 'react';
+import { useState } from 'react';
+import { useDebounce } from 'use-debounce';
+
+/** So long without a letter is a pause, in milliseconds: longer than between two letters, shorter than one notices. */
+const PAUSE_MS = 250;
 
 /** How a list is shown, and what changes that. */
 export interface Listing {
@@ -23,8 +27,11 @@ export function useListing(first: { order?: string; descending?: boolean } = {})
   const [{ order, descending }, setSort] = useState({ order: first.order ?? '', descending: first.descending ?? false });
   // Where each page begins; the last is the one that is shown.
   const [cursors, setCursors] = useState(['']);
-  // While somebody types faster than the page can show, what was typed meanwhile is not asked.
-  const asked = useDeferredValue(search.trim());
+  const wanted = search.trim();
+  // A list is not asked for every letter on the way to a word. use-debounce: a hook of one file that ends its timers with the page.
+  const [settled] = useDebounce(wanted, PAUSE_MS);
+  // What is emptied counts at once.
+  const asked = wanted === '' ? '' : settled;
   const query = new URLSearchParams({ search: asked, order, descending: String(descending), page: cursors.at(-1)! }).toString();
   const look = (next: string): void => { setSearch(next); setCursors(['']); };
   const sort = (next: string): void => {
