@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { memoryMib } from '../bench/process-usage.ts';
+import { DEAF, goDeaf, TALK_BYTES } from '../helpers/deaf-socket.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -122,6 +123,27 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     }
     const longer = await open(`/v2/${few}/flow?bytes=${LB_BODY_BYTES_MAX + 65_536}`);
     await t.rejects(Array.fromAsync(longer as AsyncIterable<Buffer>), 'what is longer than it may be and does not say so beforehand breaks off');
+  });
+
+  await t.test('WebSockets that read nothing, straight and by a facade: they fill no memory, and nobody waits for them', async (t) => {
+    const few = await lbEndpoint(system, { workerConcurrency: 99 });
+    const { pid } = JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number };
+    for (const [way, endpointId] of [['straight', id], ['by a facade', few]] as const) {
+      const flowedInAll = async (): Promise<number> => Number((await shown(`/v2/${endpointId}/count`))['flowedInAll']);
+      const sofar = await flowedInAll();
+      const before = { envoy: memoryMib(pid).now, facade: memoryMib(process.pid).now };
+      const deaf = await Promise.all(Array.from({ length: DEAF }, () => goDeaf(connectTls(tls), `/v2/${endpointId}/talk?bytes=${TALK_BYTES}`, key)));
+      const flowed: number[] = [];
+      await waitFor('nothing more to flow', async () => {
+        flowed.push(await flowedInAll());
+        return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
+      });
+      t.ok(flowed.at(-1)! - sofar < DEAF * TALK_BYTES / 2, `${way}: the worker is held up (${flowed.at(-1)! - sofar} bytes)`);
+      const grown = { envoy: memoryMib(pid).now - before.envoy, facade: memoryMib(process.pid).now - before.facade };
+      for (const [part, mib] of Object.entries(grown)) t.ok(mib < 64, `${way}: ${part} ${Math.round(mib)} MiB more`);
+      t.match(await shown(`/v2/${endpointId}/up`, { method: 'PUT', body: Buffer.from('beside') }), { bytes: 6 }, `${way}: a normal client`);
+      for (const socket of deaf) socket.destroy();
+    }
   });
 
   await t.test('a worker that dies takes only its own request along', async (t) => {

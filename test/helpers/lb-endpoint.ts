@@ -47,6 +47,8 @@ export interface ShownRequest {
   hangs: number;
   /** Bytes of the latest /flow that it has written. */
   flowed: number;
+  /** Bytes of every /flow and /talk that it has written. */
+  flowedInAll: number;
   /** Method and path of all that this worker was asked, but for its health. */
   seen: string[];
   /** Paths of what it was asked whether it wants a body. */

@@ -109,6 +109,22 @@ server.on('checkContinue', (request, reply) => {
 server.on('upgrade', (request, socket, head) => {
   const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
+  // As much as is asked for, in frames of 64 KiB, as fast as they are read.
+  const { pathname, searchParams } = new URL(request.url, 'http://worker');
+  if (pathname === '/talk') {
+    const frame = Buffer.concat([Buffer.from([0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0]), Buffer.alloc(65_536, 'x')]);
+    let left = Number(searchParams.get('bytes'));
+    const write = () => {
+      let room = true;
+      while (room && left > 0) {
+        left -= 65_536;
+        server.flowedInAll = (server.flowedInAll ?? 0) + 65_536;
+        room = socket.write(frame);
+      }
+    };
+    socket.on('drain', write).on('error', () => socket.destroy());
+    return write();
+  }
   // Frames of a client are masked; an echo in short frames is enough.
   const echo = (frame) => {
     if ((frame[0] & 15) === 8) return socket.end();

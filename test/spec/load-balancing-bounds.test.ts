@@ -2,9 +2,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import t from 'tap';
 import { delay, systemClock } from '../../core/runtime/clock.ts';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { memoryMib } from '../bench/process-usage.ts';
+import { DEAF, goDeaf, TALK_BYTES } from '../helpers/deaf-socket.ts';
 import { call } from '../helpers/grpc-clients.ts';
 import { pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { checkContinue, lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
@@ -255,4 +258,22 @@ t.test('clients that are slow', async (t) => {
   stalled.destroy();
   const both = await Promise.all([shown(at(one, '/slow?ms=50')), shown(at(one, '/slow?ms=50'))]);
   t.equal(both.length, 2, 'both places are free again');
+});
+
+t.test('WebSockets that read nothing hold their worker up, fill no memory, and nobody waits for them', async (t) => {
+  const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
+  await shown(at(one, '/x'));
+  const { hostname, port } = new URL(url);
+  const before = memoryMib(process.pid).now;
+  const deaf = await Promise.all(Array.from({ length: DEAF }, () => goDeaf(connect(Number(port), hostname), `/v2/${one}/talk?bytes=${TALK_BYTES}`, key)));
+  const flowed: number[] = [];
+  await waitFor('nothing more to flow', async () => {
+    flowed.push((await shown(at(one, '/count'))).flowedInAll);
+    return flowed.length > 20 && flowed.at(-20) === flowed.at(-1);
+  });
+  const grown = memoryMib(process.pid).now - before;
+  t.ok(flowed.at(-1)! < DEAF * TALK_BYTES / 2, `${flowed.at(-1)} bytes`);
+  t.ok(grown < 64, `${Math.round(grown)} MiB more`);
+  t.match(await shown(at(one, '/up', { method: 'PUT', body: 'beside' })), { bytes: 6 }, 'a normal client');
+  for (const socket of deaf) socket.destroy();
 });
