@@ -21,7 +21,7 @@ export interface LbTarget {
 const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
 const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
 /** Words that stand for other things in the place of an endpoint's id (facades/plugins/unknown-route.ts). */
-const NO_ENDPOINT = /^(account|billing|catalog|endpoints|network-volumes|pods|registries|serverless|templates)$/;
+const NO_ENDPOINT = /^(account|billing|catalog|clusters|endpoints|network-volumes|openapi\.json|pods|registries|serverless|templates)$/;
 const SHARED_FORM = /^\/+(openai\/|(explain|metrics)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$))/;
 /** As nearly all requests of queue-based endpoints are written: what `lbTarget` says of them without taking them apart. */
 const PLAIN_QUEUE_FORM = /^\/v2\/[a-z0-9]{14}\/(run|runsync|health|(status|status-sync|stream)\/[\w-]+)(\?|$)/;

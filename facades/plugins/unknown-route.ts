@@ -63,9 +63,9 @@ export function shapeOf(path: string): ErrorShape {
 }
 
 /** Where REST v2 of the hosted service would be: under the same word as the queue API, whose next part is an endpoint's id. */
-const REST_V2 = /^\/+v2\/+(account|billing|catalog|endpoints|network-volumes|pods|registries|serverless|templates)(\/|$)/;
+const REST_V2 = /^\/+v2\/+(account|billing|catalog|clusters|endpoints|network-volumes|openapi\.json|pods|registries|serverless|templates)(\/|$)/;
 
 function explain(method: string, path: string): string {
-  if (REST_V2.test(path)) return 'REST v2 is not served yet. REST v1 has the same resources: see /v1/docs.';
+  if (REST_V2.test(path)) return 'REST v2 is not served yet. See /v1/docs for what REST v1 manages.';
   return `There is no operation ${method} ${path.slice(0, 200)}.`;
 }

@@ -116,7 +116,8 @@ t.test('each error has the id of its request, the client\'s own when it is one',
 });
 
 t.test('REST v2 is not there, and says so', async (t) => {
-  for (const path of ['/v2/serverless', '/v2/pods', '/v2/pods/abc', '/v2/network-volumes/x', '/v2/catalog/gpus']) {
+  const paths = ['serverless', 'pods', 'pods/abc', 'network-volumes/x', 'catalog/gpus', 'clusters', 'clusters/x', 'openapi.json'];
+  for (const path of paths.map((one) => `/v2/${one}`)) {
     t.match(await system.request('GET', path), { status: 404, json: { code: 'not_found', error: /REST v2 is not served yet.*\/v1\/docs/ } }, path);
   }
 });
