@@ -26,7 +26,10 @@ const ENDPOINTS_MAX = 5_000;
 /** Workers of one demand that are looked at, and the most that one may say of any of them. */
 const WORKERS_MAX = 10_000;
 const COUNT_MAX = 1_000_000;
-const WORKER_ID = /^[a-z0-9]{14}$/;
+/** Form of the ids of endpoints and of workers. */
+const ID = /^[a-z0-9]{14}$/;
+/** Characters of what is no id that a refusal repeats. */
+const ID_SHOWN_MAX = 64;
 /** Endpoints in one message. */
 const ROTATIONS_MAX = 200;
 
@@ -94,6 +97,8 @@ export class WatchRotation {
   async #hear(demand: EndpointDemand): Promise<void> {
     const { endpointId, apiKey, waiting, workers } = demand;
     const { access, book, clock } = this.#parts;
+    // PostgreSQL would refuse some, and with them what all streams of the replica watch.
+    if (!ID.test(endpointId)) return this.#refuse(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
     try {
       // A part of the installation asks for itself; an endpoint that is not there or of another type is told of as gone.
       const isOurs = apiKey === '' && this.#hasEdgeKey;
@@ -110,7 +115,7 @@ export class WatchRotation {
     if (!known && this.#watched.size >= ENDPOINTS_MAX) return this.#refuse(endpointId, 'RATE_LIMITED');
     if (known) known.heardAtMs = clock.monotonicMs();
     else this.#watch(endpointId);
-    const counted = workers.slice(0, WORKERS_MAX).filter(({ workerId, inFlight }) => WORKER_ID.test(workerId) && inFlight > 0);
+    const counted = workers.slice(0, WORKERS_MAX).filter(({ workerId, inFlight }) => ID.test(workerId) && inFlight > 0);
     const inFlight = new Map(counted.map((load) => [load.workerId, Math.min(load.inFlight, COUNT_MAX)]));
     book.add({ endpointId, reporter: this.#reporter, waiting: Math.min(Math.max(waiting, 0), COUNT_MAX), inFlight });
   }
@@ -128,6 +133,8 @@ export class WatchRotation {
 
   #refuse(endpointId: string, reason: Reason): void {
     this.#forget(endpointId);
+    // Who does not read them is told at his next demand.
+    if (this.#refusals.size >= ENDPOINTS_MAX && !this.#refusals.has(endpointId)) return;
     this.#refusals.set(endpointId, { endpointId, reason });
     this.#sending.wake();
   }

@@ -107,6 +107,18 @@ t.test('demands of keys that may not, of unknown endpoints and of queue-based on
   t.same(await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`, [], 'nothing is counted');
 });
 
+t.test('what is no id is refused and keeps nothing from the others', async (t) => {
+  const balanced = await core.createEndpoint({ ...LB, workersMax: 0 });
+  const [bad, good] = [watch(0, EDGE_KEY), watch(0, EDGE_KEY)];
+  const noIds = ['no\u0000suchendpoint', 'x'.repeat(200), ''];
+  for (const endpointId of noIds) bad.tell({ endpointId, apiKey: '', waiting: 1 });
+  await waitFor('the refusals', () => bad.refused.size === noIds.length);
+  t.same([...bad.refused], noIds.map((id) => [id.slice(0, 64), 'ENDPOINT_NOT_FOUND']));
+  good.tell({ endpointId: balanced, apiKey: '', waiting: 3 });
+  await waitFor('the picture', () => good.latest.has(balanced));
+  await waitFor('the demand', async () => (await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`).length === 1);
+});
+
 t.test('a stream that ends takes its demand with it, and a deleted endpoint is refused', async (t) => {
   const endpointId = await core.createEndpoint({ ...LB, workersMax: 0 });
   const facade = watch(1);
