@@ -68,9 +68,12 @@ export interface Listed {
   sorts?: Readonly<Record<string, Sort>>;
 }
 
+/** Characters that an order by words looks at: the last ones of a page are in the token of the next. */
+const ORDERED_MAX = 200;
+
 /** Order by words, whatever their case. */
 export function byText(of: SQL | Column): Sort {
-  return { of: sql`lower(coalesce(${of}, ''))`, as: 'text' };
+  return { of: sql`left(lower(coalesce(${of}, '')), ${ORDERED_MAX}::int)`, as: 'text' };
 }
 
 /** Order by a number. */
