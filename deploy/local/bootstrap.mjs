@@ -83,6 +83,21 @@ async function showProgress(signal) {
   }
 }
 
+/**
+ * npm goes on for a minute or more after a Ctrl-C, and would then be in the way of the next installation, which is made anew anyway. So a signal
+ * ends it and all that it started, as a group of their own, at once, and this process with them.
+ */
+function endWithUs(child) {
+  const stop = (signal) => {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    process.kill(-child.pid, 'SIGKILL');
+    fail('The installation was stopped; the next start begins it anew.', 128 + constants.signals[signal]);
+  };
+  for (const signal of PASSED_ON_SIGNALS) process.on(signal, stop);
+  void watchParent(() => stop('SIGTERM'));
+  child.once('close', () => PASSED_ON_SIGNALS.forEach((signal) => process.off(signal, stop)));
+}
+
 async function install(development) {
   process.stdout.write('Installing what is missing with npm ci; the first time this takes a minute or two.\n');
   // npm tells its scripts where it and its own Node are. That Node, because the pinned one is about to be replaced. Without npm in
@@ -92,7 +107,9 @@ async function install(development) {
   const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund', ...(development ? ['--include=dev'] : [])];
   const done = new AbortController();
   const progress = showProgress(done.signal);
-  const code = await ended(spawn(npm[0], [...npm.slice(1), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }))
+  const child = spawn(npm[0], [...npm.slice(1), ...args], { cwd: root, detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
+  endWithUs(child);
+  const code = await ended(child)
     .catch((error) => fail(`npm could not be started (${error.message}). Install Node ${NODE_MAJOR_MIN} or newer together with npm.`));
   done.abort();
   await progress;

@@ -3,8 +3,9 @@
  * on. npm is a small script here that does what `npm ci` leaves behind.
  */
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -20,6 +21,12 @@ const NPM = `const { appendFileSync, mkdirSync, symlinkSync, writeFileSync, exis
 appendFileSync('asked', process.argv.slice(2).join(' ') + '\\n');
 if (existsSync('offline')) { console.error('npm error network'); process.exit(7); }
 mkdirSync('node_modules/node/bin', { recursive: true });
+if (existsSync('slow')) {
+  process.on('SIGINT', () => {});
+  const script = require('node:child_process').spawn(process.execPath, ['-e', "process.on('SIGINT', () => {}); setInterval(() => {}, 1000)"]);
+  writeFileSync('installing', process.pid + ' ' + script.pid + '\\n');
+  return setInterval(() => {}, 1000);
+}
 if (!existsSync('no-scripts') && !existsSync('node_modules/node/bin/node')) symlinkSync(process.execPath, 'node_modules/node/bin/node');
 writeFileSync('node_modules/.package-lock.json', require('node:fs').readFileSync('package-lock.json'));
 `;
@@ -90,6 +97,24 @@ t.test('an installation that fails', async (t) => {
   const unknown = start('strat');
   t.equal(await unknown.code, 2);
   t.match(unknown.text, /Known are: start, test/);
+});
+
+t.test('an installation that is stopped leaves no npm behind, which would be in the way of the next one', async (t) => {
+  const { start, open, path, lines } = await project(t);
+  open('slow');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const stopped = start('start');
+    await waitFor('npm and a script of it', () => lines('installing').length > 0);
+    const pids = lines('installing')[0]!.split(' ').map(Number);
+    t.teardown(() => { for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL'); });
+    process.kill(-stopped.child.pid!, signal);
+    await waitFor(`the end of both after ${signal}`, () => pids.every((pid) => !isAlive(pid)));
+    t.equal(await stopped.code, 128 + constants.signals[signal]);
+    t.match(stopped.text, /installation was stopped; the next start begins it anew/);
+    rmSync(path('installing'));
+  }
+  rmSync(path('slow'));
+  t.equal(await start('start', 'end', '0').code, 0, 'the next one installs');
 });
 
 t.test('signals', async (t) => {
