@@ -1,4 +1,7 @@
-/** Entry of the edge's process: settings, Envoy, signals, stop. `--print` writes the configuration and ends; `--take-over` relieves a running edge. */
+/**
+ * Entry of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends, `--write` writes
+ * the folder for an Envoy that something else runs and ends; `--take-over` relieves a running edge.
+ */
 import { ConfigError } from '../../core/runtime/env.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { createLogger } from '../../core/runtime/logger.ts';
@@ -6,11 +9,14 @@ import { bootstrap } from './bootstrap.ts';
 import { readEdgeConfig } from './config.ts';
 import type { EdgeConfig } from './config.ts';
 import { Edge, EdgeFault } from './edge.ts';
+import { readRunning, writeEdgeFiles } from './edge-files.ts';
 import { NoEnvoyError } from './find-envoy.ts';
 
 const config = readConfig();
 if (process.argv.includes('--print')) {
   process.stdout.write(`${JSON.stringify(bootstrap(config, 0), null, 2)}\n`);
+} else if (process.argv.includes('--write')) {
+  process.stdout.write(`${writeFolder(config)}\n`);
 } else {
   await run(config);
 }
@@ -45,6 +51,14 @@ async function run(config: EdgeConfig): Promise<void> {
     else logger.fatal({ err: error }, 'edge did not start');
     process.exit(error instanceof EdgeFault || error instanceof NoEnvoyError ? 2 : 1);
   }
+}
+
+/** Answers the file of the configuration. */
+function writeFolder(config: EdgeConfig): string {
+  const running = readRunning(config.dataDir);
+  if (running === undefined) return writeEdgeFiles(config, 0);
+  process.stderr.write(`An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.\n`);
+  process.exit(2);
 }
 
 function readConfig(): EdgeConfig {

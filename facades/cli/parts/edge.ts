@@ -9,6 +9,7 @@ import { runPart } from './run-part.ts';
 
 interface EdgeCommandOptions extends EdgeOptions {
   print?: true;
+  write?: true;
   takeOver?: true;
 }
 
@@ -43,10 +44,11 @@ export function addEdge(program: Command, cli: Cli): void {
     .option('--envoy <file>', 'the Envoy binary; default: that of the Python environment, or of the PATH')
     .option('--no-access-log', 'no line for each request')
     .option('--print', 'show the configuration and end')
+    .option('--write', 'write what an Envoy reads that something else runs to --data-dir, show where, and end')
     .option('--take-over', 'relieve the edge that serves with the same --data-dir, without a failed request')
     .action((options: EdgeCommandOptions) => runPart(cli, {
       file: 'deploy/envoy/main.ts',
-      args: [...(options.print ? ['--print'] : []), ...(options.takeOver ? ['--take-over'] : [])],
+      args: [...(options.print ? ['--print'] : []), ...(options.write ? ['--write'] : []), ...(options.takeOver ? ['--take-over'] : [])],
       env: edgeEnv({ ...options, core: cli.targetOptions.core }, cli.config.workingDir),
     }));
 }

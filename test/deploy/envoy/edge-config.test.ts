@@ -1,6 +1,7 @@
 /** The rendered configuration: Envoy takes it in every form, its times and sizes are the project's own, and bad settings say what to do. */
 import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { ConfigError } from '../../../core/runtime/env.ts';
@@ -97,5 +98,9 @@ t.test('slipway edge --print shows the configuration; a fault of the settings en
   });
   t.equal(code, 2);
   t.match(text, /SLIPWAY_EDGE_CERT_FILE/);
+  const used = mkdtempSync(join(tmpdir(), 'slw-edge-'));
+  t.teardown(() => rmSync(used, { recursive: true }));
+  writeFileSync(join(used, 'running.json'), JSON.stringify({ pid: process.pid, baseId: 0, epoch: 0 }));
+  t.throws(() => execFileSync(process.execPath, [slipway, 'edge', '--data-dir', used, '--write'], { stdio: 'pipe' }), /choose another --data-dir/);
   t.match(readFileSync(join(root, 'docs/operations.md'), 'utf8'), 'npx slipway edge');
 });
