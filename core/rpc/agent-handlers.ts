@@ -17,6 +17,7 @@ import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Stores } from '../store/storage.ts';
+import { OutcomeRoom } from './outcome-room.ts';
 import { receiveOutcome } from './receive-outcome.ts';
 import { keyOf, statusOf, unary } from './unary.ts';
 
@@ -33,6 +34,7 @@ export interface AgentHandlersOptions {
 
 /** Handlers of the service. */
 export function agentHandlers({ access, keys, images, onBound, context, logger }: AgentHandlersOptions): AgentServiceServer {
+  const room = new OutcomeRoom();
   return {
     session: (call) => {
       const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
@@ -55,7 +57,7 @@ export function agentHandlers({ access, keys, images, onBound, context, logger }
     }),
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))
-        .then((machineId) => receiveOutcome(call, machineId, context))
+        .then((machineId) => receiveOutcome(call, machineId, { ...context, room }))
         .then(() => done(null, {}), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
     },
   };

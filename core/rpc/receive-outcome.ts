@@ -14,24 +14,33 @@ import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import { outputTooLarge } from '../jobs/check-json.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
+import type { OutcomeRoom } from './outcome-room.ts';
 
-/** Bytes of outcomes that may be in memory at once; agents try again. */
-const BYTES_ARRIVING_MAX = 256 * 1024 * 1024;
-let bytesArriving = 0;
+/** An upload of which nothing came for this long is over, in milliseconds: a piece takes so long on the slowest link. Its agent tries again. */
+const IDLE_MS_MAX = 60_000;
 
 type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>;
 
-/** Resolves after the commit. INVALID_REQUEST: the first message carries no outcome. RATE_LIMITED: too much is arriving. */
-export async function receiveOutcome(call: IncomingStream, machineId: string, context: SessionContext): Promise<void> {
-  const { attempts, pool, arriving, table } = context;
+/** What receiving needs. */
+export interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'arriving' | 'clock'> {
+  table: Pick<SessionContext['table'], 'get'>;
+  room: OutcomeRoom;
+}
+
+/**
+ * Resolves after the commit. INVALID_REQUEST: the first message carries no outcome. RATE_LIMITED: too much is arriving, in all or of the machine.
+ * UNAVAILABLE: the upload stalled, or its agent went away.
+ */
+export async function receiveOutcome(call: IncomingStream, machineId: string, context: ReceiveContext): Promise<void> {
+  const { attempts, pool, arriving, table, room } = context;
   const received = await receivePieces(call, machineId, context);
   if (!received) return;
-  const { outcome, workerId, pieces, bytes } = received;
+  const { outcome, workerId, pieces, bytes, held } = received;
   try {
     if (pool.release(outcome)) table.get(machineId)?.proven(workerId);
     await attempts.recordOutcome(withOutput(outcome, pieces, bytes));
   } finally {
-    bytesArriving -= bytes;
+    room.give(machineId, held);
     arriving.delete(attemptId(outcome));
   }
 }
@@ -47,29 +56,39 @@ interface Received {
   pieces: Buffer[];
   /** Size of the whole output, also of what was too much to keep. */
   bytes: number;
+  /** Bytes of it in memory. */
+  held: number;
 }
 
 /** Undefined: nobody waits for it. */
-function receivePieces(call: IncomingStream, machineId: string, { attempts, pool, arriving }: SessionContext): Promise<Received | undefined> {
+function receivePieces(call: IncomingStream, machineId: string, { attempts, pool, arriving, clock, room }: ReceiveContext): Promise<Received | undefined> {
   return new Promise((resolve, reject) => {
-    let first: Omit<Received, 'pieces' | 'bytes'> | undefined;
+    let first: Pick<Received, 'outcome' | 'workerId'> | undefined;
     const pieces: Buffer[] = [];
     let bytes = 0;
+    let held = 0;
     let isKept = true;
     // A call may be cancelled after its last piece, or after it was refused: what it holds is given back once.
     let over = false;
-    const forget = (): void => {
-      bytesArriving -= bytes;
+    const drop = (): void => {
+      room.give(machineId, held);
+      held = 0;
       pieces.length = 0;
+    };
+    const forget = (): void => {
+      drop();
       if (first) arriving.delete(attemptId(first.outcome));
     };
     const fail = (error: unknown): void => {
       if (over) return;
       over = true;
+      idle.cancel();
       if (isKept) forget();
       call.removeAllListeners('data').removeAllListeners('end').resume();
       reject(error);
     };
+    const waitOn = () => clock.after(IDLE_MS_MAX, () => fail(new DomainError('UNAVAILABLE', `Nothing came for ${IDLE_MS_MAX / 1_000} s; send it again.`)));
+    let idle = waitOn();
     const begin = (message: OutcomeMessage | undefined): void => {
       const outcome = message && outcomeFromMessage(message, machineId);
       if (!outcome) return fail(invalid('the first message must carry outcome, with an attempt and its end'));
@@ -84,22 +103,27 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
         call.resume();
       }, fail);
     };
+    const keep = (piece: Buffer): void => {
+      bytes += piece.length;
+      // What is too large is only counted.
+      if (bytes > OUTPUT_BYTES_MAX) return drop();
+      if (!room.take(machineId, piece.length)) return fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
+      held += piece.length;
+      pieces.push(piece);
+    };
     call.on('data', (request: ReportOutcomeRequest) => {
+      idle.cancel();
+      idle = waitOn();
       if (!first) begin(request.outcome);
-      if (over || !isKept) return;
-      bytes += request.piece.length;
-      bytesArriving += request.piece.length;
-      if (bytes <= OUTPUT_BYTES_MAX) pieces.push(request.piece);
-      if (bytesArriving > BYTES_ARRIVING_MAX) {
-        fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
-      }
+      if (!over && isKept) keep(request.piece);
     });
     call.on('cancelled', () => fail(new DomainError('UNAVAILABLE', 'The stream ended early.')));
     call.on('end', () => {
       if (!first) return fail(invalid('the first message must carry outcome'));
       if (over) return;
       over = true;
-      resolve(isKept ? { ...first, pieces, bytes } : undefined);
+      idle.cancel();
+      resolve(isKept ? { ...first, pieces, bytes, held } : undefined);
     });
   });
 }

@@ -4047,7 +4047,8 @@ export const AgentServiceService = {
   },
   /**
    * An outcome whose output is over 256 KiB: its first message carries `outcome` without output, the others the output's pieces.
-   * Answered after the commit, like an acknowledgement on the session.
+   * Answered after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too much is arriving, in all or of this machine;
+   * UNAVAILABLE: nothing came for 60 s. Send it again after a pause.
    */
   reportOutcome: {
     path: "/slipway.v1.AgentService/ReportOutcome" as const,
@@ -4090,7 +4091,8 @@ export interface AgentServiceServer extends UntypedServiceImplementation {
   fetchInput: handleServerStreamingCall<FetchInputRequest, FetchInputResponse>;
   /**
    * An outcome whose output is over 256 KiB: its first message carries `outcome` without output, the others the output's pieces.
-   * Answered after the commit, like an acknowledgement on the session.
+   * Answered after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too much is arriving, in all or of this machine;
+   * UNAVAILABLE: nothing came for 60 s. Send it again after a pause.
    */
   reportOutcome: handleClientStreamingCall<ReportOutcomeRequest, ReportOutcomeResponse>;
   /**
@@ -4123,7 +4125,8 @@ export interface AgentServiceClient extends Client {
   ): ClientReadableStream<FetchInputResponse>;
   /**
    * An outcome whose output is over 256 KiB: its first message carries `outcome` without output, the others the output's pieces.
-   * Answered after the commit, like an acknowledgement on the session.
+   * Answered after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too much is arriving, in all or of this machine;
+   * UNAVAILABLE: nothing came for 60 s. Send it again after a pause.
    */
   reportOutcome(
     callback: (error: ServiceError | null, response: ReportOutcomeResponse) => void,

@@ -1,0 +1,92 @@
+/** Uploads of large outcomes: one that stalls ends, and a machine leaves room to the others. */
+import { PassThrough } from 'node:stream';
+import t from 'tap';
+import { OutcomeKind, ReportOutcomeRequest } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { OUTPUT_BYTES_MAX } from '../../../proto/wire/limits.ts';
+import { SlotPool } from '../../../core/dispatch/slot-pool.ts';
+import type { MachineAttempt } from '../../../core/domain/job.ts';
+import { OutcomeRoom } from '../../../core/rpc/outcome-room.ts';
+import { receiveOutcome } from '../../../core/rpc/receive-outcome.ts';
+import { LIVE_MACHINES, refused, runningJob, startEngines } from '../../helpers/job-engine.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
+
+const engines = await startEngines(t);
+const { engine: { attempts, calls } } = engines;
+const endpointId = await engines.endpoint();
+const clock = new ManualClock();
+const pool = new SlotPool({ onRoom: () => undefined, onOrphans: () => undefined });
+const arriving = new Set<string>();
+const room = new OutcomeRoom({ bytesMax: 100, machineBytesMax: 60 });
+const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, room };
+
+/** An upload whose first piece is sent; the test says how it goes on. */
+function upload(job: MachineAttempt, piece: Buffer, given = context) {
+  const { jobId, attempt, machineId } = job;
+  const stream = new PassThrough({ objectMode: true });
+  const done = receiveOutcome(stream as unknown as Parameters<typeof receiveOutcome>[0], machineId, given);
+  // Some are looked at only later.
+  done.catch(() => undefined);
+  const ref = { endpointId, jobId, attempt, workerId: 'worker00000001' };
+  stream.write(ReportOutcomeRequest.fromPartial({ outcome: { ref, kind: OutcomeKind.COMPLETED }, piece }));
+  const send = (more: Buffer): void => { stream.write(ReportOutcomeRequest.fromPartial({ piece: more })); };
+  return { send, done, end: () => stream.end() };
+}
+
+/** A machine has so many bytes left, in the room or another one. */
+function hasLeft(machineId: string, bytes: number, of = room): boolean {
+  const has = of.take(machineId, bytes);
+  if (has) of.give(machineId, bytes);
+  return has;
+}
+
+const text = (bytes: number): Buffer => Buffer.from(`"${'x'.repeat(bytes - 2)}"`);
+
+t.test('what stalls ends, its room is free again, and it may be sent again', async (t) => {
+  const job = await runningJob(engines, endpointId);
+  const whole = text(50);
+  const stalled = upload(job, whole.subarray(0, 40));
+  await waitFor('its beginning', () => arriving.size === 1);
+  clock.pass(59_000);
+  stalled.send(whole.subarray(40, 45));
+  await waitFor('room to be short', () => !hasLeft(job.machineId, 16));
+  clock.pass(59_000);
+  t.equal(arriving.size, 1, 'counted from the last piece');
+  clock.pass(1_000);
+  await refused(t, stalled.done, 'UNAVAILABLE');
+  t.equal(arriving.size, 0);
+  t.ok(hasLeft(job.machineId, 60));
+  const again = upload(job, whole);
+  again.end();
+  await again.done;
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'COMPLETED', output: whole });
+});
+
+t.test('one machine that sends much is refused, another is not', async (t) => {
+  const [first, second] = [await runningJob(engines, endpointId), await runningJob(engines, endpointId)];
+  const other = await runningJob(engines, endpointId, {}, LIVE_MACHINES[1]);
+  const open = upload(first, text(40));
+  await waitFor('its beginning', () => arriving.size === 1);
+  await refused(t, upload(second, text(40)).done, 'RATE_LIMITED');
+  const others = upload(other, text(50));
+  others.end();
+  await others.done;
+  open.end();
+  await open.done;
+  const now = upload(second, text(60));
+  now.end();
+  await now.done;
+  for (const job of [first, second, other]) t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'COMPLETED');
+});
+
+t.test('what is too large takes no room, however large it is', async (t) => {
+  const job = await runningJob(engines, endpointId);
+  const roomy = new OutcomeRoom({ bytesMax: OUTPUT_BYTES_MAX, machineBytesMax: OUTPUT_BYTES_MAX });
+  const half = Buffer.alloc(OUTPUT_BYTES_MAX / 2, 'x');
+  const sent = upload(job, half, { ...context, room: roomy });
+  for (let more = 0; more < 4; more += 1) sent.send(half);
+  await waitFor('it to be dropped', () => hasLeft('another', OUTPUT_BYTES_MAX, roomy));
+  sent.end();
+  await sent.done;
+  t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'FAILED', error: /the output has 52428800 bytes/ });
+});
