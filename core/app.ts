@@ -14,6 +14,7 @@ import { RegistryAuthServiceService } from '../proto/gen/slipway/v1/registry_aut
 import { TemplateServiceService } from '../proto/gen/slipway/v1/template_service.ts';
 import { UsageServiceService } from '../proto/gen/slipway/v1/usage_service.ts';
 import { VolumeServiceService } from '../proto/gen/slipway/v1/volume_service.ts';
+import { REQUEST_WINDOW_SECONDS } from '../proto/wire/limits.ts';
 import { LargeJobService } from '../proto/wire/large-message.ts';
 import { PieceAgentService } from '../proto/wire/piece-messages.ts';
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
@@ -21,6 +22,7 @@ import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
 import { openRegistryCredentials, sealRegistryCredentials } from './dispatch/registry-credentials.ts';
 import { DemandBook } from './edge/demand-book.ts';
+import { RefusalBook } from './edge/refusal-book.ts';
 import { RotationBoard } from './edge/rotation-board.ts';
 import { RotationList } from './edge/rotation-list.ts';
 import { CannotRun } from './endpoints/cannot-run.ts';
@@ -107,8 +109,9 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     ...stores, events, duty: duties.of('scaling'), replicaAddress, onTurn: meter.onTurn, onStarts: meter.onStarts, batches: meter.engine.batches, ...seams,
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
+  const refusals = new RefusalBook(clock, REQUEST_WINDOW_SECONDS);
   const context: EndpointContext = {
-    ...stores, sealer, random, cannotRun, whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
+    ...stores, refusals, sealer, random, cannotRun, whatIfs: new WhatIfAnswers({ stores, clock }), deleteJobs: engine.deleteJobs,
     onDesired: (machineIds) => events.emit('desired', machineIds),
     onKeysChanged: (keyIds) => events.emit('keys', keyIds),
     onChanged: (endpointIds) => {
@@ -122,14 +125,14 @@ function buildParts({ stores, openChannel }: Storage, sealer: Sealer, config: Co
     list: new RotationList({ edge: stores.edge, events, ...seams }),
     book: new DemandBook({ edge: stores.edge, onWaiting: (endpointIds) => dispatch.scaling.wake(endpointIds), ...seams }),
   };
-  return { stores, sealer, engine, dispatch, duties, context, access, edge, meter, metrics, tracing };
+  return { stores, sealer, engine, dispatch, duties, context, refusals, access, edge, meter, metrics, tracing };
 }
 
 /** The gRPC edge. */
 function buildServer(parts: ReturnType<typeof buildParts>, health: Health, config: CoreConfig, seams: Seams) {
   const { clock, random, logger } = seams;
   const { stores, sealer, engine, dispatch, context, access } = parts;
-  const edge = createEdgeHandlers({ access, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, ...seams });
+  const edge = createEdgeHandlers({ access, refusals: parts.refusals, edge: stores.edge, ...parts.edge, edgeKey: config.edgeKey, ...seams });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
   const explainRate = new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger });
   const logs = { machines: context.machines, logs: dispatch.logs, clock };

@@ -27,6 +27,7 @@ import { surfacePath } from './console/other-surfaces.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { Sessions } from './console/session.ts';
 import { CoreClient } from './core-client/core-client.ts';
+import { RefusalTeller } from './core-client/refusal-teller.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
 import { Readiness } from './core-client/readiness.ts';
 import { facadeMetrics } from './facade-metrics.ts';
@@ -105,7 +106,9 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   const meter = facadeMetrics(metrics, { held: () => places.waiting, budgets }, clock);
   const check: CheckAccess = ({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, request);
   const perWorker = { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
-  const gate: GateParts = { access: new AccessCache(check, clock), rateLimit: config.rateLimits ? new RateLimit(perWorker, meter.onRefused) : undefined };
+  const teller = new RefusalTeller({ ...replicas, logger });
+  const rateLimit = config.rateLimits ? new RateLimit(perWorker, { onRefused: meter.onRefused, teller }) : undefined;
+  const gate: GateParts = { access: new AccessCache(check, clock), rateLimit };
   const link = new RotationLink({ ...replicas, edgeKey: config.edgeKey, logger });
   const limits = { holdMs: config.lbHoldMs, processingMs: config.lbProcessingMs, socketIdleMs: config.lbSocketIdleMs, waits: waits ?? WAIT_BOUNDS };
   const edges = core.callsOf(EdgeServiceClient);
@@ -134,7 +137,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   addLoadBalancing(app, balancing);
   traceRequests(app, tracing);
   const { pipelined: jobs, endpoints } = core;
-  const queue: JobParts = { jobs, endpoints, answers, bodies, refusals: gate.rateLimit?.refusals, config, clock, random, logger };
+  const queue: JobParts = { jobs, endpoints, answers, bodies, config, clock, random, logger };
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
@@ -145,7 +148,7 @@ export function buildFacade(config: FacadeConfig, { logger, clock = systemClock,
   app.register(async (scope) => graphqlRoutes(scope, { executor, answers, bodies, gate, logger }));
 
   const measures = new MetricsServer({ listen: config.metricsListen, metrics, logger });
-  const services = [...(tracing ? [tracing] : []), core, executor, link, tunnels, places, activator, measures];
+  const services = [...(tracing ? [tracing] : []), core, executor, link, teller, tunnels, places, activator, measures];
   const http = new HttpProcess({ core, parts: services, readiness, app, config, clock, logger });
   return {
     services,

@@ -19,6 +19,7 @@ import { HTTP_HEADER_BYTES_MAX, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.
 import { Authorizer } from './activator/authorizer.ts';
 import { Places, WAIT_BOUNDS } from './activator/places.ts';
 import { Readiness } from './core-client/readiness.ts';
+import { RefusalTeller } from './core-client/refusal-teller.ts';
 import { RotationLink } from './core-client/rotation-link.ts';
 import { ServiceCalls } from './core-client/service-calls.ts';
 import { AccessCache } from './plugins/access-cache.ts';
@@ -48,6 +49,7 @@ export class EdgeAuthorizer extends SingleRunService {
   readonly #calls: ServiceCalls<AccessServiceClient>;
   readonly #access: AccessCache;
   readonly #places: Places;
+  readonly #teller: RefusalTeller;
   readonly #core: Readiness;
   readonly #services: Service[];
   readonly #server: Server;
@@ -68,7 +70,8 @@ export class EdgeAuthorizer extends SingleRunService {
     this.#core = new Readiness(replicas);
     this.#places = new Places({ link, waits: WAIT_BOUNDS, clock });
     const asking = new Loop({ name: 'readiness', periodMs: ASK_FIRST_MS, pass: () => this.#ask(), clock, random, logger });
-    this.#services = [link, this.#places, asking];
+    this.#teller = new RefusalTeller({ ...replicas, logger });
+    this.#services = [link, this.#places, this.#teller, asking];
     // What Envoy asks has headers of its own besides those of the client.
     this.#server = createServer({ maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS }, (request, reply) => {
       void this.#answer(request, reply);
@@ -110,7 +113,7 @@ export class EdgeAuthorizer extends SingleRunService {
       this.#askedAtMs = clock.monotonicMs();
       if (text === this.#settings) return;
       const settings = JSON.parse(text) as AuthorizerSettings;
-      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker) : undefined;
+      const rateLimit = settings.perWorker ? new RateLimit(settings.perWorker, { teller: this.#teller }) : undefined;
       this.#settings = text;
       this.#authorizer = new Authorizer({ places: this.#places, gate: { access: this.#access, rateLimit }, settings, edgeKey, clock, logger });
       return;

@@ -5,9 +5,10 @@ import type { ScaleRecommendation, ScaleSettings, WorkerSample } from './scaler.
 /**
  * What keeps an endpoint from the workers that it wishes for: its own workersMax, its account's quota, no place, the
  * shares of other accounts where GPUs are short, GPUs kept for larger workers, workers of low priority that gave way, or the next turn's share; and
- * what keeps jobs out: the length of its queue, or its account's quota of queued jobs.
+ * what keeps jobs out: the length of its queue, its account's quota of queued jobs, or the rate limits and the quota of requests.
  */
-export type ScaleLimitName = 'WORKERS_MAX' | 'QUOTA' | 'NO_PLACE' | 'FAIR_SHARE' | 'KEPT_GPUS' | 'GAVE_WAY' | 'AT_ONCE' | 'QUEUE_LENGTH' | 'QUEUED_JOBS';
+export type ScaleLimitName = 'WORKERS_MAX' | 'QUOTA' | 'NO_PLACE' | 'FAIR_SHARE' | 'KEPT_GPUS' | 'GAVE_WAY' | 'AT_ONCE' | 'QUEUE_LENGTH' | 'QUEUED_JOBS'
+  | 'REQUEST_RATE' | 'REQUESTS_AT_ONCE' | 'REQUEST_QUOTA';
 
 /** One limit that binds. */
 export interface ScaleLimit {

@@ -5,10 +5,12 @@ import type { Random } from '../runtime/clock.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CannotRun } from './cannot-run.ts';
+import type { ExplainContext } from './explain.ts';
 
 export interface EndpointContext extends Pick<Stores, 'endpoints' | 'templates' | 'machines' | 'workers' | 'volumes' | 'scales' | 'explains' | 'releases'> {
   sealer: Sealer;
   cannotRun: CannotRun;
+  refusals: ExplainContext['refusals'];
   whatIfs: { answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf> };
   random: Random;
   /** Deletes all jobs of an endpoint. */

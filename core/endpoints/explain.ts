@@ -9,6 +9,7 @@ import { gaveWayLimits, gaveWayText } from '../domain/giving-way.ts';
 import { explainMachines } from '../domain/machine-explanation.ts';
 import { endpointNotFound } from '../domain/permission.ts';
 import { wishedChanges } from '../domain/scale-decision.ts';
+import type { ScaleLimit } from '../domain/scale-target.ts';
 import type { LoggedDecision } from '../domain/explanation.ts';
 import type { Release } from '../store/release-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -19,6 +20,8 @@ export interface ExplainContext {
   explains: Stores['explains'];
   scales: Pick<Stores['scales'], 'refusals'>;
   cannotRun: Pick<CannotRun, 'of' | 'machines'>;
+  /** Requests that rate limits refused lately. */
+  refusals: { of(accountId: string, endpointId: string): ScaleLimit[] };
 }
 
 /** What whoever asks may see beside jobs. */
@@ -35,7 +38,8 @@ const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 
 /** ENDPOINT_NOT_FOUND. */
-export async function explainEndpoint({ explains, scales, cannotRun }: ExplainContext, endpointId: string, sight: Sight): Promise<EndpointExplanation> {
+export async function explainEndpoint(context: ExplainContext, endpointId: string, sight: Sight): Promise<EndpointExplanation> {
+  const { explains, scales, cannotRun } = context;
   const seen = await explains.endpoint(endpointId);
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
@@ -57,7 +61,10 @@ export async function explainEndpoint({ explains, scales, cannotRun }: ExplainCo
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
     summary: summarizeEndpoint(demand, settings, workers, reasons),
     // What a place or a quota cut is known from the last decision alone.
-    limits: [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX'), ...gaveWayLimits(gaveWay), ...queueLimits(queue)],
+    limits: [
+      ...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX'), ...gaveWayLimits(gaveWay), ...queueLimits(queue),
+      ...context.refusals.of(seen.endpoint.accountId, endpointId),
+    ],
     machines: explainMachines(machines, settings, sight.operator),
   };
 }

@@ -1,11 +1,13 @@
-/** EdgeService: the streams of facades, and whose tunnels they may take. */
+/** EdgeService: the streams of facades, whose tunnels they may take, and what they refused. */
 import type { EdgeServiceServer } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { machineOf } from '../access/agent-key.ts';
 import { podNotFound } from '../domain/pod.ts';
 import { locatePod } from '../edge/locate-pod.ts';
+import type { RefusalBook } from '../edge/refusal-book.ts';
 import { BaseService } from '../runtime/service.ts';
 import type { Service } from '../runtime/service.ts';
 import { ownAccount } from './own-account.ts';
+import { tellRefusals } from './tell-refusals.ts';
 import { unary } from './unary.ts';
 import { WatchRotation } from './watch-rotation.ts';
 import type { WatchParts } from './watch-rotation.ts';
@@ -36,8 +38,8 @@ class OpenStreams extends BaseService {
 }
 
 /** Handlers of the service. */
-export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'> }): EdgeHandlers {
-  const { access, edge, logger } = parts;
+export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; refusals: RefusalBook }): EdgeHandlers {
+  const { access, edge, refusals, logger } = parts;
   const open = new OpenStreams();
   /** A key that is for some endpoints only sees no pods. */
   const ownerOf = async (apiKey: string, write: boolean, podId: string): Promise<string> => {
@@ -48,6 +50,10 @@ export function createEdgeHandlers(parts: WatchParts & { edge: Pick<Stores['edge
   return { service: open, handlers: {
     watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
     admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
+    tellRefusals: unary(logger, async ({ endpoints }) => {
+      await tellRefusals(access, refusals, endpoints);
+      return {};
+    }),
     locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) => (
       locatePod(edge, needsNoKey ? undefined : await ownerOf(apiKey, write, podId), podId, port)
     )),

@@ -1,9 +1,9 @@
 /** The one place where the edge reads its environment. All faults are reported together. */
 import { hostname } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { RATE_RULES, RATE_WINDOW_SECONDS } from '../../facades/plugins/rate-limit-rules.ts';
+import { RATE_RULES } from '../../facades/plugins/rate-limit-rules.ts';
 import { EnvReader } from '../../core/runtime/env.ts';
-import { LB_SOCKET_IDLE_MS_DEFAULT } from '../../proto/wire/limits.ts';
+import { LB_SOCKET_IDLE_MS_DEFAULT, REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
 import type { HostPort } from './message.ts';
 
 /** A certificate chain and its private key, PEM files by absolute paths. */
@@ -73,7 +73,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ACCOUNTS_BEHIND_ADDRESS = 10;
 const RATE_LARGEST = Math.max(...Object.values(RATE_RULES).map(({ rate }) => rate));
 /** Window of the flood guard in milliseconds: that of the rate limits. */
-export const FLOOD_WINDOW_MS = RATE_WINDOW_SECONDS * 1_000;
+export const FLOOD_WINDOW_MS = REQUEST_WINDOW_SECONDS * 1_000;
 /** Longest name of a Unix socket that every system takes, in bytes. */
 const SOCKET_PATH_BYTES_MAX = 103;
 

@@ -35,7 +35,7 @@ export async function identify({ headers, method }: IncomingMessage, target: LbT
     throw noSuch(decision.endpointType === EndpointType.QB ? queueBased(method ?? '', target) : new CoreError('ENDPOINT_NOT_FOUND', ''));
   }
   const { accountId, workersRunning, requestQuota } = decision;
-  return { apiKey, accountId, limited: { endpointId, operation: 'lb', accountId, workersRunning, requestQuota } };
+  return { apiKey, accountId, limited: { endpointId, operation: 'lb', accountId, workersRunning, requestQuota, apiKey } };
 }
 
 function queueBased(method: string, { path }: LbTarget): CoreError {

@@ -38,7 +38,8 @@ export function consoleGate({ sessions, gate }: Pick<ConsoleParts, 'sessions' | 
     request.caller = { apiKey: session.apiKey, accountId: caller.accountId, workersRunning: caller.workersRunning };
     const { accountId, workersRunning } = caller;
     const { endpointId = '' } = request.params as { endpointId?: string };
-    await gate.rateLimit?.admit({ endpointId: operation === 'logs' ? endpointId : '', operation, accountId, workersRunning }, reply);
+    const asked = operation === 'logs' ? { endpointId, apiKey: session.apiKey } : { endpointId: '' };
+    await gate.rateLimit?.admit({ ...asked, operation, accountId, workersRunning }, reply);
   };
 }
 

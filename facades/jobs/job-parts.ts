@@ -10,7 +10,6 @@ import type { ServiceCalls } from '../core-client/service-calls.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { AnswerBudget } from '../plugins/answer-budget.ts';
 import type { BodyWork } from '../plugins/body-work.ts';
-import type { RecentRefusals } from '../plugins/recent-refusals.ts';
 import { isId } from '../plugins/authenticate.ts';
 
 /** Parts handed to every queue route. */
@@ -20,8 +19,6 @@ export interface JobParts {
   endpoints: ServiceCalls<EndpointServiceClient>;
   answers: AnswerBudget;
   bodies: BodyWork;
-  /** What rate limits refused lately; undefined: there are none. */
-  refusals: RecentRefusals | undefined;
   config: FacadeConfig;
   clock: Clock;
   random: Random;

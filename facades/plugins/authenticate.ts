@@ -44,7 +44,7 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
     if (!isId(endpointId)) throw noEndpoint();
     if (request.caller.endpointType === EndpointType.LB && rule.operation !== 'health') throw notForBalanced();
     const { accountId, workersRunning, requestQuota } = request.caller;
-    await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning, requestQuota }, reply);
+    await parts.rateLimit?.admit({ endpointId, operation: rule.operation, accountId, workersRunning, requestQuota, apiKey: request.caller.apiKey }, reply);
   };
 }
 

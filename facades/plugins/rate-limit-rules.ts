@@ -8,14 +8,11 @@ export type LimitedOperation =
 
 /** Base limits of one operation, per account and endpoint; of management and live per account. */
 export interface RateRule {
-  /** Requests in a window of 10 s. */
+  /** Requests in a window of REQUEST_WINDOW_SECONDS. */
   rate: number;
   /** Requests at a time; undefined: not limited. */
   concurrency: number | undefined;
 }
-
-/** Length of the window in seconds. */
-export const RATE_WINDOW_SECONDS = 10;
 
 /** docs/api.md#rate-limits; nobody published those of retry and health. */
 export const RATE_RULES: Record<LimitedOperation, RateRule> = {

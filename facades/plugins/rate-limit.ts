@@ -2,10 +2,11 @@
 import type { FastifyReply } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { SharedPlaces } from '../../core/runtime/shared-places.ts';
-import { FACADE_REQUESTS_MAX } from '../../proto/wire/limits.ts';
+import { RequestLimit, RequestOperation } from '../../proto/gen/slipway/v1/edge_service.ts';
+import type { RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { FACADE_REQUESTS_MAX, REQUEST_WINDOW_SECONDS } from '../../proto/wire/limits.ts';
 import { TooManyRequests } from './public-error.ts';
-import { RecentRefusals } from './recent-refusals.ts';
-import { decideRate, RATE_RULES, RATE_WINDOW_SECONDS } from './rate-limit-rules.ts';
+import { decideRate, RATE_RULES } from './rate-limit-rules.ts';
 import type { LimitedOperation, PerWorker, RateDecision } from './rate-limit-rules.ts';
 
 /** Whose request it is. */
@@ -16,26 +17,36 @@ export interface LimitedRequest {
   workersRunning: number;
   /** Most requests of the account to the job API in a window; undefined: no limit. */
   requestQuota?: number | undefined;
+  /** The key that it came with. Undefined: what is asked for is no endpoint's, and its refusal explains none. */
+  apiKey?: string | undefined;
 }
 
 /** A request was refused: because of what limit. */
 export type OnRefused = (operation: LimitedOperation, cause: 'rate' | 'concurrency' | 'quota') => void;
 
+/** Whose request to an endpoint was refused. */
+export type RefusedCaller = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
+
+/** Who hears of refusals. */
+export interface RefusalListeners {
+  /** Counts them. Default: nobody does. */
+  onRefused?: OnRefused;
+  /** Tells core of those at endpoints. Default: nobody does. */
+  teller?: { add(caller: RefusedCaller, refused: Omit<RefusedRequests, 'count'>): void };
+}
+
 export class RateLimit {
   readonly #perWorker: PerWorker;
-  readonly #onRefused: OnRefused;
-  /** What was refused lately. */
-  readonly refusals = new RecentRefusals();
+  readonly #listeners: RefusalListeners;
   readonly #inFlight = new Map<string, number>();
   /** Requests to the job API under way, of each account. */
   readonly #share = new SharedPlaces(FACADE_REQUESTS_MAX);
   // The library only counts; its own maximum is out of reach because the limit moves with the workers.
-  readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: RATE_WINDOW_SECONDS });
+  readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: REQUEST_WINDOW_SECONDS });
 
-  /** `onRefused` counts refusals; default: nobody does. */
-  constructor(perWorker: PerWorker, onRefused: OnRefused = () => undefined) {
+  constructor(perWorker: PerWorker, listeners: RefusalListeners = {}) {
     this.#perWorker = perWorker;
-    this.#onRefused = onRefused;
+    this.#listeners = listeners;
   }
 
   /**
@@ -53,30 +64,30 @@ export class RateLimit {
     const sample = { inWindow: window.consumedPoints, windowLeftMs: window.msBeforeNext, inFlight, workersRunning };
     const decision = decideRate(rule, sample, this.#perWorker);
     if (!decision.allowed) {
-      this.#onRefused(operation, decision.cause);
-      const [limit, most] = decision.cause === 'rate' ? ['REQUEST_RATE', `in ${RATE_WINDOW_SECONDS} s`] as const : ['REQUESTS_AT_ONCE', 'at a time'] as const;
-      this.refusals.add(request.accountId, request.endpointId, { limit, what: `requests to ${operation}`, most: `${decision.limit} ${most}` });
+      this.#refused(request, decision.cause, decision.cause === 'rate' ? RequestLimit.RATE : RequestLimit.AT_ONCE, decision.limit);
       throw refusal(operation, decision);
     }
     if (reply && concurrency !== undefined) this.#hold(name, { inFlight, request }, reply);
   }
 
-  #refuseShare({ accountId, operation }: LimitedRequest): TooManyRequests {
-    this.#onRefused(operation, 'concurrency');
-    const most = 'an account\'s share of the requests that this facade has under way';
-    this.refusals.add(accountId, '', { limit: 'REQUESTS_AT_ONCE', what: 'requests of the account', most });
+  #refused(request: LimitedRequest, cause: Parameters<OnRefused>[1], limit: RequestLimit, most: number): void {
+    const { accountId, endpointId, operation, apiKey } = request;
+    this.#listeners.onRefused?.(operation, cause);
+    if (apiKey !== undefined) this.#listeners.teller?.add({ accountId, endpointId, apiKey }, { limit, operation: ON_WIRE[operation], most });
+  }
+
+  #refuseShare(request: LimitedRequest): TooManyRequests {
+    this.#refused(request, 'concurrency', RequestLimit.ACCOUNT_SHARE, 0);
     return new TooManyRequests('The account has so many requests under way that none is left to it while others need the rest; try again shortly.', 1);
   }
 
   /** The account's own limit, whatever its endpoints are allowed. */
-  async #withinQuota({ accountId, operation }: LimitedRequest, quota: number): Promise<void> {
-    const { consumedPoints, msBeforeNext } = await this.#window.consume(`quota ${accountId}`);
+  async #withinQuota(request: LimitedRequest, quota: number): Promise<void> {
+    const { consumedPoints, msBeforeNext } = await this.#window.consume(`quota ${request.accountId}`);
     if (consumedPoints <= quota) return;
-    this.#onRefused(operation, 'quota');
-    const most = `the account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s`;
-    this.refusals.add(accountId, '', { limit: 'REQUEST_QUOTA', what: 'requests of the account', most });
+    this.#refused(request, 'quota', RequestLimit.QUOTA, quota);
     const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-    throw new TooManyRequests(`The account's quota of ${quota} requests in ${RATE_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
+    throw new TooManyRequests(`The account's quota of ${quota} requests in ${REQUEST_WINDOW_SECONDS} s is used up; try again in ${seconds} s.`, seconds);
   }
 
   #hold(name: string, { inFlight, request }: { inFlight: number; request: LimitedRequest }, reply: Pick<FastifyReply, 'raw'>): void {
@@ -97,6 +108,14 @@ export class RateLimit {
 /** What is bounded in other ways: see RATE_RULES. */
 const NOT_OF_JOBS: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);
 
+/** What is no endpoint's has none. */
+const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
+  runsync: RequestOperation.RUNSYNC, run: RequestOperation.RUN, status: RequestOperation.STATUS, stream: RequestOperation.STREAM,
+  cancel: RequestOperation.CANCEL, retry: RequestOperation.RETRY, 'purge-queue': RequestOperation.PURGE_QUEUE, openai: RequestOperation.OPENAI,
+  requests: RequestOperation.REQUESTS, logs: RequestOperation.LOGS, health: RequestOperation.HEALTH, lb: RequestOperation.LB,
+  management: RequestOperation.UNSPECIFIED, live: RequestOperation.UNSPECIFIED,
+};
+
 const WORDS: Partial<Record<LimitedOperation, string>> = {
   lb: 'requests to the endpoint', management: 'requests under /v1 and to /graphql', live: 'pages of the console',
 };
@@ -104,7 +123,7 @@ const WORDS: Partial<Record<LimitedOperation, string>> = {
 function refusal(operation: LimitedOperation, decision: RateDecision & { allowed: false }): TooManyRequests {
   const what = WORDS[operation] ?? `requests to ${operation}`;
   const text = decision.cause === 'rate'
-    ? `More than ${decision.limit} ${what} in ${RATE_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
+    ? `More than ${decision.limit} ${what} in ${REQUEST_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
     : `More than ${decision.limit} ${what} at a time; try again shortly.`;
   return new TooManyRequests(text, decision.retryAfterSeconds);
 }

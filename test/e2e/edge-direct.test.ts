@@ -325,6 +325,7 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
 
   await whole.test('limits of the account hold on the direct way', async (t) => {
     const { accountId, rootKey, clients } = system;
+    await authorizerAsked();
     const quota = (requests: number | undefined) => call(clients.access, 'setQuota', { accountId, quota: { requests } }, rootKey);
     await quota(0);
     const refused = await waitFor('a refusal', async () => {
@@ -332,6 +333,11 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
       return answer.status === 429 && answer;
     });
     t.match(refused, { json: { error: /quota of 0 requests/, code: 'rate_limited' }, headers: { 'retry-after': /^\d+$/, 'content-type': /json/ } });
+    const told = await waitFor('core to be told by the authorizer', async () => {
+      const { explanation } = await call(clients.endpoints, 'explain', { endpointId: id }, system.key);
+      return explanation!.limits.find(({ limit }) => limit === 'REQUEST_QUOTA');
+    });
+    t.match(told.text, /^more than the account's quota of 0 requests in 10 s; of requests to the endpoint \d+ w.* refused \(429\)/);
     await quota(undefined);
     await waitFor('requests', async () => (await send(`/v2/${id}/x`)).status === 200);
   });

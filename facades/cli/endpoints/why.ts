@@ -1,7 +1,7 @@
 /** `slipway why` and `slipway decisions`: why a job waits, why an endpoint has these workers, and what its scaler decided. */
 import type { Command } from 'commander';
 import type { Endpoint } from '../../../proto/gen/slipway/v1/endpoint.ts';
-import type { AttemptExplanation, EndpointExplanation, JobExplanation, ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
+import type { AttemptExplanation, EndpointExplanation, JobExplanation, ScaleDecision, ScaleLimit } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { decisionRecord, endpointExplanationRecord, jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import type { Cli } from '../cli.ts';
@@ -70,7 +70,7 @@ function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
 
 function showParts({ output }: Cli, { lastDecision, limits, workers, machines }: EndpointExplanation): void {
   if (lastDecision) output.line(`\nlast decision: ${decisionText(lastDecision, output.nowMs())}`);
-  for (const { text, cut } of limits) output.line(`  ${cut === 0 ? 'full' : `${cut} fewer workers`}: ${printable(text)}`);
+  for (const limit of limits) output.line(`  ${limitWord(limit)}: ${printable(limit.text)}`);
   if (workers.length > 0) output.line('\nworkers:');
   for (const { id, state, reason } of workers) output.line(`  ${id} ${state.toLowerCase()}: ${printable(reason)}`);
   if (machines.length > 0) output.line('\nmachines, for one more worker:');
@@ -78,6 +78,13 @@ function showParts({ output }: Cli, { lastDecision, limits, workers, machines }:
     const who = name === '' ? `${count} ${count === 1 ? 'machine' : 'machines'}` : name;
     output.line(`  ${printable(who)}: ${printable(reason)}${change === '' ? '' : `; to change that: ${printable(change)}`}`);
   }
+}
+
+const LIMIT_WORDS: Record<string, string> = { REQUEST_RATE: 'rate limit', REQUESTS_AT_ONCE: 'rate limit', REQUEST_QUOTA: 'quota of requests' };
+
+function limitWord({ limit, cut }: ScaleLimit): string {
+  if (cut > 0) return cut === 1 ? '1 fewer worker' : `${cut} fewer workers`;
+  return LIMIT_WORDS[limit] ?? 'full';
 }
 
 async function showDecisions(cli: Cli, named: string | undefined, pageSize: number): Promise<void> {

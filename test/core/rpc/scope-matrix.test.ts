@@ -255,6 +255,9 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     demands: [{ endpointId: balanced, apiKey, waiting: 0, workers: [] }],
   })],
 
+  ['EdgeService/TellRefusals', 'jobs: read', (apiKey) => about(balanced, {
+    endpoints: [{ endpointId: balanced, apiKey, refused: [{ limit: 1, operation: 12, most: 1, count: 1 }] }],
+  })],
   ['EdgeService/AdmitTunnel', 'agents', plain({})],
   ['EdgeService/LocatePod', 'outside: read', async () => ({ request: { podId: await newWebPod(), port: 8888, write: false, open: false } })],
 
@@ -291,8 +294,9 @@ for (const [index, [rpc, rule, ask]] of ROWS.entries()) {
 
 /** Puts a key into calls that carry it themselves. */
 function carry(request: object, apiKey: string): void {
-  if ('calls' in request) for (const pipelined of request.calls as { apiKey: string }[]) pipelined.apiKey = apiKey;
-  if ('demands' in request) for (const demand of request.demands as { apiKey: string }[]) demand.apiKey = apiKey;
+  for (const [field, parts] of Object.entries(request)) {
+    if (['calls', 'demands', 'endpoints'].includes(field)) for (const part of parts as { apiKey: string }[]) part.apiKey = apiKey;
+  }
 }
 
 /** What a call answered: OK, NO, GONE, or the reason and the text of any other failure. */

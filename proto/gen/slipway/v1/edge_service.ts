@@ -21,6 +21,78 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
+/** A limit that refuses requests with 429. */
+export const RequestLimit = {
+  /** UNSPECIFIED - Not told. */
+  UNSPECIFIED: 0,
+  /** RATE - Requests of an operation in 10 s. */
+  RATE: 1,
+  /** AT_ONCE - Requests of an operation at a time. */
+  AT_ONCE: 2,
+  /** ACCOUNT_SHARE - The part that one account may have of all requests that a facade has under way. */
+  ACCOUNT_SHARE: 3,
+  /** QUOTA - The account's quota of requests in 10 s. */
+  QUOTA: 4,
+} as const;
+
+export type RequestLimit = typeof RequestLimit[keyof typeof RequestLimit];
+
+export namespace RequestLimit {
+  export type UNSPECIFIED = typeof RequestLimit.UNSPECIFIED;
+  export type RATE = typeof RequestLimit.RATE;
+  export type AT_ONCE = typeof RequestLimit.AT_ONCE;
+  export type ACCOUNT_SHARE = typeof RequestLimit.ACCOUNT_SHARE;
+  export type QUOTA = typeof RequestLimit.QUOTA;
+}
+
+/** What is asked of an endpoint, as far as it has limits of its own (docs/api.md#rate-limits). */
+export const RequestOperation = {
+  /** UNSPECIFIED - Not told. */
+  UNSPECIFIED: 0,
+  /** RUNSYNC - POST /runsync. */
+  RUNSYNC: 1,
+  /** RUN - POST /run. */
+  RUN: 2,
+  /** STATUS - GET /status and /status-sync. */
+  STATUS: 3,
+  /** STREAM - GET /stream. */
+  STREAM: 4,
+  /** CANCEL - POST /cancel. */
+  CANCEL: 5,
+  /** RETRY - POST /retry. */
+  RETRY: 6,
+  /** PURGE_QUEUE - POST /purge-queue. */
+  PURGE_QUEUE: 7,
+  /** OPENAI - The OpenAI routes. */
+  OPENAI: 8,
+  /** REQUESTS - GET /requests and the explanations. */
+  REQUESTS: 9,
+  /** LOGS - The logs of jobs. */
+  LOGS: 10,
+  /** HEALTH - GET /health. */
+  HEALTH: 11,
+  /** LB - Requests to the workers of a load-balancing endpoint. */
+  LB: 12,
+} as const;
+
+export type RequestOperation = typeof RequestOperation[keyof typeof RequestOperation];
+
+export namespace RequestOperation {
+  export type UNSPECIFIED = typeof RequestOperation.UNSPECIFIED;
+  export type RUNSYNC = typeof RequestOperation.RUNSYNC;
+  export type RUN = typeof RequestOperation.RUN;
+  export type STATUS = typeof RequestOperation.STATUS;
+  export type STREAM = typeof RequestOperation.STREAM;
+  export type CANCEL = typeof RequestOperation.CANCEL;
+  export type RETRY = typeof RequestOperation.RETRY;
+  export type PURGE_QUEUE = typeof RequestOperation.PURGE_QUEUE;
+  export type OPENAI = typeof RequestOperation.OPENAI;
+  export type REQUESTS = typeof RequestOperation.REQUESTS;
+  export type LOGS = typeof RequestOperation.LOGS;
+  export type HEALTH = typeof RequestOperation.HEALTH;
+  export type LB = typeof RequestOperation.LB;
+}
+
 /** What a facade has to do. */
 export interface WatchRotationRequest {
   /**
@@ -126,6 +198,38 @@ export interface LocatePodResponse {
   address: string;
   /** The machine through whose tunnel alone it is reached. Empty: it is reached by its address. */
   tunnelMachineId: string;
+}
+
+/** What was refused since the last call. */
+export interface TellRefusalsRequest {
+  /** At most 50, one for each endpoint. */
+  endpoints: EndpointRefusals[];
+}
+
+/** It was heard. */
+export interface TellRefusalsResponse {
+}
+
+/** Requests to one endpoint that were refused. */
+export interface EndpointRefusals {
+  /** The endpoint. */
+  endpointId: string;
+  /** A key that one of them came with. */
+  apiKey: string;
+  /** One for each limit and operation; of those that are neither known nor possible nothing is remembered. */
+  refused: RefusedRequests[];
+}
+
+/** Requests that one limit refused. */
+export interface RefusedRequests {
+  /** Which. */
+  limit: RequestLimit;
+  /** What was asked for. */
+  operation: RequestOperation;
+  /** The most that the limit lets through; 0 of ACCOUNT_SHARE, which is no number. */
+  most: number;
+  /** How many it refused, 1 and up. */
+  count: number;
 }
 
 function createBaseWatchRotationRequest(): WatchRotationRequest {
@@ -937,6 +1041,274 @@ export const LocatePodResponse: MessageFns<LocatePodResponse> = {
   },
 };
 
+function createBaseTellRefusalsRequest(): TellRefusalsRequest {
+  return { endpoints: [] };
+}
+
+export const TellRefusalsRequest: MessageFns<TellRefusalsRequest> = {
+  encode(message: TellRefusalsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.endpoints) {
+      EndpointRefusals.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TellRefusalsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTellRefusalsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpoints.push(EndpointRefusals.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TellRefusalsRequest>): TellRefusalsRequest {
+    return TellRefusalsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TellRefusalsRequest>): TellRefusalsRequest {
+    const message = createBaseTellRefusalsRequest();
+    message.endpoints = object.endpoints?.map((e) => EndpointRefusals.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseTellRefusalsResponse(): TellRefusalsResponse {
+  return {};
+}
+
+export const TellRefusalsResponse: MessageFns<TellRefusalsResponse> = {
+  encode(_: TellRefusalsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TellRefusalsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTellRefusalsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TellRefusalsResponse>): TellRefusalsResponse {
+    return TellRefusalsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<TellRefusalsResponse>): TellRefusalsResponse {
+    const message = createBaseTellRefusalsResponse();
+    return message;
+  },
+};
+
+function createBaseEndpointRefusals(): EndpointRefusals {
+  return { endpointId: "", apiKey: "", refused: [] };
+}
+
+export const EndpointRefusals: MessageFns<EndpointRefusals> = {
+  encode(message: EndpointRefusals, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.apiKey !== "") {
+      writer.uint32(18).string(message.apiKey);
+    }
+    for (const v of message.refused) {
+      RefusedRequests.encode(v!, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndpointRefusals {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndpointRefusals();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.apiKey = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.refused.push(RefusedRequests.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EndpointRefusals>): EndpointRefusals {
+    return EndpointRefusals.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndpointRefusals>): EndpointRefusals {
+    const message = createBaseEndpointRefusals();
+    message.endpointId = object.endpointId ?? "";
+    message.apiKey = object.apiKey ?? "";
+    message.refused = object.refused?.map((e) => RefusedRequests.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRefusedRequests(): RefusedRequests {
+  return { limit: 0, operation: 0, most: 0, count: 0 };
+}
+
+export const RefusedRequests: MessageFns<RefusedRequests> = {
+  encode(message: RefusedRequests, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.limit !== 0) {
+      writer.uint32(8).int32(message.limit);
+    }
+    if (message.operation !== 0) {
+      writer.uint32(16).int32(message.operation);
+    }
+    if (message.most !== 0) {
+      writer.uint32(24).int32(message.most);
+    }
+    if (message.count !== 0) {
+      writer.uint32(32).int32(message.count);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RefusedRequests {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRefusedRequests();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.limit = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.operation = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.most = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.count = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RefusedRequests>): RefusedRequests {
+    return RefusedRequests.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RefusedRequests>): RefusedRequests {
+    const message = createBaseRefusedRequests();
+    message.limit = object.limit ?? 0;
+    message.operation = object.operation ?? 0;
+    message.most = object.most ?? 0;
+    message.count = object.count ?? 0;
+    return message;
+  },
+};
+
 /**
  * How facades and proxies learn where the workers of load-balancing endpoints are, and tell what these have to do. Requests never pass core:
  * they go from the edge straight to a worker.
@@ -985,6 +1357,22 @@ export const EdgeServiceService = {
     responseSerialize: (value: LocatePodResponse): Buffer => Buffer.from(LocatePodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): LocatePodResponse => LocatePodResponse.decode(value),
   },
+  /**
+   * Requests that the caller refused by its rate limits, for EndpointService.Explain and JobService.Explain. To be told to every replica, at most once a
+   * second, and not again when the call fails: what is told is added up. It is remembered for 60 s. Each entry carries the key of a request that was
+   * refused; entries whose key may not use the endpoint's jobs API are left out, and the call fails as the last of them when nothing else is left.
+   * INVALID_REQUEST: more than 50 entries.
+   */
+  tellRefusals: {
+    path: "/slipway.v1.EdgeService/TellRefusals" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: TellRefusalsRequest): Buffer => Buffer.from(TellRefusalsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): TellRefusalsRequest => TellRefusalsRequest.decode(value),
+    responseSerialize: (value: TellRefusalsResponse): Buffer =>
+      Buffer.from(TellRefusalsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): TellRefusalsResponse => TellRefusalsResponse.decode(value),
+  },
 } as const;
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
@@ -1005,6 +1393,13 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
    * account, or the port is none of its http ports. To be kept for 2 s at most.
    */
   locatePod: handleUnaryCall<LocatePodRequest, LocatePodResponse>;
+  /**
+   * Requests that the caller refused by its rate limits, for EndpointService.Explain and JobService.Explain. To be told to every replica, at most once a
+   * second, and not again when the call fails: what is told is added up. It is remembered for 60 s. Each entry carries the key of a request that was
+   * refused; entries whose key may not use the endpoint's jobs API are left out, and the call fails as the last of them when nothing else is left.
+   * INVALID_REQUEST: more than 50 entries.
+   */
+  tellRefusals: handleUnaryCall<TellRefusalsRequest, TellRefusalsResponse>;
 }
 
 export interface EdgeServiceClient extends Client {
@@ -1057,6 +1452,27 @@ export interface EdgeServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: LocatePodResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Requests that the caller refused by its rate limits, for EndpointService.Explain and JobService.Explain. To be told to every replica, at most once a
+   * second, and not again when the call fails: what is told is added up. It is remembered for 60 s. Each entry carries the key of a request that was
+   * refused; entries whose key may not use the endpoint's jobs API are left out, and the call fails as the last of them when nothing else is left.
+   * INVALID_REQUEST: more than 50 entries.
+   */
+  tellRefusals(
+    request: TellRefusalsRequest,
+    callback: (error: ServiceError | null, response: TellRefusalsResponse) => void,
+  ): ClientUnaryCall;
+  tellRefusals(
+    request: TellRefusalsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: TellRefusalsResponse) => void,
+  ): ClientUnaryCall;
+  tellRefusals(
+    request: TellRefusalsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: TellRefusalsResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -29,7 +29,7 @@ export interface EndpointExplanation {
   workers: WorkerExplanation[];
   /** Whether the machines could take one more worker now. The operator is told of each by name; others get those with the same answer together. */
   machines: MachineExplanation[];
-  /** What binds now: the endpoint's own settings, the account's quota, no place. */
+  /** What binds now: the endpoint's own settings, the account's quota, no place, and what refused requests within the last minute. */
   limits: ScaleLimit[];
 }
 
@@ -117,11 +117,11 @@ export interface ScaleAction {
   workerId: string;
 }
 
-/** Something that keeps an endpoint from workers it wishes for. */
+/** Something that keeps an endpoint from workers it wishes for, or jobs and requests from it. */
 export interface ScaleLimit {
-  /** WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several), GAVE_WAY (workers of low priority went because others needed their GPUs) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken. Others may follow. */
+  /** WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several), GAVE_WAY (workers of low priority went because others needed their GPUs) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken; REQUEST_RATE, REQUESTS_AT_ONCE or REQUEST_QUOTA (the account's): facades and edges refused requests with 429. Others may follow. */
   limit: string;
-  /** Workers that there would be without it; 0 of what refuses jobs. */
+  /** Workers that there would be without it; 0 of what refuses jobs or requests. */
   cut: number;
   /** In words. */
   text: string;

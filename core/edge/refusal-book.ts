@@ -1,0 +1,49 @@
+/** What facades and edges refused by rate limits within the last minute, for explanations. Forgets by itself, and the oldest first where there is too much. */
+import { LRUCache } from 'lru-cache';
+import { isOfAccount, refusedLimit } from '../domain/refused-requests.ts';
+import type { RefusedRequests } from '../domain/refused-requests.ts';
+import type { ScaleLimit } from '../domain/scale-target.ts';
+import type { Clock } from '../runtime/clock.ts';
+
+/** How long refusals are told after the first of them, in milliseconds. */
+export const REFUSALS_TOLD_MS = 60_000;
+/** Endpoints and accounts that are remembered. */
+const ENTRIES_MAX = 10_000;
+
+/** By limit and operation: so an entry is as small as the contract. */
+type Refused = Map<string, RefusedRequests>;
+
+export class RefusalBook {
+  // An entry ends so long after it began, however often it is written.
+  readonly #entries: LRUCache<string, Refused>;
+  readonly #windowSeconds: number;
+
+  /** `windowSeconds`: in which requests count for a rate. */
+  constructor(clock: Pick<Clock, 'monotonicMs'>, windowSeconds: number) {
+    this.#windowSeconds = windowSeconds;
+    this.#entries = new LRUCache({ max: ENTRIES_MAX, ttl: REFUSALS_TOLD_MS, ttlResolution: 0, noUpdateTTL: true, perf: { now: () => clock.monotonicMs() } });
+  }
+
+  /** Adds to what was refused. */
+  add(accountId: string, endpointId: string, refused: RefusedRequests): void {
+    const name = isOfAccount(refused.limit) ? accountName(accountId) : endpointName(endpointId);
+    const entry: Refused = this.#entries.get(name) ?? new Map();
+    const key = `${refused.limit} ${refused.operation}`;
+    entry.set(key, { ...refused, count: refused.count + (entry.get(key)?.count ?? 0) });
+    this.#entries.set(name, entry);
+  }
+
+  /** What bound requests to an endpoint of an account. */
+  of(accountId: string, endpointId: string): ScaleLimit[] {
+    const names = [endpointName(endpointId), accountName(accountId)];
+    return names.flatMap((name) => [...this.#entries.get(name)?.values() ?? []]).map((refused) => refusedLimit(refused, this.#windowSeconds));
+  }
+}
+
+function endpointName(id: string): string {
+  return `endpoint ${id}`;
+}
+
+function accountName(id: string): string {
+  return `account ${id}`;
+}

@@ -1,0 +1,81 @@
+/**
+ * Tells core, once a second and only when there was any, which requests were refused by rate limits (EdgeService.TellRefusals): every replica, as each
+ * explains what it has heard. Nothing hangs on it, so what does not arrive is lost.
+ */
+import { Loop } from '../../core/runtime/loop.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { BaseService } from '../../core/runtime/service.ts';
+import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
+import type { EndpointRefusals, RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
+import { callMetadata, openClient } from '../../proto/wire/channel.ts';
+import { REFUSALS_TOLD_MAX } from '../../proto/wire/limits.ts';
+import type { ReplicaParts } from './replica-parts.ts';
+
+const PERIOD_MS = 1_000;
+/** Time of a call, in milliseconds. */
+const ANSWER_MS = 2_000;
+/** Endpoints that wait to be told of; refusals at others are not told. */
+const WAITING_MAX = 1_000;
+/** As int32 holds it. */
+const COUNT_MAX = 1_000_000_000;
+
+/** Whose request was refused. */
+export interface RefusedCaller {
+  accountId: string;
+  endpointId: string;
+  apiKey: string;
+}
+
+type Waiting = Pick<EndpointRefusals, 'endpointId' | 'apiKey'> & { refused: Map<string, RefusedRequests> };
+
+export class RefusalTeller extends BaseService {
+  readonly name = 'refusal teller';
+  readonly #parts: ReplicaParts;
+  readonly #loop: Loop;
+  readonly #waiting = new Map<string, Waiting>();
+  #clients: EdgeServiceClient[] = [];
+
+  constructor(parts: ReplicaParts & { logger: Logger }) {
+    super();
+    this.#parts = parts;
+    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#tell(), ...parts });
+  }
+
+  /** One more was refused. */
+  add({ accountId, endpointId, apiKey }: RefusedCaller, { limit, operation, most }: Omit<RefusedRequests, 'count'>): void {
+    const name = `${accountId} ${endpointId}`;
+    const waiting = this.#waiting.get(name) ?? { endpointId, apiKey, refused: new Map<string, RefusedRequests>() };
+    if (!this.#waiting.has(name) && this.#waiting.size >= WAITING_MAX) return;
+    const key = `${limit} ${operation}`;
+    const count = Math.min((waiting.refused.get(key)?.count ?? 0) + 1, COUNT_MAX);
+    waiting.refused.set(key, { limit, operation, most: Math.min(most, COUNT_MAX), count });
+    this.#waiting.set(name, waiting);
+  }
+
+  protected override async onStart(): Promise<void> {
+    this.#clients = this.#parts.addresses.map((address) => openClient(EdgeServiceClient, address, { tls: this.#parts.tls }));
+    await this.#loop.start();
+  }
+
+  protected override async onStop(): Promise<void> {
+    for (const client of this.#clients) client.close();
+    await this.#loop.stop();
+  }
+
+  async #tell(): Promise<void> {
+    const told = [...this.#waiting].slice(0, REFUSALS_TOLD_MAX);
+    if (told.length === 0) return;
+    for (const [name] of told) this.#waiting.delete(name);
+    const endpoints = told.map(([, { endpointId, apiKey, refused }]) => ({ endpointId, apiKey, refused: [...refused.values()] }));
+    await Promise.all(this.#clients.map((client) => this.#tellOne(client, endpoints)));
+  }
+
+  /** Never rejects. */
+  #tellOne(client: EdgeServiceClient, endpoints: EndpointRefusals[]): Promise<void> {
+    const deadline = this.#parts.clock.nowMs() + ANSWER_MS;
+    return new Promise((resolve) => {
+      // Each entry has a key of its own.
+      client.tellRefusals({ endpoints }, callMetadata(''), { deadline }, () => resolve());
+    });
+  }
+}
