@@ -114,7 +114,8 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
   const more = told === '' ? '' : `: ${told}`;
   if (worker.state === 'UNHEALTHY') {
     const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
-    return as('CRASHED', `it crashed, ${worker.failures} times in a row; ${next}${more}`);
+    const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
+    return as('CRASHED', `it crashed${often}; ${next}${more}`);
   }
   if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') return as('FROZEN', 'it is frozen and wakes for the next job');
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
@@ -127,20 +128,28 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
   return as('IDLE', `it can take a job; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
 }
 
-/** An endpoint in a sentence. `reason`: why the scaler wants what it wants now; `cannotRun`: why no machine ever could take a worker of it. */
+/** What is known besides: `what` it has to do; `reason`: why the scaler wants what it wants now; `cannotRun`: why no machine ever could take a worker of it. */
+interface EndpointReasons {
+  what: 'job' | 'request';
+  reason: string;
+  cannotRun: string;
+  refusal: string;
+}
+
+/** An endpoint in a sentence. */
 export function summarizeEndpoint(
   { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
-  { reason, cannotRun, refusal }: { reason: string; cannotRun: string; refusal: string },
+  { what, reason, cannotRun, refusal }: EndpointReasons,
 ): string {
   const count = (state: WorkerExplanation['state']): number => workers.filter((worker) => worker.state === state).length;
   const present = workers.filter(({ state }) => state !== 'FROZEN').length;
-  const waiting = queued === 0 ? 'No job waits' : queued === 1 ? 'At least one job waits' : `${queued} jobs wait`;
+  const waiting = queued === 0 ? `No ${what} waits` : queued === 1 ? `At least one ${what} waits` : `${queued} ${what}s wait`;
   const jobs = `${waiting} and ${running === 0 ? 'none runs' : running === 1 ? 'one runs' : `${running} run`}`;
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.`;
   if (queued > 0 && workersMax === 0) return `${jobs}: ${NO_WORKERS_REFUSAL.refusal}.`;
   if (refusal !== '') return `${jobs}. Workers find no place: ${refusal}.`;
-  if (queued > 0 && count('STARTING') > 0) return `${jobs}. ${count('STARTING')} of ${present} workers start (${firstReason(workers, 'STARTING')}).`;
-  if (queued > 0 && count('CRASHED') > 0) return `${jobs}. ${count('CRASHED')} of ${present} workers crashed (${firstReason(workers, 'CRASHED')}).`;
+  if (queued > 0 && count('STARTING') > 0) return `${jobs}. ${someOf(count('STARTING'), present, 'starts', 'start')} (${firstReason(workers, 'STARTING')}).`;
+  if (queued > 0 && count('CRASHED') > 0) return `${jobs}. ${someOf(count('CRASHED'), present, 'crashed', 'crashed')} (${firstReason(workers, 'CRASHED')}).`;
   if (queued > 0 && present > 0 && count('IDLE') === 0) {
     return `${jobs}. ${present === 1 ? 'Its only worker is' : `All ${present} workers are`} busy or going; the scaler says: ${reason}.`;
   }
@@ -158,6 +167,10 @@ export function summarizeJob(job: ExplainedJob, endpointSummary: string): string
     case 'CANCELLED': return `It was cancelled.${lost}`;
     case 'FAILED': case 'TIMED_OUT': return `It has ended: ${job.error.slice(0, ERROR_LENGTH_MAX) || 'it failed'}.${lost}`;
   }
+}
+
+function someOf(count: number, all: number, one: string, several: string): string {
+  return all === 1 ? `Its only worker ${one}` : `${count} of ${all} workers ${count === 1 ? one : several}`;
 }
 
 function firstReason(workers: readonly WorkerExplanation[], state: WorkerExplanation['state']): string {

@@ -56,7 +56,8 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
     (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? ''
   );
   const now = wishedChanges(seen.sample);
-  const reasons = { reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)) };
+  const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
+  const reasons = { what, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)) };
   return {
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
     summary: summarizeEndpoint(demand, settings, workers, reasons),

@@ -2,10 +2,13 @@
 import t from 'tap';
 import { KeyScope, Permission } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { EndpointType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { JobState } from '../../../proto/gen/slipway/v1/job.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
+import { explainWorker, summarizeEndpoint } from '../../../core/domain/explanation.ts';
+import type { ScaleSettings, WorkerSample } from '../../../core/domain/scaler.ts';
 import { EXPLANATIONS_MAX } from '../../../core/domain/call-limits.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -123,6 +126,21 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
   await core.updateEndpoint(endpointId, { workersMax: 0 });
   await call(clients.endpoints, 'deleteEndpoint', { id: endpointId }, key);
   await waitFor('the history to go with the job', async () => (await core.sql`SELECT FROM lost_attempt WHERE job_id = ${id}`).length === 0);
+});
+
+t.test('of a load-balancing endpoint requests are told; the only worker, and a first crash, are not counted', async (t) => {
+  const balanced = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0, workersMax: 0, scalerValue: 10 });
+  t.match((await why(balanced)).summary, /^No request waits and none runs\./);
+  const crashed = { id: 'w', state: 'UNHEALTHY', failures: 1, retryDue: true, held: 0 } as WorkerSample;
+  const settings = { workersMax: 3 } as ScaleSettings;
+  const summary = (...workers: WorkerSample[]): string => summarizeEndpoint(
+    { queued: 1, running: 0, oldestWaitMs: 0, workers }, settings, workers.map((worker) => explainWorker(worker, settings, 'no such image', '')),
+    { what: 'job', reason: '', cannotRun: '', refusal: '' },
+  );
+  const jobs = 'At least one job waits and none runs.';
+  t.equal(summary(crashed), `${jobs} Its only worker crashed (it crashed; another takes its place: no such image).`);
+  const again = { ...crashed, failures: 2 };
+  t.equal(summary(again, again), `${jobs} 2 of 2 workers crashed (it crashed, 2 times in a row; another takes its place: no such image).`);
 });
 
 t.test('one account asks so often and no more, for jobs and endpoints together, and others go on', async (t) => {
