@@ -11,7 +11,7 @@ import { GONE, NOT_STARTED, OVER, exitOf } from './container-state.ts';
 import type { ContainerState } from './container-state.ts';
 import { engineWords, readLog } from './engine-calls.ts';
 import { withoutOverlap } from './join-output.ts';
-import { MemoryWatch } from './memory-watch.ts';
+import { MemoryWatch, killsInKernelLog } from './memory-watch.ts';
 
 /** What a unit's container works with. */
 export interface ContainerUnitOptions {
@@ -230,7 +230,8 @@ export class ContainerUnit implements RunningUnit {
       const oomKills = await this.#memory?.kills();
       const state = await this.#stateAfterOutput();
       if (this.#released) return;
-      if (state !== 'runs') return this.#end(state === undefined ? GONE : exitOf(state, oomKills));
+      if (state === undefined) return this.#end(GONE);
+      if (state !== 'runs') return this.#end(exitOf(state, oomKills ?? (state.ExitCode === 0 ? 0 : await killsInKernelLog(this.#container!.id))));
       await this.#reattach();
     }
   }

@@ -1,4 +1,4 @@
-/** Runs programs of this host that change its network. */
+/** Runs programs of this host: those that change its network, and the one that reads the kernel's log. */
 import { execFile } from 'node:child_process';
 
 /** Runs a program to its end. */
@@ -9,13 +9,15 @@ export interface HostPrograms {
 
 /** Longest run in milliseconds: these programs take a few. */
 const RUN_MS = 10_000;
+/** Most output taken, in bytes: a kernel's log has a few hundred KiB, on machines of many processors some MiB. */
+const OUTPUT_BYTES_MAX = 32 << 20;
 
 /** The host's own. */
 export const hostPrograms: HostPrograms = {
   run: (program, args, input = '') => new Promise((resolve, reject) => {
     // Administrators' programs lie in folders that a service's PATH may not have.
     const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
-    const child = execFile(program, [...args], { env, timeout: RUN_MS }, (error, stdout, stderr) => {
+    const child = execFile(program, [...args], { env, timeout: RUN_MS, maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${program} ${args.join(' ')}: ${stderr.trim() || error.message}`));
       else resolve(stdout);
     });

@@ -1,9 +1,10 @@
 /**
  * Whether a container ran out of memory, as the kernel counted it. Podman does not say so on every machine, and the count goes with the container's
- * control group: it is read the moment the output ends, before the engine cleans up.
+ * control group: it is read the moment the output ends, before the engine cleans up. Where the engine was quicker, the kernel's log may tell.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hostPrograms } from './host-programs.ts';
 
 /** Where control groups are mounted; of version 1 each kind in a folder of its own. */
 const CGROUPS = '/sys/fs/cgroup';
@@ -35,4 +36,14 @@ export class MemoryWatch {
     }
     return undefined;
   }
+}
+
+/**
+ * How many lines of the kernel's log say that it ended a process of this container for its memory. Undefined: none does, which is no proof that none was
+ * ended (the kernel writes ten in five seconds at most), or this user may not read the log.
+ */
+export async function killsInKernelLog(containerId: string): Promise<number | undefined> {
+  const log = await hostPrograms.run('dmesg', []).catch(() => '');
+  const lines = log.split('\n').filter((line) => line.includes('oom-kill:') && line.includes(containerId));
+  return lines.length || undefined;
 }

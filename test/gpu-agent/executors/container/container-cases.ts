@@ -1,12 +1,26 @@
 /** What containers do on a real engine, whichever it is: output, ends, orders, limits, and what survives the agent and the engine. */
 import { readFileSync } from 'node:fs';
+import Docker from 'dockerode';
 import type { Test } from 'tap';
+import { killsInKernelLog } from '../../../../gpu-agent/executors/container/memory-watch.ts';
 import { NO_LIMITS } from '../../../../gpu-agent/executors/executor.ts';
 import { launchOf, makeExecutor, startContainer } from '../../../helpers/containers.ts';
 import { engineCutter } from '../../../helpers/engine-cutter.ts';
+import { BASE_IMAGE } from '../../../helpers/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import type { TestEngine } from '../../../helpers/test-engine.ts';
 import { waitFor } from '../../../helpers/wait-for.ts';
+
+/** The id of a container that took 300 MiB where it may have so many, ended and was removed with nobody watching. */
+async function goneContainer(engine: TestEngine, mebibytes: number): Promise<string> {
+  const docker = new Docker({ socketPath: engine.socket });
+  const Cmd = ['python3', '-c', 'a = bytearray(300 << 20)'];
+  const container = await docker.createContainer({ Image: BASE_IMAGE, Cmd, HostConfig: { Memory: mebibytes << 20, NetworkMode: 'none' } });
+  await container.start();
+  await container.wait();
+  await container.remove();
+  return container.id;
+}
 
 /** Runs them all as parts of a test. */
 export async function containerCases(t: Test, engine: TestEngine): Promise<void> {
@@ -58,6 +72,9 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.same(await unit.ended, { code: undefined, signal: 'SIGKILL', failure: undefined, outOfMemory: true });
     const fine = await startContainer(executor, launchOf('kill -9 $$', { limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } }));
     t.notOk((await fine.ended).outOfMemory, 'killed for another reason');
+    const [full, other] = await Promise.all([64, 640].map((mebibytes) => goneContainer(engine, mebibytes)));
+    t.equal(await killsInKernelLog(full!), 1, 'also when its control group went before it was looked at');
+    t.equal(await killsInKernelLog(other!), undefined);
   });
 
   await t.test('limits, mounts, working directory, no new privileges, only what it needs', async (t) => {
