@@ -8,6 +8,8 @@ export interface Moments {
   sentMs: number;
   /** To the millisecond. */
   claimMs: number;
+  /** The worker's SDK has it. */
+  takenMs: number;
   /** The first line of its handler. */
   beganMs: number;
   answeredMs: number;
@@ -15,11 +17,12 @@ export interface Moments {
 
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
-/** Runs a job by POST /runsync whose handler returns when it began. */
-export async function timedJob(system: System, endpointId: string, input: object): Promise<Moments> {
+/** Runs a job by POST /runsync on an endpoint of moments_handler.py. */
+export async function timedJob(system: System, endpointId: string): Promise<Moments> {
   const sentMs = nowMs();
-  const { id: jobId, output } = await endpointJobs(system, endpointId).runSync(input);
+  const { id: jobId, output } = await endpointJobs(system, endpointId).runSync({});
   const answeredMs = nowMs();
   const { job } = await call(system.clients.jobs, 'getJob', { endpointId, jobId, omitOutput: true, ttlMs: 0 }, system.key);
-  return { sentMs, answeredMs, claimMs: job!.submitTime!.getTime() + Number(job!.delayMs), beganMs: (output as { when: number }).when * 1_000 };
+  const { taken, began } = output as { taken: number; began: number };
+  return { sentMs, answeredMs, claimMs: job!.submitTime!.getTime() + Number(job!.delayMs), takenMs: taken * 1_000, beganMs: began * 1_000 };
 }
