@@ -11,7 +11,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { Loop } from '../runtime/loop.ts';
 import { BaseService } from '../runtime/service.ts';
 import { handAhead } from '../domain/hand-ahead.ts';
-import type { ClaimedJob, Slot } from '../jobs/slots.ts';
+import type { ClaimedJob, GivenJob, Slot } from '../jobs/slots.ts';
 import type { ExecutionTimes } from './execution-times.ts';
 import type { SlotPool } from './slot-pool.ts';
 
@@ -138,7 +138,7 @@ export class DispatchLoop extends BaseService {
   }
 
   /** More jobs of the kind of `behind` for workers that run short ones faster in a row. Never rejects: what was claimed before must reach its workers. */
-  async #claimAhead(endpointId: string, taken: readonly Slot[], behind: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
+  async #claimAhead(endpointId: string, taken: readonly Slot[], behind: readonly GivenJob[]): Promise<ClaimedJob[]> {
     const { pool, attempts, times, logger } = this.#options;
     let slots: Slot[] = [];
     try {

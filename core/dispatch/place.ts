@@ -1,6 +1,6 @@
 /** A worker as the pool of slots counts it. */
 import type { MachineAttempt } from '../domain/job.ts';
-import type { ClaimedJob, Slot } from '../jobs/slots.ts';
+import type { ClaimedJob, GivenJob, Slot } from '../jobs/slots.ts';
 
 /** Where a worker's assignments go. */
 export interface AssignmentSink {
@@ -29,7 +29,7 @@ export interface Place {
   /** How much that was when some was given last; with less than half of it left it is given more. */
   stock: number;
   /** The job that it was given last. */
-  last: ClaimedJob | undefined;
+  last: GivenJob | undefined;
   /** Its worker has ended: it goes with its last attempt. */
   retired: boolean;
   readonly held: Map<string, HeldAttempt>;

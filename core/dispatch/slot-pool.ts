@@ -4,7 +4,7 @@
  * are. Kept in memory only: it is rebuilt from what agents say in their hellos.
  */
 import type { MachineAttempt } from '../domain/job.ts';
-import type { ClaimedJob, Slot, SlotSource } from '../jobs/slots.ts';
+import type { ClaimedJob, GivenJob, Slot, SlotSource } from '../jobs/slots.ts';
 import { emptyPlace, freeOf, stockOf } from './place.ts';
 import type { AssignmentSink, HeldAttempt, Place } from './place.ts';
 
@@ -135,7 +135,7 @@ export class SlotPool implements SlotSource {
   }
 
   /** The jobs that the workers whose stock runs low were given last; empty: none does. */
-  runningLow(endpointId: string): ClaimedJob[] {
+  runningLow(endpointId: string): GivenJob[] {
     return [...this.#low.get(endpointId) ?? []].flatMap(({ last }) => last ?? []);
   }
 
@@ -190,7 +190,7 @@ export class SlotPool implements SlotSource {
         continue;
       }
       this.#hold(place, job);
-      place.last = job;
+      place.last = { jobId: job.jobId, inputSize: job.inputSize };
       if (job.ahead) place.stock += 1;
       const batch = bySink.get(place.sink);
       if (batch) batch.push(job);

@@ -9,7 +9,7 @@ import { persist } from '../store/transient.ts';
 import type { EngineMeter } from './engine-meter.ts';
 import type { ClaimPlan, QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
-import type { ClaimedJob, Slot } from './slots.ts';
+import type { ClaimedJob, GivenJob, Slot } from './slots.ts';
 
 /** What claiming needs. */
 export interface ClaimJobsOptions {
@@ -50,7 +50,7 @@ export class ClaimJobs {
   }
 
   /** See AttemptCalls.claimAhead. */
-  async claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
+  async claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly GivenJob[]): Promise<ClaimedJob[]> {
     const plan = this.#options.cursors.plan(endpointId);
     if (!plan) return [];
     const claims = await this.#claimByPlan(endpointId, slots.slice(0, CLAIM_ITEMS_MAX), plan, claimed.map(({ jobId }) => jobId));

@@ -8,7 +8,7 @@ import type { SubmitKind } from '../domain/retention.ts';
 import type { Service } from '../runtime/service.ts';
 import type { JobListPage, JobListRequest } from '../store/job-list.ts';
 import type { WebhookCallRecord } from '../store/webhook-result-store.ts';
-import type { ClaimedJob, Slot } from './slots.ts';
+import type { ClaimedJob, GivenJob, Slot } from './slots.ts';
 
 /** A job to accept. */
 export interface Submission {
@@ -121,7 +121,7 @@ export interface AttemptCalls {
    * Claims jobs to be handed over behind `claimed`, one per slot: only such as have the policy of all of these, and have waited long enough
    * that no other worker stands idle.
    */
-  claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
+  claimAhead(endpointId: string, slots: readonly Slot[], claimed: readonly GivenJob[]): Promise<ClaimedJob[]>;
   /** These attempts were handed over ahead and have not begun: their execution time counts from now. Those that are not current are left. */
   postpone(attempts: readonly MachineAttempt[]): Promise<void>;
   /** Those of these workers whose jobs another worker could begin: one stands idle, or the endpoint may have one more. */

@@ -22,6 +22,9 @@ export interface ClaimedJob extends MachineAttempt {
   ahead?: boolean;
 }
 
+/** A job that a worker was given, as far as what goes to it next depends on it. Never its input: that would stay in memory for each idle worker. */
+export type GivenJob = Pick<ClaimedJob, 'jobId' | 'inputSize'>;
+
 /** The pool of free slots on this replica. */
 export interface SlotSource {
   /** Takes up to `count` free slots of an endpoint out of the pool, so that nobody else claims for them. Never waits. */

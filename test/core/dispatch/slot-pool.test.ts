@@ -134,7 +134,7 @@ t.test('a stock that an agent keeps is filled up when half of it is gone, and is
   end('4');
   t.same(room, ['e'], 'said once');
   t.same(pool.take('e', 5), [], 'it has all that it can hold');
-  t.same(pool.runningLow('e').map(({ jobId }) => jobId), ['6'], 'what it was given last');
+  t.same(pool.runningLow('e'), [{ jobId: '6', inputSize: 0 }], 'what it was given last, without its input, which nobody needs any more');
   t.equal(pool.takeAhead('e', [], () => 4).length, 4, 'what is missing');
   t.same(pool.runningLow('e'), []);
 });
