@@ -55,6 +55,7 @@ for (const [what, machines, request, wanted, given, free] of CASES) {
     const aside = setAside(machines, request, wanted, given);
     t.equal(freeOf(aside.machines), free);
     t.equal(aside.places > 0, request.gpuCount > 0 && free === 0, 'it says so where that leaves no place');
+    t.ok(aside.machines.every(({ siblings }) => siblings === 0), 'what is set aside is for no worker of this endpoint');
   });
 }
 
@@ -82,7 +83,8 @@ t.test('whoever has the first turn: nobody gets one more while another that wait
 });
 
 const large = (gpuCount: number, sinceMs = 2_000, accountId = 'own'): LargeWaiter => ({ accountId, request: asked(gpuCount), sinceMs });
-const KEPT: [what: string, machines: PlacementMachine[], waiter: LargeWaiter, own: [gpus: number, sinceMs: number], theirs: number, free: number][] = [
+const KEPT: [what: string, machines: PlacementMachine[], waiter: LargeWaiter, own: [gpus: number, sinceMs: number, weight?: number], theirs: number,
+  free: number][] = [
   ['what is free of the machine with most is kept', [machine('a', 4, 2), machine('b', 4, 1)], large(4), [0, 1_000], 0, 2],
   ['no more than it needs', [machine('a', 4)], large(2), [0, 1_000], 0, 2],
   ['not for one that needs as many', [machine('a', 1)], large(1), [0, 1_000], 0, 1],
@@ -93,10 +95,11 @@ const KEPT: [what: string, machines: PlacementMachine[], waiter: LargeWaiter, ow
   ['again in the next half hour', [machine('a', 2)], large(2, 1_800_000), [0, 1_000], 0, 0],
   ['for another account that has as much', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000], 1, 0],
   ['not for another account that has more', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000], 2, 2],
+  ['not for another account that has as much and less weight', [machine('a', 2)], large(2, 2_000, 'other'), [1, 1_000, 2], 1, 2],
 ];
-for (const [what, machines, waiter, [gpus, sinceMs], theirs, free] of KEPT) {
+for (const [what, machines, waiter, [gpus, sinceMs, weight = 1], theirs, free] of KEPT) {
   t.test(`kept for larger workers: ${what}`, async (t) => {
-    const own = { accountId: 'own', gpus, weight: 1, sinceMs };
+    const own = { accountId: 'own', gpus, weight, sinceMs };
     const back = keepBack(machines, asked(), own, [waiter], [{ accountId: 'other', gpus: theirs, weight: 1 }]);
     t.equal(freeOf(back.machines), free);
     t.equal(back.gpuUuids.length, freeOf(machines) - free);
@@ -147,11 +150,13 @@ const GIVING: [what: string, machines: PlacementMachine[], gpuCount: number, wan
   ['none that has another type', [machine('a', 1, 1, A40)], 1, 1, [leaving('w', 'a', ['a-0'])], []],
   ['none of an account that has less', [machine('a', 1, 1)], 1, 1, [leaving('w', 'a', ['a-0'], false, 'poor')], []],
   ['one of an account that has more', [machine('a', 1, 1)], 1, 1, [leaving('w', 'a', ['a-0'], false, 'rich')], ['w']],
+  ['none of an account that has more and a greater weight', [machine('a', 1, 1)], 1, 1, [leaving('w', 'a', ['a-0'], false, 'heavy')], []],
+  ['none that goes already, for one more', [machine('a', 2, 2)], 1, 2, [leaving('w', 'a', ['a-0'], true), leaving('v', 'a', ['a-1'])], ['v']],
   ['none for a worker without a GPU', [machine('a', 1, 1)], 0, 1, [leaving('w', 'a', ['a-0'])], []],
 ];
 for (const [what, machines, gpuCount, wanted, workers, expected] of GIVING) {
   t.test(`giving way: ${what}`, async (t) => {
-    const others = [{ accountId: 'poor', gpus: 2, weight: 1 }, { accountId: 'rich', gpus: 9, weight: 1 }];
+    const others = [{ accountId: 'poor', gpus: 2, weight: 1 }, { accountId: 'rich', gpus: 9, weight: 1 }, { accountId: 'heavy', gpus: 9, weight: 9 }];
     t.same(askedToGo(machines, asked(gpuCount), wanted, { own: { accountId: 'own', gpus: 2, weight: 1 }, others, workers }), expected);
   });
 }

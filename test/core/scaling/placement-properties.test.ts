@@ -106,14 +106,16 @@ t.test('workers of one endpoint are spread over machines as long as that is poss
         uuid: `${index}-${n}`, name: TYPES[0], migProfile: '', used: false, standby: false, unhealthy: '',
       })),
     }));
+    const placedOn = new Map(machines.map(({ id }) => [id, 0]));
     for (let n = 0; n < wanted; n += 1) {
       const placed = place(machines, {
         gpuIds: [TYPES[0]], gpuCount: 1, imageName: '', instanceIds: [], locations: [], allowedCudaVersions: [], dataCenterIds: [],
       });
       if (!('machineId' in placed)) return n === count * each;
       machines = machines.map((machineAt) => (machineAt.id === placed.machineId ? occupied(machineAt, placed) : machineAt));
+      placedOn.set(placed.machineId, placedOn.get(placed.machineId)! + 1);
     }
-    const siblings = machines.map((machineAt) => machineAt.siblings);
-    return Math.max(...siblings) - Math.min(...siblings) <= 1;
+    const counts = [...placedOn.values()];
+    return Math.max(...counts) - Math.min(...counts) <= 1;
   }), { seed: SEED }));
 });
