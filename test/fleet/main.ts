@@ -25,7 +25,7 @@ Simulates machines over the real session protocol against a real core and Postgr
   --machines <n,n,…>   sizes, one after the other (default 25,50,100)
   --endpoints <n>      for each machine (default 1.5)
   --workers <n>        that there may be, for each machine (default 10)
-  --jobs <n>           of the burst, for each machine (default 20)
+  --jobs <n>           of a burst with Zipf load, for each machine (default 10), besides those that keep all workers busy before
   --starts <file>      recorded cold starts, one length in milliseconds a line, and
   --pulls <file>       of images; without these hundredths of usual ones
   --seed <n>           default 1
@@ -37,6 +37,8 @@ Simulates machines over the real session protocol against a real core and Postgr
 `;
 /** Longest that one step may take. */
 const STEP_MS_MAX = 600_000;
+/** So long without a further worker there are all that will be. */
+const GROWN_MS = 10_000;
 /** Pause between two looks of its own, which PostgreSQL pays for. */
 const LOOK_MS = 200;
 
@@ -54,11 +56,19 @@ async function measure(database: Database, machines: number, options: Options): 
   const step = async (what: string, doing: () => Promise<unknown>): Promise<void> => {
     const began = performance.now();
     await doing();
-    steps.set(what, (performance.now() - began) / 1_000);
+    const seconds = (performance.now() - began) / 1_000;
+    steps.set(what, seconds);
+    process.stderr.write(`  ${what} ${seconds.toFixed(1)}\n`);
   };
   let peak = 0;
+  const workers = async (): Promise<number> => {
+    const now = await count('worker WHERE ended_at IS NULL');
+    peak = Math.max(peak, now);
+    return now;
+  };
   const quiet = async (): Promise<boolean> => {
-    peak = Math.max(peak, await count('worker WHERE ended_at IS NULL'));
+    await workers();
+    fleet.release();
     fleet.faults.push(...await checkMoment(sql));
     return await count(`job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`) === 0;
   };
@@ -67,14 +77,18 @@ async function measure(database: Database, machines: number, options: Options): 
     await step('join s', async () => { await fleet.join(); await waitFor('all machines', connected, STEP_MS_MAX); });
     await step('deploy s', () => fleet.deploy());
     const before = { core: cpuUs(core().pid), postgres: cpuUs(database.pid) };
-    const jobs = fitting([...range(Math.floor(machines * options.jobs / 2)).map((n) => fleet.endpoints[n % fleet.endpoints.length]!),
-      ...fleet.zipf(Math.ceil(machines * options.jobs / 2))]);
-    await step('submit s', () => fleet.submit(jobs));
+    // As many as keep all workers that there may be busy, and one more for each endpoint; they end when the rest has been submitted.
+    const held = fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint));
+    const zipf = fitting(fleet.zipf(Math.ceil(machines * options.jobs)), held);
+    await step('submit s', () => fleet.submit(held, { hold: true }));
+    await step('all workers s', () => grown(workers));
+    await step('submit more s', () => fleet.submit(zipf));
+    fleet.release();
     await step('all ended s', () => waitFor('all jobs to end', quiet, STEP_MS_MAX, LOOK_MS));
     await fleet.thaw();
-    await step('zero s', () => waitFor('zero', async () => await count('worker WHERE ended_at IS NULL') === 0, STEP_MS_MAX, LOOK_MS));
+    await step('zero s', () => waitFor('zero', async () => await workers() === 0, STEP_MS_MAX, LOOK_MS));
     const used = { core: cpuUs(core().pid) - before.core, postgres: cpuUs(database.pid) - before.postgres };
-    const seconds = (steps.get('submit s') ?? 0) + (steps.get('all ended s') ?? 0) + (steps.get('zero s') ?? 0);
+    const seconds = [...steps].filter(([what]) => what !== 'join s' && what !== 'deploy s').reduce((sum, [, each]) => sum + each, 0);
     const memory = memoryMib(core().pid).peak;
     if (options.statements > 0) process.stderr.write(`${await statementTable(sql, options.statements)}\n`);
     await step('restart s', measured.restart);
@@ -84,7 +98,7 @@ async function measure(database: Database, machines: number, options: Options): 
     const wrong = [...fleet.faults, ...await checkEnd(sql), ...faults];
     for (const fault of wrong) process.stderr.write(`FAULT: ${fault}\n`);
     return {
-      machines, endpoints: size.endpoints, jobs: jobs.length, 'workers at once': peak,
+      machines, endpoints: size.endpoints, jobs: held.length + zipf.length, 'workers at once': peak,
       'workers in all': fleet.count('started'),
       ...Object.fromEntries([...steps].map(([what, seconds]) => [what, seconds.toFixed(1)])), decisions,
       'sessions tried': fleet.count('sessions') - sessionsBefore, 'core CPU %': ((used.core / 1e4) / seconds).toFixed(0),
@@ -99,9 +113,20 @@ async function measure(database: Database, machines: number, options: Options): 
   }
 }
 
-/** Without those that a queue would refuse: the busiest of thousands of endpoints gets a tenth of all jobs. */
-function fitting(jobs: readonly FleetEndpoint[]): FleetEndpoint[] {
-  const counts = new Map<string, number>();
+/** Waits until there are no more of them than there were a while ago: some find no place. */
+async function grown(count: () => Promise<number>): Promise<void> {
+  let most = 0;
+  let sinceMs = performance.now();
+  await waitFor('all workers', async () => {
+    const now = await count();
+    if (now > most) [most, sinceMs] = [now, performance.now()];
+    return performance.now() - sinceMs > GROWN_MS;
+  }, STEP_MS_MAX, LOOK_MS);
+}
+
+/** Without those that a queue would refuse beside what is in it: the busiest of thousands of endpoints gets a tenth of all jobs. */
+function fitting(jobs: readonly FleetEndpoint[], before: readonly FleetEndpoint[]): FleetEndpoint[] {
+  const counts = new Map(Map.groupBy(before, ({ id }) => id).entries().map(([id, { length }]) => [id, length]));
   return jobs.filter(({ id, workersMax }) => {
     counts.set(id, (counts.get(id) ?? 0) + 1);
     return counts.get(id)! <= queueLengthMax(workersMax);
@@ -149,7 +174,7 @@ async function main(): Promise<void> {
   const machines = (values.machines ?? '25,50,100').split(',').map((text) => positive('--machines', text, 1));
   const options = {
     machines, seed, endpoints: positive('--endpoints', values.endpoints, 1.5), workers: positive('--workers', values.workers, 10),
-    jobs: positive('--jobs', values.jobs, 20), lengths: { ...HUNDREDTHS, ...recorded('startMs', values.starts), ...recorded('pullMs', values.pulls) },
+    jobs: positive('--jobs', values.jobs, 10), lengths: { ...HUNDREDTHS, ...recorded('startMs', values.starts), ...recorded('pullMs', values.pulls) },
     statements: values.statements === undefined ? 0 : positive('--statements', values.statements, 0), profile: values.profile,
   };
   const database = await startDatabase(options.statements > 0 ? { shared_preload_libraries: 'pg_stat_statements' } : {});
