@@ -11,6 +11,7 @@ import { SingleRunService, startAll, stopAll } from '../core/runtime/service.ts'
 import type { Service } from '../core/runtime/service.ts';
 import { EdgeServiceClient } from '../proto/gen/slipway/v1/edge_service.ts';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '../proto/wire/limits.ts';
+import { listenFault } from '../proto/wire/listen-fault.ts';
 import { CoreError } from '../proto/wire/reason.ts';
 import { Activator } from './activator/activator.ts';
 import { addAuthorizer } from './activator/authorizer.ts';
@@ -186,7 +187,8 @@ class HttpProcess extends SingleRunService {
   protected override async onStart(): Promise<void> {
     const { parts, app, config, logger } = this.#parts;
     await startAll(parts, logger, this.ending);
-    this.url = await app.listen({ host: config.httpHost, port: config.httpPort });
+    const { httpHost: host, httpPort: port } = config;
+    this.url = await app.listen({ host, port }).catch((error: Error) => { throw listenFault(error, `${host}:${port}`); });
     logger.info({ url: this.url }, 'facade listens');
   }
 

@@ -8,6 +8,8 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 const READY_TRY_MS = 2_000;
 /** Pause between tries. */
 const PAUSE = { firstMs: 50, maxMs: 1_000 };
+/** Tries in a row that fail before core counts as away: the first one also fails in a process that is busy with its own start. */
+const AWAY_TRIES = 2;
 /** A stream that lasted this long, in milliseconds, was no failure. */
 const PROVEN_MS = 5_000;
 
@@ -16,7 +18,7 @@ interface ConnectParts {
   clock: Clock;
   random: Random;
   signal: AbortSignal;
-  /** Core could not be reached: told once, and again when it was reached in between. */
+  /** Core could not be reached in two tries: told once, and again when it was reached in between. */
   onAway?: (() => void) | undefined;
 }
 
@@ -25,14 +27,14 @@ export async function stayConnected<One extends Client>(
   clients: readonly One[], serve: (client: One) => Promise<void>, { clock, random, signal, onAway }: ConnectParts,
 ): Promise<void> {
   let failures = 0;
-  let isAway = false;
+  let missed = 0;
   for (let turn = 0; !signal.aborted; turn += 1) {
     const client = clients[turn % clients.length]!;
     const startedMs = clock.monotonicMs();
     // Between the two a stop may have come, which found no stream to end.
     const isThere = await isReady(client, clock, signal);
-    if (!isThere && !isAway && !signal.aborted) onAway?.();
-    isAway = !isThere;
+    missed = isThere ? 0 : missed + 1;
+    if (missed === AWAY_TRIES && !signal.aborted) onAway?.();
     if (isThere && !signal.aborted) await serve(client);
     failures = clock.monotonicMs() - startedMs > PROVEN_MS ? 1 : failures + 1;
     if (!signal.aborted) await delay(clock, backoffMs(failures, PAUSE, random), signal);

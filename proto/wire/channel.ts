@@ -8,6 +8,7 @@ import type {
 } from '@grpc/grpc-js';
 import { parseAddress } from './address.ts';
 import { MESSAGE_BYTES_MAX } from './limits.ts';
+import { listenFault } from './listen-fault.ts';
 import { tlsCredentials } from './tls.ts';
 import type { TlsFiles } from './tls.ts';
 
@@ -73,20 +74,12 @@ export function openServer(services: readonly ServedService[], interceptors: Ser
   return server;
 }
 
-/** Why a server cannot listen, by the code in what grpc-js says, which brings the cause as text only. */
-const LISTEN_FAULTS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there; end it, or choose another port',
-  EADDRNOTAVAIL: 'this machine has no such address; choose one of its own, or 0.0.0.0 for all',
-  EACCES: 'this user may not use that port; choose one above 1023',
-};
-
 /** Lets a server listen at host:port, port 0 = any free one; answers the port. */
 export function listen(server: Server, address: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
-      if (!error) return resolve(port);
-      const code = Object.keys(LISTEN_FAULTS).find((each) => error.message.includes(each));
-      reject(code === undefined ? error : new Error(`cannot listen at ${address}: ${LISTEN_FAULTS[code]}`, { cause: error }));
+      if (error) reject(listenFault(error, address));
+      else resolve(port);
     });
   });
 }

@@ -111,7 +111,7 @@ t.test('a machine is told which images may be needed, and their credentials only
   const templateId = await core.createTemplate({ imageName: IMAGE, startCommand: [], registryAuthId: registryAuth!.id });
   await core.createEndpoint({ templateId, workersMin: 0 });
   await core.createEndpoint({ templateId: await core.createTemplate({ imageName: 'elsewhere', startCommand: [] }), workersMin: 0, locations: ['EU'] });
-  await core.createEndpoint({ templateId: await core.createTemplate({ imageName: 'not wanted', startCommand: [] }), workersMin: 0, workersMax: 0 });
+  await core.createEndpoint({ templateId: await core.createTemplate({ imageName: 'not-wanted', startCommand: [] }), workersMin: 0, workersMax: 0 });
   const [keeps, pulls, none] = [await core.joinAgent(), await core.joinAgent({ prefetches: true }), await core.joinAgent({ engine: null })];
   await waitFor('both', () => keeps.desiredImages.length > 0 && pulls.desiredImages.length > 0, 30_000);
   t.match(keeps.desiredImages, [{ name: IMAGE, digest: '', registryCredentials: undefined }]);

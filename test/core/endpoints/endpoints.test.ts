@@ -161,6 +161,7 @@ t.test('templates: names, masks, use', async (t) => {
   t.match(await reasonOf(update({}, [])), /update_mask is empty/);
   for (const [fields, why] of [
     [{ name: '' }, /name has 0/], [{ startCommand: [] }, /image_name or start_command/], [{ startCommand: [''] }, /names no program/],
+    [{ imageName: 'a b' }, /image_name is "a b", but names of images have no spaces/],
     [{ containerDiskGb: -1 }, /container_disk_gb/], [{ ports: ['x'] }, /ports/], [{ ports: ['70000/tcp'] }, /ports/], [{ category: 'X' }, /category/],
     [{ env: { 'a=b': 'c' } }, /not a name for a variable/], [{ workingDirectory: 'here' }, /working_directory is "here", but must be a path from the root/],
     ...['data', '/data/../etc', '..'].map((volumeMountPath) => [{ volumeMountPath }, /volume_mount_path is ".*", but must be a path from the root/] as const),

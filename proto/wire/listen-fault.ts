@@ -1,0 +1,13 @@
+/** Why a server cannot listen, by the code in the error's text: grpc-js brings the cause as text only. */
+const FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; end it, or choose another port',
+  EADDRNOTAVAIL: 'this machine has no such address; choose one of its own, or 0.0.0.0 for all',
+  ENOTFOUND: 'no such name is known here; give an address of this machine, or 0.0.0.0 for all',
+  EACCES: 'this user may not use that port; choose one above 1023',
+};
+
+/** The same error in words that say what to do; as it is where there are none. `address`: host:port. */
+export function listenFault(error: Error, address: string): Error {
+  const code = Object.keys(FAULTS).find((each) => error.message.includes(each));
+  return code === undefined ? error : new Error(`cannot listen at ${address}: ${FAULTS[code]}`, { cause: error });
+}
