@@ -123,7 +123,7 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
     return as('DRAINING', `it takes no more jobs and ends when it holds none${why}`);
   }
   if (worker.version !== version) return as('OUTDATED', 'it is of an earlier version and is replaced');
-  if (worker.state === 'INITIALIZING') return as('STARTING', `it has not asked for work yet${more}`);
+  if (worker.state === 'INITIALIZING') return as('STARTING', `it has not asked for work yet${afterCrashes(worker.failures)}${more}`);
   if (worker.held > 0) return as('BUSY', `it holds ${worker.held}`);
   return as('IDLE', `it can take a job; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`);
 }
@@ -136,6 +136,8 @@ interface EndpointReasons {
   refusal: string;
 }
 
+const NOT_AT_WORK = [['STARTING', 'starts', 'start'], ['CRASHED', 'crashed', 'crashed']] as const;
+
 /** An endpoint in a sentence. */
 export function summarizeEndpoint(
   { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
@@ -147,9 +149,12 @@ export function summarizeEndpoint(
   const jobs = `${waiting} and ${running === 0 ? 'none runs' : running === 1 ? 'one runs' : `${running} run`}`;
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.`;
   if (queued > 0 && workersMax === 0) return `${jobs}: ${NO_WORKERS_REFUSAL.refusal}.`;
-  if (refusal !== '') return `${jobs}. Workers find no place: ${refusal}.`;
-  if (queued > 0 && count('STARTING') > 0) return `${jobs}. ${someOf(count('STARTING'), present, 'starts', 'start')} (${firstReason(workers, 'STARTING')}).`;
-  if (queued > 0 && count('CRASHED') > 0) return `${jobs}. ${someOf(count('CRASHED'), present, 'crashed', 'crashed')} (${firstReason(workers, 'CRASHED')}).`;
+  const noPlace = refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} find no place: ${refusal}.`;
+  // What keeps the workers that are there from working comes first: often more are wanted for no other reason.
+  for (const [state, one, several] of NOT_AT_WORK) {
+    if (queued > 0 && count(state) > 0) return `${jobs}. ${someOf(count(state), present, one, several)} (${firstReason(workers, state)}).${noPlace}`;
+  }
+  if (noPlace !== '') return `${jobs}.${noPlace}`;
   if (queued > 0 && present > 0 && count('IDLE') === 0) {
     return `${jobs}. ${present === 1 ? 'Its only worker is' : `All ${present} workers are`} busy or going; the scaler says: ${reason}.`;
   }
@@ -171,6 +176,12 @@ export function summarizeJob(job: ExplainedJob, endpointSummary: string): string
 
 function someOf(count: number, all: number, one: string, several: string): string {
   return all === 1 ? `Its only worker ${one}` : `${count} of ${all} workers ${count === 1 ? one : several}`;
+}
+
+/** Of a worker that starts in the place of crashed ones: that it starts is not all that keeps jobs waiting. */
+function afterCrashes(failures: number): string {
+  if (failures === 0) return '';
+  return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers tells how)`;
 }
 
 function firstReason(workers: readonly WorkerExplanation[], state: WorkerExplanation['state']): string {

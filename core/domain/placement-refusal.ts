@@ -34,7 +34,7 @@ export interface RefusedMachines {
 
 /** Jobs wait at an endpoint that may have no worker. */
 export const NO_WORKERS_REFUSAL: PlacementRefusal = {
-  refusal: 'jobs wait, but workersMax is 0: raise it, and they run', refusalByMachine: 'jobs wait, but workersMax is 0: raise it, and they run',
+  refusal: 'jobs wait, but workersMax is 0: raise it to let workers start', refusalByMachine: 'jobs wait, but workersMax is 0: raise it to let workers start',
 };
 
 /** What was asked for, as far as the texts speak of it. */

@@ -131,7 +131,7 @@ t.test('jobs that wait while workersMax is 0 are told of, though no worker is th
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
   t.notOk('throttledReason' in await inRest(jobs), 'nothing waits yet');
   await jobs.run({});
-  const throttledReason = 'jobs wait, but workersMax is 0: raise it, and they run';
+  const throttledReason = 'jobs wait, but workersMax is 0: raise it to let workers start';
   await counts(t, jobs, { workers: { ...NO_WORKERS, throttledReason } }, 'no worker is wanted');
   await toldEverywhere(t, jobs, throttledReason);
   t.equal((await system.request('PATCH', `/v1/endpoints/${jobs.id}`, { workersMax: 1 })).status, 200);

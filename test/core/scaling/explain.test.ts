@@ -133,14 +133,23 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
   t.match((await why(balanced)).summary, /^No request waits and none runs\./);
   const crashed = { id: 'w', state: 'UNHEALTHY', failures: 1, retryDue: true, held: 0 } as WorkerSample;
   const settings = { workersMax: 3 } as ScaleSettings;
+  let refusal = '';
   const summary = (...workers: WorkerSample[]): string => summarizeEndpoint(
     { queued: 1, running: 0, oldestWaitMs: 0, workers }, settings, workers.map((worker) => explainWorker(worker, settings, 'no such image', '')),
-    { what: 'job', reason: '', cannotRun: '', refusal: '' },
+    { what: 'job', reason: '', cannotRun: '', refusal },
   );
   const jobs = 'At least one job waits and none runs.';
   t.equal(summary(crashed), `${jobs} Its only worker crashed (it crashed; another takes its place: no such image).`);
   const again = { ...crashed, failures: 2 };
   t.equal(summary(again, again), `${jobs} 2 of 2 workers crashed (it crashed, 2 times in a row; another takes its place: no such image).`);
+  const starting = { ...crashed, state: 'INITIALIZING', failures: 0 } as WorkerSample;
+  t.equal(summary(starting), `${jobs} Its only worker starts (it has not asked for work yet: no such image).`);
+  t.match(summary({ ...starting, failures: 1 }), /work yet, and the one before it crashed \(slipway workers tells how\): no such/);
+  t.match(summary({ ...starting, failures: 3 }), /work yet, and 3 in a row before it crashed \(/);
+  refusal = 'no machine has a free GPU';
+  t.equal(summary(), `${jobs} Workers find no place: no machine has a free GPU.`);
+  const cause = 'Its only worker crashed (it crashed; another takes its place: no such image).';
+  t.equal(summary(crashed), `${jobs} ${cause} Further workers find no place: no machine has a free GPU.`, 'the cause comes first');
 });
 
 t.test('one account asks so often and no more, for jobs and endpoints together, and others go on', async (t) => {
