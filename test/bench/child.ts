@@ -5,10 +5,11 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { NODE_ENVIRONMENT } from '../../core/runtime/node-settings.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
+/** This checkout. */
+export const ROOT = join(import.meta.dirname, '../..');
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 10_000;
 
@@ -45,9 +46,9 @@ export class Child {
     });
   }
 
-  /** Starts a file of this repository and waits until it is ready. */
+  /** Starts a file of this repository, or one of another by its whole path, and waits until it is ready. */
   static async start(file: string, env: Record<string, string> = {}, execArgv: readonly string[] = []): Promise<Child> {
-    const child = fork(join(ROOT, file), {
+    const child = fork(resolve(ROOT, file), {
       env: { ...process.env, ...NODE_ENVIRONMENT, ...env }, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const ready = await new Promise<Ready>((resolve, reject) => {

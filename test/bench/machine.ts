@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { call } from '../helpers/grpc-clients.ts';
 import { waitFor } from '../helpers/wait-for.ts';
-import { Child } from './child.ts';
+import { Child, ROOT } from './child.ts';
 import type { SessionWorkerOptions } from './session-worker.ts';
 import type { Stack } from './stack.ts';
 
@@ -25,18 +25,20 @@ export interface Machine {
 }
 
 /** Runs a file with a handler; the file follows. */
-export const NODE_WITH_HANDLERS: readonly string[] = [
-  join(import.meta.dirname, '../../node_modules/.bin/node'), '--import', join(import.meta.dirname, '../../gpu-agent/handler/register.ts'),
-];
+export const NODE_WITH_HANDLERS: readonly string[] = nodeWithHandlers(ROOT);
 
 /** Path of a file of the bench. */
 export function benchFile(name: string): string {
   return join(import.meta.dirname, name);
 }
 
-/** Command of a worker that does nothing. */
-export function workerCommand(): string[] {
-  return [...NODE_WITH_HANDLERS, benchFile('noop-handler.js')];
+/** Command of a worker that does nothing. `root`: the checkout whose `slipway/worker` it runs on. */
+export function workerCommand(root = ROOT): string[] {
+  return [...nodeWithHandlers(root), benchFile('noop-handler.js')];
+}
+
+function nodeWithHandlers(root: string): string[] {
+  return [join(root, 'node_modules/.bin/node'), '--import', join(root, 'gpu-agent/handler/register.ts')];
 }
 
 /** Joins a machine and waits until the endpoint's workers are ready. */
@@ -54,9 +56,10 @@ async function startSessionWorker(stack: Stack): Promise<Machine> {
 
 async function startAgent(stack: Stack, endpointId: string, wanted: number): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
-  const child = await Child.start('gpu-agent/main.ts', {
+  const child = await Child.start(join(stack.root, 'gpu-agent/main.ts'), {
     SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder,
     SLIPWAY_CPU_SLOTS: String(wanted), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+    ...stack.env,
   }, stack.flags('agent'));
   await waitFor('workers of the agent', async () => {
     const { workers } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);

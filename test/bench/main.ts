@@ -1,6 +1,7 @@
 /** `npm run bench`: measures and prints a table. See README.md in this folder. */
 import { measureDrain, measureMemory } from './backlog.ts';
 import type { Bench } from './bench.ts';
+import { measureBeside } from './beside.ts';
 import { measureCeilings } from './ceilings.ts';
 import { Child } from './child.ts';
 import { measureContainers } from './containers.ts';
@@ -59,6 +60,7 @@ async function main(options: Options): Promise<void> {
     stops.push(() => load.stop());
     const bench = { options, database, load, say };
     if (options.peers) return await race(bench);
+    if (options.beside) return console.log(`\n${machineText()}${busy && `\n${busy}`}\n\n${await measureBeside(bench)}`);
     const { figures, ceilings } = await measureAll(bench);
     if (options.json) console.log(JSON.stringify({ machine: machineText(), busy, ceilings, figures }, null, 2));
     else console.log(`\n${machineText()}${busy && `\n${busy}`}\n\n${table(figures, ceilings)}`);

@@ -1,5 +1,7 @@
 /** What the bench was asked to do. */
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ROOT } from './child.ts';
 
 /** Parts of the bench, in the order in which they run. */
 export const PARTS = [
@@ -18,6 +20,8 @@ export interface Options {
   json: boolean;
   /** Race other job queues instead. */
   peers: boolean;
+  /** Compare with this checkout and these variables of its programs instead. */
+  beside: { root: string; env: Record<string, string> } | undefined;
   /** Jobs of a drain in the race. */
   drainJobs: number;
   /** Finished jobs of the part `tables`; a tenth as many are queued. */
@@ -43,7 +47,10 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --json             print one JSON object instead of tables
   --peers            race BullMQ, pg-boss and graphile-worker instead, in turn (rounds: 5); they are installed below .slipway-test; of --only
                      it knows run, runsync and drain
-  --drain-jobs <n>   jobs of a drain in that race and in the part long-queue, 1,000 to 1,000,000 (default 100,000; long-queue: 20,000)
+  --beside <folder>  compare with another checkout instead, in turn (rounds: 8 pairs); of --only it knows run, runsync and drain
+  --beside-set <NAME=VALUE>
+                     a variable of the other's programs, of this checkout when --beside is not given; may be repeated
+  --drain-jobs <n>   jobs of a drain in these two and in the part long-queue, 1,000 to 1,000,000 (default 100,000; long-queue: 20,000)
   --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
   --queued-jobs <n>  jobs behind the drain of the part long-queue, 1,000 to 2,000,000 (default 200,000)
   --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 1,000)
@@ -59,7 +66,8 @@ export function readOptions(argv: string[]): Options | 'help' {
     options: {
       only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
       'table-jobs': { type: 'string' }, 'queued-jobs': { type: 'string' }, endpoints: { type: 'string' }, readers: { type: 'string' },
-      json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' },
+      json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' }, beside: { type: 'string' },
+      'beside-set': { type: 'string', multiple: true },
     },
   });
   if (values.help) return 'help';
@@ -68,15 +76,26 @@ export function readOptions(argv: string[]): Options | 'help' {
     if (!part) throw new Error(`--only: there is no part ${name}; there are ${PARTS.join(', ')}`);
     return part;
   });
+  const beside = besideOf(values.beside, values['beside-set']);
   return {
-    only, json: values.json ?? false, profile: values.profile, peers: values.peers ?? false,
-    seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, values.peers ? 5 : 3, 20),
+    only, beside, json: values.json ?? false, profile: values.profile, peers: values.peers ?? false,
+    seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, beside ? 8 : values.peers ? 5 : 3, 100),
     drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 1_000_000)),
     queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),
     endpoints: Math.max(10, count('--endpoints', values.endpoints, 1_000, 20_000)),
     readers: Math.max(10, count('--readers', values.readers, 200, 2_000)),
     tableJobs: Math.max(10_000, count('--table-jobs', values['table-jobs'], 200_000, 20_000_000)),
   };
+}
+
+function besideOf(folder: string | undefined, variables: readonly string[] | undefined): Options['beside'] {
+  if (folder === undefined && variables === undefined) return undefined;
+  const env = Object.fromEntries((variables ?? []).map((text) => {
+    const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? [];
+    if (name === undefined) throw new Error(`--beside-set: ${text} is not NAME=VALUE`);
+    return [name, value!];
+  }));
+  return { root: folder === undefined ? ROOT : resolve(process.env.INIT_CWD ?? process.cwd(), folder), env };
 }
 
 function count(name: string, text: string | undefined, fallback: number, max: number): number {

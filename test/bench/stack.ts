@@ -9,7 +9,7 @@ import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { call, grpcClients } from '../helpers/grpc-clients.ts';
 import type { GrpcClients } from '../helpers/grpc-clients.ts';
 import type { Bench } from './bench.ts';
-import { Child } from './child.ts';
+import { Child, ROOT } from './child.ts';
 
 /** How long a queue may grow depends on it (docs/api.md#queue-length). */
 const WORKERS_MAX = 1_000;
@@ -31,6 +31,10 @@ export interface Stack {
   databaseUrl: string;
   /** A look into the database. */
   sql: postgres.Sql;
+  /** The checkout whose programs run. */
+  root: string;
+  /** Its variables besides those of the bench. */
+  env: Record<string, string>;
   /** Flags of Node for a program under test. */
   flags(program: string): string[];
   /** Creates an endpoint that keeps at least `workers` workers. Answers its id. */
@@ -38,8 +42,8 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Starts it. `env`: more variables of core and facade. `watchLoops`: each program can be asked for `loopMs`, see loop-delay.ts. */
-export async function startStack(bench: Bench, env: Record<string, string> = {}, { watchLoops = false } = {}): Promise<Stack> {
+/** Starts it. `env`: more variables of its programs. `watchLoops`: each can be asked for `loopMs`, see loop-delay.ts. `root`: another checkout to start. */
+export async function startStack(bench: Bench, env: Record<string, string> = {}, { watchLoops = false, root = ROOT } = {}): Promise<Stack> {
   const watched = watchLoops ? ['--import', join(import.meta.dirname, 'loop-delay.ts')] : [];
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const admin = postgres(bench.database.url, { max: 1 });
@@ -53,13 +57,13 @@ export async function startStack(bench: Bench, env: Record<string, string> = {},
     : ['--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
   const flags = (program: string): string[] => [...NODE_FLAGS, ...watched, ...profiled(program)];
   try {
-    const core = await Child.start('core/main.ts', {
+    const core = await Child.start(join(root, 'core/main.ts'), {
       SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
       SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_LOG_LEVEL: 'warn', ...env,
     }, flags('core'));
     stops.push(() => core.stop());
     const coreAddress = core.ready.address!;
-    const facade = await Child.start('facades/main.ts', {
+    const facade = await Child.start(join(root, 'facades/main.ts'), {
       SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
       SLIPWAY_EDGE_KEY: edgeKey, ...env,
     }, flags('facade'));
@@ -85,7 +89,9 @@ export async function startStack(bench: Bench, env: Record<string, string> = {},
     const processes = { core: core.pid, facade: facade.pid, postgres: bench.database.pid };
     const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);
     const children = { core, facade };
-    return { url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, children, clients, sql, flags, createEndpoint, stop };
+    return {
+      url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, children, clients, sql, root, env, flags, createEndpoint, stop,
+    };
   } catch (error) {
     await stop();
     throw error;
