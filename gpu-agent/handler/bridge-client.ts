@@ -66,6 +66,12 @@ export class BridgeClient {
     await this.#results.send(jobId, body, isStream);
   }
 
+  /** What is said with such a body goes by the link, and a take that follows comes behind it. */
+  goesByLink(body: string): boolean {
+    // Three bytes a character at most.
+    return this.#link?.isOpen === true && body.length * 3 <= LINK_BODY_BYTES_MAX;
+  }
+
   /** Posts a progress value. */
   async progress(jobId: string, body: string): Promise<void> {
     if (!await this.#tell(FrameKind.PROGRESS, jobId, body)) await this.#single(jobId, body, false);
@@ -93,10 +99,8 @@ export class BridgeClient {
 
   /** Says it over the link. False: it has to be posted, for the first time or once more, which changes nothing. */
   async #tell(kind: number, jobId: string, body: string, isStream = false): Promise<boolean> {
-    const link = this.#link;
-    // Three bytes a character at most.
-    if (!link?.isOpen || body.length * 3 > LINK_BODY_BYTES_MAX) return false;
-    return await link.ask(kind, jobId, isStream ? 1 : 0, body).then(() => true, () => false);
+    if (!this.goesByLink(body)) return false;
+    return await this.#link!.ask(kind, jobId, isStream ? 1 : 0, body).then(() => true, () => false);
   }
 
   async #single(jobId: string, body: string, isStream: boolean): Promise<void> {

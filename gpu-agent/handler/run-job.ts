@@ -6,8 +6,11 @@ import type { Job, StartOptions } from './job.ts';
 
 type Result = Record<string, unknown>;
 
-/** Runs a job to its end. Resolves to true when this worker should be replaced. Rejects when the result could not be posted. */
-export async function runJob(job: Job, options: StartOptions, client: BridgeClient, config: WorkerConfig): Promise<boolean> {
+/**
+ * Runs a job to its end. Resolves to true when this worker should be replaced. Rejects when the result could not be posted. `onLeft` is called when
+ * another job may take its place before the result is safe.
+ */
+export async function runJob(job: Job, options: StartOptions, client: BridgeClient, config: WorkerConfig, onLeft: () => void): Promise<boolean> {
   let isStream = false;
   let result: Result;
   try {
@@ -18,7 +21,11 @@ export async function runJob(job: Job, options: StartOptions, client: BridgeClie
     result = { error: JSON.stringify(describe(error, config)) };
   }
   if (options.refreshWorker) result.stopPod = true;
-  await client.done(job.id, encode(result, config), isStream);
+  const body = encode(result, config);
+  const done = client.done(job.id, body, isStream);
+  // What is posted could be overtaken by the take, and a worker that is to be replaced begins nothing.
+  if (!result.stopPod && client.goesByLink(body)) onLeft();
+  await done;
   return result.stopPod === true;
 }
 

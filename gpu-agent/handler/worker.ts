@@ -11,6 +11,8 @@ import { runJob } from './run-job.ts';
 export type { Handler, Job, StartOptions } from './job.ts';
 
 const CONCURRENCY_MAX = 1_000;
+/** Jobs in their slots, and results that are not safe yet: these are in memory until they are. */
+const HELD_MAX = 2 * CONCURRENCY_MAX;
 /** Pause after a failed call to the agent, in milliseconds. */
 const RETRY_MS = 1_000;
 
@@ -36,7 +38,10 @@ class Worker {
   readonly #options: StartOptions;
   readonly #client: BridgeClient;
   readonly #config: WorkerConfig;
-  readonly #running = new Map<string, { controller: AbortController; done: Promise<void> }>();
+  /** From their take until their results are safe. */
+  readonly #held = new Map<string, { controller: AbortController; done: Promise<void> }>();
+  /** Jobs that have a slot: one leaves it when its handler has returned and its result is on the link. */
+  #inSlots = 0;
   #concurrency = 1;
   #leaving = false;
   #slotFreed: (() => void) | undefined;
@@ -53,7 +58,7 @@ class Worker {
     void this.#pingLoop();
     void this.#stopLoop();
     await this.#takeLoop();
-    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await Promise.all([...this.#held.values()].map(({ done }) => done));
   }
 
   #leave(): void {
@@ -64,7 +69,7 @@ class Worker {
   async #takeLoop(): Promise<void> {
     while (!this.#leaving) {
       this.#resize();
-      const free = this.#concurrency - this.#running.size;
+      const free = Math.min(this.#concurrency - this.#inSlots, HELD_MAX - this.#held.size);
       if (free <= 0) {
         await new Promise<void>((resolve) => { this.#slotFreed = resolve; });
         // Slots that are freed in the same moment are asked for together.
@@ -72,7 +77,7 @@ class Worker {
         continue;
       }
       try {
-        for (const job of await this.#client.take(free, this.#concurrency, this.#running.size > 0)) this.#begin(job);
+        for (const job of await this.#client.take(free, this.#concurrency, this.#held.size > 0)) this.#begin(job);
       } catch (error) {
         console.error('the agent could not be asked for jobs:', error);
         await pause(RETRY_MS);
@@ -89,19 +94,27 @@ class Worker {
   #begin(fields: Record<string, unknown>): void {
     const controller = new AbortController();
     const job = { ...fields, signal: controller.signal } as Job;
-    const done = runJob(job, this.#options, this.#client, this.#config)
+    let hasSlot = true;
+    const leaveSlot = (): void => {
+      if (hasSlot) this.#inSlots -= 1;
+      hasSlot = false;
+      this.#slotFreed?.();
+    };
+    this.#inSlots += 1;
+    const done = runJob(job, this.#options, this.#client, this.#config, leaveSlot)
       .then((refresh) => { if (refresh) this.#leaving = true; })
       .catch((error: unknown) => console.error(`the result of job ${job.id} could not be returned:`, error))
       .finally(() => {
-        this.#running.delete(job.id);
-        this.#slotFreed?.();
+        // The answer to a result may come after the next attempt of the same job.
+        if (this.#held.get(job.id)?.controller === controller) this.#held.delete(job.id);
+        leaveSlot();
       });
-    this.#running.set(job.id, { controller, done });
+    this.#held.set(job.id, { controller, done });
   }
 
   async #pingLoop(): Promise<void> {
     for (;;) {
-      await this.#client.ping([...this.#running.keys()]).catch((error: unknown) => console.error('ping failed:', error));
+      await this.#client.ping([...this.#held.keys()]).catch((error: unknown) => console.error('ping failed:', error));
       await pause(this.#config.pingIntervalMs);
     }
   }
@@ -109,7 +122,7 @@ class Worker {
   async #stopLoop(): Promise<void> {
     for (;;) {
       try {
-        for (const jobId of await this.#client.stops()) this.#running.get(jobId)?.controller.abort(new Error('the job was stopped'));
+        for (const jobId of await this.#client.stops()) this.#held.get(jobId)?.controller.abort(new Error('the job was stopped'));
       } catch (error) {
         console.error('the agent could not be asked for stops:', error);
         await pause(RETRY_MS);

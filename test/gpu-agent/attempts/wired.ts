@@ -18,8 +18,8 @@ import { ScriptedExecutor } from '../scripted-executor.ts';
 /** Lets everything run that waits for nothing but its turn. */
 export const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 
-/** Builds them. Nothing is sent: `message` takes what would be. */
-export async function wired(t: Test) {
+/** Builds them. Nothing is sent: `message` takes what would be. `diskAfterMs`: how long outcomes wait before they are written; default at once. */
+export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
   const clock = new ManualClock();
   const executor = new ScriptedExecutor();
   const folder = t.testdir({ logs: {} });
@@ -34,7 +34,7 @@ export async function wired(t: Test) {
       SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_WORKER_USER: 'same',
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     }),
-    logger, clock, diskAfterMs: 0, random: systemRandom, units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover() },
+    logger, clock, diskAfterMs, random: systemRandom, units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover() },
   });
   await parts.spool.open();
   t.teardown(async () => {

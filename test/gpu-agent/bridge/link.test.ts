@@ -1,6 +1,7 @@
 /** The link of a worker of slipway/worker with its agent (docs/worker-protocol.md#link): its own end of it, over a real connection. */
 import t from 'tap';
 import type { Test } from 'tap';
+import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
@@ -14,14 +15,15 @@ import { Bridge } from '../../../gpu-agent/bridge/server.ts';
 import { AgentLink } from '../../../gpu-agent/handler/agent-link.ts';
 import { FrameKind, FrameWriter, LINK_PROTOCOL } from '../../../gpu-agent/handler/frames.ts';
 import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 import { wired } from '../attempts/wired.ts';
 
 const HEADERS = { 'user-agent': 'Slipway-Worker/0.1.0' };
 
 /** A worker with a link. */
-async function linked(t: Test) {
-  const agent = await wired(t);
+async function linked(t: Test, options: { diskAfterMs?: number } = {}) {
+  const agent = await wired(t, options);
   await agent.desire({ w: 'e' });
   const work = new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock });
   const stopping = new AbortController();
@@ -151,6 +153,64 @@ t.test('a take on a link ends the one before it, whatever the worker says that i
   t.equal(agent.polls.takes('w').length, 1);
   agent.assign(agent.refOf('a', 'w'));
   t.notOk((await second).empty);
+});
+
+/** A process of slipway/worker at concurrency 1, whose results are safe only once the test acknowledges them. */
+async function realWorker(t: Test) {
+  const agent = await linked(t, { diskAfterMs: 10 });
+  const at = (route: string, tail = ''): string => `${agent.bridge.url}/v2/e/${agent.pool.get('w')!.token}/${route}/$RUNPOD_POD_ID${tail}?gpu=x`;
+  const [command, ...args] = jsHandler('all.js');
+  const worker = spawn(command!, args, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      RUNPOD_POD_ID: 'w', RUNPOD_WEBHOOK_GET_JOB: at('job-take'), RUNPOD_WEBHOOK_PING: at('ping'),
+      RUNPOD_WEBHOOK_POST_OUTPUT: at('job-done', '/$ID'), RUNPOD_WEBHOOK_POST_STREAM: at('job-stream', '/$ID'),
+    },
+  });
+  const ended = once(worker, 'exit');
+  t.teardown(() => worker.kill('SIGKILL'));
+  await waitFor('its take', agent.asks);
+  const give = (job: string, input: object): void => {
+    agent.intake.assign([{ ref: agent.refOf(job, 'w'), input: Buffer.from(JSON.stringify(input)), inputSize: 2, s3Config: undefined, ahead: false }]);
+  };
+  const returned = (job: string) => waitFor(`the result of ${job}`, () => agent.parts.outcomes.has(`e/${job}/1`));
+  return { ...agent, worker, ended, give, returned };
+}
+
+t.test('a worker goes on with its next job while a result is made safe', async (t) => {
+  const agent = await realWorker(t);
+  for (const job of ['a', 'b']) agent.give(job, { mode: 'echo' });
+  await agent.returned('a');
+  await agent.returned('b');
+  await waitFor('another take', agent.asks);
+  t.equal(agent.spool.size, 0, 'neither is on the disk, and core has acknowledged neither');
+  agent.worker.kill('SIGTERM');
+  for (const job of ['a', 'b']) agent.parts.outcomes.acknowledge(agent.refOf(job, 'w'));
+  await waitFor('its end', () => {
+    for (const take of agent.polls.takes('w')) take.empty();
+    return agent.worker.exitCode === 0;
+  });
+});
+
+t.test('a large result, which is posted and could be overtaken by a take, keeps its slot until it is safe', async (t) => {
+  const agent = await realWorker(t);
+  agent.give('a', { mode: 'big', length: 100_000 });
+  agent.give('b', { mode: 'echo' });
+  await agent.returned('a');
+  t.ok(agent.holdings.of('w').hasWaiting);
+  t.notOk(agent.asks(), 'and it asks for no other job');
+  agent.parts.outcomes.acknowledge(agent.refOf('a', 'w'));
+  await agent.returned('b');
+});
+
+t.test('a worker that is to be replaced begins no other job while its result is made safe', async (t) => {
+  const agent = await realWorker(t);
+  agent.give('a', { mode: 'value', value: { refresh_worker: true, done: 1 } });
+  agent.give('b', { mode: 'echo' });
+  await agent.returned('a');
+  agent.parts.outcomes.acknowledge(agent.refOf('a', 'w'));
+  t.same(await agent.ended, [0, null]);
+  t.match(agent.outcomes().sort(), [['a', OutcomeKind.COMPLETED], ['b', OutcomeKind.RETURNED]]);
 });
 
 t.test('a request that offers HTTP/2, as some clients do with their first, is answered by HTTP/1.1', async (t) => {
