@@ -10,7 +10,8 @@ import type { Message } from './message.ts';
 
 /** The numbers that are kept: requests, connections and health by listener and cluster, what the control plane says, memory. */
 const STATS = [
-  { safe_regex: { regex: 'http\\.[a-z_]+\\.(downstream_(rq|cx)_(active|total|timeout|idle_timeout|overload_close)|downstream_rq_[1-5]xx|no_route)' } },
+  { safe_regex: { regex: 'http\\.[a-z_]+\\.(downstream_(rq|cx)_(active|total|timeout|idle_timeout|overload_close)|no_route)' } },
+  { safe_regex: { regex: 'http\\.[a-z_]+\\.downstream_rq_([1-5]xx|time)' } },
   { safe_regex: { regex: 'cluster\\.[a-z_]+\\.(upstream_(rq|cx)_(active|total|connect_fail|timeout|retry)|upstream_rq_[1-5]xx|membership_(healthy|total))' } },
   // Of thousands of endpoints two each; core knows what is in flight, and where.
   { safe_regex: { regex: 'cluster\\.ep-[^.]+\\.upstream_rq_(total|5xx)' } },

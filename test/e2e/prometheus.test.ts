@@ -2,8 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { join } from 'node:path';
 import t from 'tap';
+import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { openFolder } from '../helpers/open-folder.ts';
@@ -30,12 +33,18 @@ interface QueryAnswer {
   data: { result: { value: [number, string] }[] };
 }
 
-t.test('the dashboard', { skip: whyNoPromtool() }, async (t) => {
+t.test('the dashboard', { skip: whyNoPromtool() || skipWithoutEnvoy() }, async (t) => {
   const system = await startSystem(t, { coreEnv: LISTEN, facadeEnv: LISTEN, agentEnv: { ...LISTEN, SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576' } });
   const { core, facade, agents } = system.metrics;
+  const certificates = await makeCertificates(t);
+  const edge = await startEdge(t, {
+    SLIPWAY_EDGE_FACADES: new URL(system.url).host, SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_EDGE_METRICS_LISTEN: '127.0.0.1:0',
+    ...certificates.env,
+  });
   const folder = await openFolder(t);
   const config = readFileSync(join(deploy, 'prometheus/prometheus.yml'), 'utf8').replace('127.0.0.1:9464', core).replace('127.0.0.1:9465', facade)
-    .replace('127.0.0.1:9466', agents[0]!).replace('- rules.yml', `- ${join(deploy, 'prometheus/rules.yml')}`).replaceAll('15s', '1s');
+    .replace('127.0.0.1:9466', agents[0]!).replace('targets: []', `targets: ['${edge.addresses['metrics']!}']`)
+    .replace('- rules.yml', `- ${join(deploy, 'prometheus/rules.yml')}`).replaceAll('15s', '1s');
   writeFileSync(join(folder, 'prometheus.yml'), config);
   const listen = `127.0.0.1:${await quietPort()}`;
   const prometheus = spawn('prometheus', [
@@ -52,7 +61,11 @@ t.test('the dashboard', { skip: whyNoPromtool() }, async (t) => {
   const count = async (expr: string): Promise<number> => (await ask(expr).catch(() => undefined))?.data?.result.length ?? 0;
 
   const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
-  await waitFor('Prometheus to read all three', async () => await count('up == 1') === 3);
+  await waitFor('Prometheus to read all four', async () => await count('up == 1') === 4);
+  const behind = `https://localhost:${edge.addresses['public']!.split(':')[1]}/v2/${jobs.id}/health`;
+  const request = get(behind, { ca: certificates.read('ca.pem'), headers: { authorization: `Bearer ${system.key}` } });
+  const [answer] = await once(request, 'response') as [IncomingMessage];
+  t.equal(answer.resume().statusCode, 200, 'a request through the edge');
   // A counter that is seen for the first time has no rate yet.
   await jobs.settled(await jobs.run({ mode: 'odd', kind: 'date' }));
   await waitFor('the first job to be read', async () => await count('slipway_core_outcomes_total') > 0);
