@@ -86,7 +86,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   });
   const reports = new WorkerReports({
     workers, onChanged: (endpointIds) => scaling.wake(endpointIds), onRotation: (endpointIds) => events.emit('rotation', endpointIds),
-    onStarts: options.onStarts, ...seams,
+    holds: (workerId) => pool.heldBy(workerId).length > 0, onStarts: options.onStarts, ...seams,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
   const desired = new DesiredLoop({ table, workers, podReports, images: desiredImages, events, openCredentials, ...seams });

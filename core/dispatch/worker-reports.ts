@@ -25,6 +25,8 @@ export interface WorkerReportsOptions {
   onRotation(endpointIds: readonly string[]): void;
   /** Workers became ready. Default: nobody counts. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
+  /** Whether a worker holds attempts now. */
+  holds(workerId: string): boolean;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -122,7 +124,7 @@ export class WorkerReports extends BaseService {
     this.#used = new Set();
     this.#proven = new Set();
     try {
-      if (used.size > 0) await this.#options.workers.touch([...used], [...proven]);
+      if (used.size > 0) await this.#options.workers.touch([...used], [...proven], [...used].filter((id) => !this.#options.holds(id)));
     } catch (error) {
       for (const id of proven) this.#proven.add(id);
       throw error;

@@ -34,6 +34,29 @@ export interface Worker {
   exitCode: number | null;
   sdkVersion: string;
   createdAt: Date;
+  /** When it could take its first job. */
+  readyAt: Date | undefined;
+  endedAt: Date | undefined;
+  /** In which it held attempts; the latest. */
+  busy: Stretch[];
+  /** In which it stood frozen; the latest. */
+  frozen: Stretch[];
+}
+
+/** A stretch of time of a worker. */
+export interface Stretch {
+  begin: Date;
+  /** Undefined: it goes on. */
+  end: Date | undefined;
+}
+
+/** Stretches from their begins and ends in turn; `endMs` is the end of one that has none. */
+export function stretchesOf(timesMs: readonly number[], endMs: number | undefined): Stretch[] {
+  const begins = timesMs.filter((_ms, place) => place % 2 === 0);
+  return begins.map((beginMs, place) => {
+    const end = timesMs[place * 2 + 1] ?? endMs;
+    return { begin: new Date(beginMs), end: end === undefined ? undefined : new Date(end) };
+  });
 }
 
 /** How long a worker is kept frozen, in seconds: an hour. */

@@ -59,7 +59,8 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       await enter(caller.accountId);
       const { entries, next } = await context.workers.list({ endpointId, accountId, machineIds: machines?.ids }, page);
       const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId })) : [];
-      return { workers: entries.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
+      const recent = pageToken === '' && endpointId !== '' ? await context.workers.recent(endpointId) : [];
+      return { recent: recent.map(workerToMessage), workers: entries.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
   };

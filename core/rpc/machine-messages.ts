@@ -1,11 +1,11 @@
 /** Machines and workers for people. */
 import { WorkerState } from '../../proto/gen/slipway/v1/machine.ts';
-import type { EndedWorkers, Machine as MachineMessage, Worker as WorkerMessage } from '../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkers, Machine as MachineMessage, Worker as WorkerMessage, WorkerStretch } from '../../proto/gen/slipway/v1/machine.ts';
 import type { MachineStatus as MachineStatusMessage } from '../../proto/gen/slipway/v1/machine_service.ts';
 import type { EndedGroup } from '../domain/ended-workers.ts';
 import { engineToMessage } from '../dispatch/container-messages.ts';
 import { gpuDisplayName, gpuTypeOf } from '../domain/gpu-facts.ts';
-import type { Worker } from '../domain/worker.ts';
+import type { Stretch, Worker } from '../domain/worker.ts';
 import type { MachineFacts, MachineStatus } from '../store/machine-store.ts';
 
 /** A machine and whether it is here. */
@@ -27,10 +27,17 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
 }
 
 /** A worker. One that is to finish shows as draining or outdated even before its agent has heard of it. */
-export function workerToMessage({ desired, state, outdated, exitCode, createdAt, ...worker }: Worker): WorkerMessage {
+export function workerToMessage({ desired, state, outdated, exitCode, createdAt, readyAt, endedAt, busy, frozen, ...worker }: Worker): WorkerMessage {
   const runs = state === 'READY' || state === 'FROZEN' || state === 'INITIALIZING' || state === 'DRAINING';
   const leaving = outdated ? 'OUTDATED' : desired === 'DRAIN' ? 'DRAINING' : state;
-  return { ...worker, state: WorkerState[runs ? leaving : state], exitCode: exitCode ?? undefined, createTime: createdAt };
+  return {
+    ...worker, state: WorkerState[runs ? leaving : state], exitCode: exitCode ?? undefined, createTime: createdAt, readyTime: readyAt, endTime: endedAt,
+    busy: busy.map(stretchToMessage), frozen: frozen.map(stretchToMessage),
+  };
+}
+
+function stretchToMessage({ begin, end }: Stretch): WorkerStretch {
+  return { beginTime: begin, endTime: end };
 }
 
 /** Workers that ended without being told to. */

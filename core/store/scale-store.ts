@@ -21,6 +21,7 @@ import type { EndpointSample } from './scale-samples.ts';
 import { isGpuTaken } from './transient.ts';
 import { evictStandbys, freezeWorkers, lockPlacement, wakeStandbys } from './standby-rows.ts';
 import { TurnFleet } from './turn-fleet.ts';
+import { busyTimes } from './worker-times.ts';
 
 /** An endpoint as it asks for machines. */
 export interface EndpointNeeds extends PlacementRequest {
@@ -128,7 +129,11 @@ export class ScaleStore {
     const found = await sampleEndpoints({ sql, hot, running: this.#running }, endpointIds);
     // Idle time counts from the last look that saw it busy; sessions add the attempts that come and go between two looks.
     const busy = found.flatMap(({ endpoint, sample }) => sample.demand.workers.filter((worker) => countsAgain(worker, endpoint)).map(({ id }) => id));
-    if (busy.length > 0) await sql`UPDATE worker SET busy_at = now() WHERE id = ANY(${busy})`;
+    if (busy.length > 0) {
+      // Nobody tells when a request ends, so what is not open stays ended until the next look.
+      const times = busyTimes(sql, sql`cardinality(w.busy_times) % 2 = 0`);
+      await sql`UPDATE worker w SET busy_at = now(), busy_times = ${times} WHERE id = ANY(${busy})`;
+    }
     return found;
   }
 

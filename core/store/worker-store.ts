@@ -1,8 +1,6 @@
 /** Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written in scale-store. */
-import { and, eq, inArray, isNull, sql } from '../../drizzle/orm.ts';
-import { worker } from '../../drizzle/schema/worker.ts';
 import type { EndedWorker } from '../domain/ended-workers.ts';
-import { MACHINE_LOST_REASON, UNLISTED_REASON, crashPauseSeconds } from '../domain/worker.ts';
+import { UNLISTED_REASON, crashPauseSeconds } from '../domain/worker.ts';
 import type { Worker, WorkerHealth, WorkerState } from '../domain/worker.ts';
 import { endpointEnvIdentity, templateEnvIdentity } from '../domain/sealed-identity.ts';
 import type { GpuRow } from '../../drizzle/schema/machine.ts';
@@ -13,9 +11,11 @@ import { DEMAND_VALID_MS } from './edge-store.ts';
 import { openEnv } from './env-seals.ts';
 import type { MachineSession } from './machine-store.ts';
 import { flagArray, textArray } from './pack.ts';
-import { readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
+import { endedWorkers, listWorkers, recentWorkers } from './worker-list.ts';
+import type { WorkerSelection } from './worker-list.ts';
 import { startColumns, startsOf, type StartRow, type WorkerStart } from './worker-starts.ts';
+import { busyTimes, frozenTimes } from './worker-times.ts';
 
 /** One worker as its agent sees it. */
 export interface WorkerFacts {
@@ -83,13 +83,6 @@ interface WorkerEnvRow {
   endpointEnvSealed: Buffer | null;
 }
 
-/** Whose workers; empty fields mean all. */
-export interface WorkerSelection {
-  endpointId: string;
-  accountId: string;
-  machineIds?: readonly string[] | undefined;
-}
-
 /** An attempt as the job table has it. */
 export interface CurrentAttempt {
   endpointId: string;
@@ -120,7 +113,7 @@ export class WorkerStore {
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
-          ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
+          frozen_times = ${frozenTimes(sql)}, ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
         FROM unnest(${facts.map((f) => f.workerId)}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
           ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],
           ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[], ${flagArray(facts.map((f) => f.singleUse))}::boolean[])
@@ -168,10 +161,12 @@ export class WorkerStore {
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
 
-  /** Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes. */
-  async touch(usedIds: readonly string[], provenIds: readonly string[]): Promise<void> {
-    await this.#database.sql`
-      UPDATE worker SET busy_at = now(), failures = CASE WHEN id = ANY(${[...provenIds]}) THEN 0 ELSE failures END
+  /** Notes that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes; those in `idleIds` hold none any more. */
+  async touch(usedIds: readonly string[], provenIds: readonly string[], idleIds: readonly string[]): Promise<void> {
+    const { sql } = this.#database;
+    await sql`
+      UPDATE worker w SET busy_at = now(), busy_times = ${busyTimes(sql, sql`w.id = ANY(${[...idleIds]})`)},
+        failures = CASE WHEN id = ANY(${[...provenIds]}) THEN 0 ELSE failures END
       WHERE id = ANY(${[...usedIds]})`;
   }
 
@@ -242,38 +237,18 @@ export class WorkerStore {
   }
 
   /** A page of the workers that have not ended, oldest first. */
-  async list({ endpointId, accountId, machineIds = [] }: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
-    const where = and(
-      isNull(worker.endedAt), endpointId === '' ? undefined : eq(worker.endpointId, endpointId),
-      accountId === '' ? undefined : sql`EXISTS (SELECT FROM endpoint e WHERE e.id = ${worker.endpointId} AND e.account_id = ${accountId})`,
-      machineIds.length === 0 ? undefined : inArray(worker.machineId, [...machineIds]),
-    );
-    const bytes = sql`1000 + octet_length(${worker.reason})`;
-    return readPage(this.#database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) => this.#read(ids));
+  async list(selection: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
+    return listWorkers(this.#database, selection, page);
   }
 
-  async #read(ids: string[]): Promise<Worker[]> {
-    const rows = await this.#database.sql<(Omit<Worker, 'createdAt' | 'held'> & { createdAtMs: number })[]>`
-      SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId", w.machine_id AS "machineId", w.desired,
-        w.state, w.capacity, w.version, w.version < e.version AS outdated, w.gpu_uuids AS "gpuUuids", w.reason, w.exit_code AS "exitCode",
-        w.sdk_version AS "sdkVersion", (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs"
-      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-      WHERE w.id = ANY(${ids})`;
-    const held = await this.#held([...new Set(rows.map((row) => row.endpointId))]);
-    return rows.map(({ createdAtMs, ...row }) => ({ ...row, held: held.get(row.id) ?? 0, createdAt: new Date(createdAtMs) }));
+  /** Workers of an endpoint that have ended and are still kept, the latest first. */
+  async recent(endpointId: string): Promise<Worker[]> {
+    return recentWorkers(this.#database, endpointId);
   }
 
   /** Workers that ended without being told to and are still kept, of some endpoints or of all when none is named, the latest first. */
-  async ended({ endpointId, accountId }: WorkerSelection, endpointIds: readonly string[] = []): Promise<EndedWorker[]> {
-    const rows = await this.#database.sql<(Omit<EndedWorker, 'endedAt'> & { endedAtMs: number })[]>`
-      SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", w.exit_code AS "exitCode", w.reason,
-        (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs"
-      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-      WHERE (${endpointId} = '' OR w.endpoint_id = ${endpointId}) AND (${accountId} = '' OR e.account_id = ${accountId}) AND w.ended_at IS NOT NULL
-        AND (cardinality(${[...endpointIds]}::text[]) = 0 OR w.endpoint_id = ANY(${[...endpointIds]}::text[]))
-        AND (w.state = 'UNHEALTHY' OR w.reason IN (${MACHINE_LOST_REASON}, ${UNLISTED_REASON}))
-      ORDER BY w.ended_at DESC, w.id`;
-    return rows.map(({ endedAtMs, ...row }) => ({ ...row, endedAt: new Date(endedAtMs) }));
+  async ended(selection: WorkerSelection, endpointIds: readonly string[] = []): Promise<EndedWorker[]> {
+    return endedWorkers(this.#database, selection, endpointIds);
   }
 
   /** Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of docs/api.md#rate-limits grows with them. */
@@ -283,14 +258,6 @@ export class WorkerStore {
       WHERE endpoint_id = ANY(${textArray(endpointIds)}::text[]) AND ended_at IS NULL AND state = 'READY' GROUP BY endpoint_id`;
     const started = new Map(rows.map((row) => [row.endpoint_id, row.started]));
     return endpointIds.map((id) => started.get(id) ?? 0);
-  }
-
-  async #held(endpointIds: readonly string[]): Promise<Map<string, number>> {
-    const rows = await this.#database.hot<{ worker_id: string; held: number }[]>`
-      SELECT h.worker_id, h.held FROM unnest(${[...endpointIds]}::text[]) AS e (id) CROSS JOIN LATERAL (
-        SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' GROUP BY worker_id ORDER BY worker_id
-      ) h`;
-    return new Map(rows.map((row) => [row.worker_id, row.held]));
   }
 }
 

@@ -45,6 +45,10 @@ export const worker = pgTable('worker', {
   createdAt: instant('created_at').notNull().defaultNow(),
   /** When it could take its first job. Null: it never could, or it is older than this column. */
   readyAt: instant('ready_at'),
+  /** When stretches began and ended, in turn, in which it held attempts; the latest (core/store/worker-times.ts). Odd: the last goes on. */
+  busyTimes: instant('busy_times').array().notNull().default(sql`'{}'`),
+  /** The same of those in which it stood frozen. */
+  frozenTimes: instant('frozen_times').array().notNull().default(sql`'{}'`),
   /** When it ended; such rows are kept for a while so that their reason can be read. */
   endedAt: instant('ended_at'),
 }, (t) => [

@@ -103,10 +103,20 @@ export interface WorkerView {
   capacity: number;
   version: number;
   reason: string;
-  gpus: number;
+  /** By uuid. */
+  gpus: readonly string[];
   createdMs: number;
+  /** When it could take its first job; 0: it never could. */
+  readyMs: number;
+  /** 0: it has not. */
+  endedMs: number;
+  busy: readonly StretchView[];
+  frozen: readonly StretchView[];
   sdkVersion: string;
 }
+
+/** From when to when; 0: it goes on. */
+export type StretchView = readonly [fromMs: number, toMs: number];
 
 /** Workers that ended alike without being told to. */
 export interface EndedView {
@@ -142,6 +152,8 @@ export interface EndpointView {
   oldestWaitMs: number;
   machines: readonly { count: number; name: string; fits: boolean; reason: string; change: string }[];
   workers: readonly WorkerView[];
+  /** Ended within the last day. */
+  recent: readonly WorkerView[];
   ended: readonly EndedView[];
   decisions: readonly DecisionView[];
 }

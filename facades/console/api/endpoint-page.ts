@@ -1,11 +1,11 @@
 /** What stands on an endpoint's page and changes by itself: counts, workers, why, and what its scaler decided. */
-import type { EndedWorkers, Worker } from '../../../proto/gen/slipway/v1/machine.ts';
+import type { EndedWorkers, Worker, WorkerStretch } from '../../../proto/gen/slipway/v1/machine.ts';
 import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import type { ScaleDecision } from '../../../proto/gen/slipway/v1/explanation.ts';
 import { CoreError } from '../../../proto/wire/reason.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
-import type { DecisionView, EndedView, EndpointView, WorkerView } from '../views.ts';
+import type { DecisionView, EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
 import { Past, endpointRow } from './endpoint-row.ts';
 
 /** Of each kind, as many as a person looks at. */
@@ -19,10 +19,10 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, id: 
     const options = { apiKey, repeatable: true, signal };
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, options);
     if (!endpoint) throw new CoreError('INTERNAL', 'core answered without an endpoint');
-    const [health, { workers, ended }, { explanation }, { decisions }] = await Promise.all([
+    const [health, { workers, recent, ended }, { explanation }, { decisions }] = await Promise.all([
       core.jobs.call((client) => client.getHealth, { endpointId: id }, options),
       // A key for jobs alone may not see them.
-      core.machines.call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options).catch(nothingFor401({ workers: [], ended: [] })),
+      core.machines.call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options).catch(nothingFor401({ workers: [], recent: [], ended: [] })),
       core.endpoints.call((client) => client.explain, { endpointId: id }, options),
       core.endpoints.call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_MAX, beforeId: 0 }, options)
         .catch(nothingFor401({ decisions: [] })),
@@ -33,7 +33,7 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, id: 
     return {
       nowMs, row, summary: explanation?.summary ?? '', oldestWaitMs: explanation?.oldestWaitMs ?? 0,
       machines: (explanation?.machines ?? []).map(({ count, name, fits, reason, change }) => ({ count, name, fits, reason, change })),
-      workers: workers.map(workerView), ended: ended.map(endedView), decisions: decisions.map(decisionView),
+      workers: workers.map(workerView), recent: recent.map(workerView), ended: ended.map(endedView), decisions: decisions.map(decisionView),
     };
   };
   return { read, past: () => past.view() };
@@ -46,11 +46,17 @@ function nothingFor401<Answer>(nothing: Answer): (error: unknown) => Answer {
   };
 }
 
-function workerView({ id, machineId, state, held, capacity, version, reason, gpuUuids, createTime, sdkVersion }: Worker): WorkerView {
+function workerView({ createTime, readyTime, endTime, busy, frozen, ...worker }: Worker): WorkerView {
+  const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, sdkVersion } = worker;
   const word = Object.entries(WorkerState).find(([, value]) => value === state)?.[0] ?? '';
   return {
-    id, machineId, state: word, held, capacity, version, reason, gpus: gpuUuids.length, createdMs: createTime?.getTime() ?? 0, sdkVersion,
+    id, machineId, state: word, held, capacity, version, reason, gpus, sdkVersion, createdMs: createTime?.getTime() ?? 0,
+    readyMs: readyTime?.getTime() ?? 0, endedMs: endTime?.getTime() ?? 0, busy: busy.map(stretchView), frozen: frozen.map(stretchView),
   };
+}
+
+function stretchView({ beginTime, endTime }: WorkerStretch): StretchView {
+  return [beginTime?.getTime() ?? 0, endTime?.getTime() ?? 0];
 }
 
 function endedView({ count, exitCode, lastLine, lastEndTime, reason }: EndedWorkers): EndedView {

@@ -46,6 +46,9 @@ t.test('idle: frozen and not metered; the next job wakes the same worker; shown 
   await core.updateEndpoint(endpointId, { flashBootType: FlashBootType.OFF });
   await waitFor('it to go for good', () => agent.desired.length === 0);
   await waitFor('its time to end', async () => (await spans(core, workerId)).map(({ open }) => open).join() === 'false,false');
+  const { recent } = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
+  t.match(recent, [{ id: workerId, frozen: [{ beginTime: Date, endTime: Date }] }], 'when it stood frozen is known');
+  t.ok(recent[0]!.frozen.length <= 2 && recent[0]!.frozen[0]!.endTime! > recent[0]!.frozen[0]!.beginTime!, 'once, or twice when it was idle again');
 });
 
 t.test('who needs the GPU gets it: worker or pod', async (t) => {

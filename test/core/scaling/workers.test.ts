@@ -1,5 +1,8 @@
 /** Workers come, go, crash and are replaced: real database, an agent that says what it is told. */
 import t from 'tap';
+import type { Database } from '../../../core/store/database.ts';
+import { WorkerStore } from '../../../core/store/worker-store.ts';
+import { Sealer } from '../../../core/runtime/seal.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -30,7 +33,41 @@ t.test('from zero: the first job starts a worker, and idleness ends it', async (
     await waitFor('the worker to go', () => agent.desired.length === 0);
   }
   t.match((await rowsOf(core, endpointId))[0], { state: 'STOPPED', desired: 'DRAIN' }, 'it stays readable');
-  t.same(await workersOf(core, endpointId), [], 'and is no longer listed');
+  const { workers, recent } = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
+  t.same(workers, [], 'and is no longer listed');
+  const times = recent.map(({ createTime, readyTime, busy, endTime }) => [createTime, readyTime, busy[0]?.beginTime, busy.at(-1)?.endTime, endTime]);
+  t.equal(times.length, 2, 'but among the recent ones');
+  for (const of of times) t.same(of.map(Number), of.map(Number).toSorted((a, b) => a - b), 'made, ready, busy, idle, ended');
+  t.same((await call(core.clients.machines, 'listWorkers', { endpointId: '' }, core.rootKey)).recent, [], 'of one endpoint only');
+});
+
+t.test('what a worker was at: short pauses are none, and the latest stretches are kept', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent();
+  const endpointId = await core.createEndpoint({ workersMin: 1 });
+  const [{ id }] = await waitFor('a worker', async () => {
+    const [worker] = await workersOf(core, endpointId);
+    return worker?.state === WorkerState.READY ? [worker] as const : undefined;
+  });
+  const store = new WorkerStore({ sql: core.sql } as unknown as Database, new Sealer('0'.repeat(64)));
+  const later = (seconds: number) => core.sql`
+    UPDATE worker SET busy_times = ARRAY(SELECT at - ${seconds}::int * interval '1 s' FROM unnest(busy_times) AS at) WHERE id = ${id}`;
+  const busy = async () => (await workersOf(core, endpointId))[0]!.busy;
+  for (const pauseSeconds of [1, 3]) {
+    await store.touch([id], [], [id]);
+    await later(pauseSeconds);
+  }
+  t.equal((await busy()).length, 1, 'a pause of a second');
+  await store.touch([id], [], []);
+  await later(60);
+  await store.touch([id], [], [id]);
+  t.match((await busy()).map(({ beginTime, endTime }) => Math.round((Number(endTime) - Number(beginTime)) / 1_000)), [64], 'a job of a minute');
+  for (let round = 0; round < 30; round += 1) {
+    await later(10);
+    await store.touch([id], [], [id]);
+  }
+  t.equal((await busy()).length, 24);
+  t.ok((await busy()).every(({ beginTime, endTime }) => endTime! >= beginTime!), 'whole ones');
 });
 
 t.test('a first job waits for no period', async (t) => {
@@ -76,6 +113,7 @@ t.test('a busy worker is never taken for idleness, and finishes when the endpoin
   await waitFor('it to run', () => agent.assignments.length === 1);
   t.equal((await core.wait(endpointId, id, 2_500)).state, JobState.IN_PROGRESS);
   t.match(agent.desired, [{ desired: DesiredState.RUN }]);
+  t.match((await workersOf(core, endpointId)).map(({ busy }) => busy.map(({ endTime }) => endTime)), [[undefined]], 'it is busy, and that goes on');
   await core.updateEndpoint(endpointId, { workersMax: 0 });
   await waitFor('the drain', () => agent.desired[0]?.desired === DesiredState.DRAIN);
   const second = await core.submit(endpointId);

@@ -92,6 +92,11 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 600_000 }, 
     await page.getByRole('link', { name: /^test-/ }).first().click();
     await page.getByText('in queue').first().waitFor();
     await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
+    const machine = page.getByRole('group', { name: /^machine / });
+    await machine.getByText(/ready after/).waitFor();
+    await page.getByLabel('of the last').selectOption({ label: '2 hours' });
+    t.equal(await machine.locator('.phases .starting').count(), 1, 'its cold start is drawn');
+    t.ok(await machine.locator('.phases .busy').count() > 0, 'and when it was busy');
     await inspect(t, page, 'activity');
     await page.getByRole('link', { name: 'Scaling' }).click();
     await page.getByText(/0 → 1 workers/).first().waitFor();

@@ -204,6 +204,28 @@ export interface Worker {
   endpointName: string;
   /** Whose it is. Output only. */
   accountId: string;
+  /** When it could take its first job. Absent: it never could yet. */
+  readyTime:
+    | Date
+    | undefined;
+  /** When it ended. Absent: it has not. */
+  endTime:
+    | Date
+    | undefined;
+  /** In which it held attempts, or requests of a load-balancing endpoint; those less than 5 s apart are one. The latest 24, oldest first. */
+  busy: WorkerStretch[];
+  /** In which it stood frozen. The latest 24, oldest first. */
+  frozen: WorkerStretch[];
+}
+
+/** A stretch of time of a worker. */
+export interface WorkerStretch {
+  /** Its begin. */
+  beginTime:
+    | Date
+    | undefined;
+  /** Its end. Absent: it goes on. */
+  endTime: Date | undefined;
 }
 
 /**
@@ -799,6 +821,10 @@ function createBaseWorker(): Worker {
     sdkVersion: "",
     endpointName: "",
     accountId: "",
+    readyTime: undefined,
+    endTime: undefined,
+    busy: [],
+    frozen: [],
   };
 }
 
@@ -845,6 +871,18 @@ export const Worker: MessageFns<Worker> = {
     }
     if (message.accountId !== "") {
       writer.uint32(114).string(message.accountId);
+    }
+    if (message.readyTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.readyTime), writer.uint32(122).fork()).join();
+    }
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(130).fork()).join();
+    }
+    for (const v of message.busy) {
+      WorkerStretch.encode(v!, writer.uint32(138).fork()).join();
+    }
+    for (const v of message.frozen) {
+      WorkerStretch.encode(v!, writer.uint32(146).fork()).join();
     }
     return writer;
   },
@@ -974,6 +1012,38 @@ export const Worker: MessageFns<Worker> = {
             message.accountId = reader.string();
             continue;
           }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.readyTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.busy.push(WorkerStretch.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.frozen.push(WorkerStretch.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1005,6 +1075,77 @@ export const Worker: MessageFns<Worker> = {
     message.sdkVersion = object.sdkVersion ?? "";
     message.endpointName = object.endpointName ?? "";
     message.accountId = object.accountId ?? "";
+    message.readyTime = object.readyTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
+    message.busy = object.busy?.map((e) => WorkerStretch.fromPartial(e)) || [];
+    message.frozen = object.frozen?.map((e) => WorkerStretch.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseWorkerStretch(): WorkerStretch {
+  return { beginTime: undefined, endTime: undefined };
+}
+
+export const WorkerStretch: MessageFns<WorkerStretch> = {
+  encode(message: WorkerStretch, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.beginTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.beginTime), writer.uint32(10).fork()).join();
+    }
+    if (message.endTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.endTime), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkerStretch {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkerStretch();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.beginTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.endTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WorkerStretch>): WorkerStretch {
+    return WorkerStretch.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WorkerStretch>): WorkerStretch {
+    const message = createBaseWorkerStretch();
+    message.beginTime = object.beginTime ?? undefined;
+    message.endTime = object.endTime ?? undefined;
     return message;
   },
 };

@@ -121,6 +121,8 @@ export interface ListWorkersResponse {
   nextPageToken: string;
   /** Those that ended without being told to, grouped by endpoint, exit code and last line, the latest first. On the first page only. */
   ended: EndedWorkers[];
+  /** Those of the endpoint that ended within the last day however they did, at most 20, the latest first. Only with an endpoint_id, on the first page. */
+  recent: Worker[];
 }
 
 /** Which log. */
@@ -773,7 +775,7 @@ export const ListWorkersRequest: MessageFns<ListWorkersRequest> = {
 };
 
 function createBaseListWorkersResponse(): ListWorkersResponse {
-  return { workers: [], nextPageToken: "", ended: [] };
+  return { workers: [], nextPageToken: "", ended: [], recent: [] };
 }
 
 export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
@@ -786,6 +788,9 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
     }
     for (const v of message.ended) {
       EndedWorkers.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.recent) {
+      Worker.encode(v!, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -827,6 +832,14 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
             message.ended.push(EndedWorkers.decode(reader, reader.uint32()));
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.recent.push(Worker.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -847,6 +860,7 @@ export const ListWorkersResponse: MessageFns<ListWorkersResponse> = {
     message.workers = object.workers?.map((e) => Worker.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
     message.ended = object.ended?.map((e) => EndedWorkers.fromPartial(e)) || [];
+    message.recent = object.recent?.map((e) => Worker.fromPartial(e)) || [];
     return message;
   },
 };

@@ -1,21 +1,25 @@
 /** The workers of an endpoint on a time line, and those that ended without being told to. */
+import { useState } from 'react';
 import type { EndpointView, WorkerView } from '../../../views.ts';
 import { Badge, Empty, Panel } from '../parts.tsx';
 import { ago, clock, span } from '../words.ts';
+import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
+import type { Lane, Phase } from './worker-lanes.ts';
 
-/** The shortest stretch that the line shows, in milliseconds. */
-const WINDOW_MS_MIN = 60_000;
+/** How far back the line goes, in milliseconds; no further than told is known. */
+const WINDOWS = [[5 * 60_000, '5 minutes'], [30 * 60_000, '30 minutes'], [2 * 3_600_000, '2 hours'], [24 * 3_600_000, 'day']] as const;
+const KEY: readonly (readonly [Phase['kind'], string])[] = [
+  ['starting', 'starting (cold start)'], ['ran', 'ready'], ['busy', 'busy'], ['frozen', 'frozen'], ['crashed', 'crashed'],
+];
+/** Of those in a lane that ended, as many are told of in words. */
+const TOLD_MAX = 3;
 
-/** Both. */
-export function Workers({ view: { workers, ended, nowMs } }: { view: EndpointView }) {
-  const fromMs = Math.min(nowMs - WINDOW_MS_MIN, ...workers.map(({ createdMs }) => createdMs));
+/** All of them. */
+export function Workers({ view }: { view: EndpointView }) {
+  const { workers, ended, nowMs } = view;
   return (
     <>
-      <Panel title="Workers" aside={workers.length > 0 && <span>since {clock(fromMs)}</span>}>
-        {workers.length === 0
-          ? <Empty title="No worker runs.">One starts when a job comes, or at once with workersMin above 0.</Empty>
-          : <ul className="lanes">{workers.map((worker) => <Lane key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />)}</ul>}
-      </Panel>
+      <TimeLine view={view} />
       {ended.length > 0 && (
         <Panel title="Workers that ended by themselves" aside="of the last day">
           <ul className="problems">
@@ -28,25 +32,93 @@ export function Workers({ view: { workers, ended, nowMs } }: { view: EndpointVie
           </ul>
         </Panel>
       )}
+      {workers.length === 200 && <p className="hint">The oldest 200 workers are shown.</p>}
     </>
   );
 }
 
-function Lane({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
-  const { id, machineId, state, held, capacity, version, reason, gpus, createdMs, sdkVersion } = worker;
-  const left = (createdMs - fromMs) / (nowMs - fromMs) * 100;
-  const word = state === 'READY' && held > 0 ? 'BUSY' : state;
-  const tone = word === 'BUSY' ? 'busy' : state === 'READY' ? '' : state === 'UNHEALTHY' ? 'bad' : 'warn';
-  const about = [`machine ${machineId}`, gpus > 0 ? `${gpus} GPU${gpus === 1 ? '' : 's'}` : '', `version ${version}`, sdkVersion].filter((part) => part !== '');
+function TimeLine({ view: { workers, recent, nowMs } }: { view: EndpointView }) {
+  const [chosenMs, setChosenMs] = useState(() => fitting(workers, nowMs));
+  const fromMs = nowMs - chosenMs;
+  const shown = [...workers, ...recent].filter(({ endedMs }) => endedMs === 0 || endedMs > fromMs);
+  const choice = (
+    <label>of the last{' '}
+      <select value={chosenMs} onChange={({ target }) => setChosenMs(Number(target.value))}>
+        {WINDOWS.map(([ms, text]) => <option key={ms} value={ms}>{text}</option>)}
+      </select>
+    </label>
+  );
+  return (
+    <Panel title="Workers" aside={choice}>
+      {workers.length === 0 && <Empty title="No worker runs.">One starts when a job comes, or at once with workersMin above 0.</Empty>}
+      {shown.length > 0 && (
+        <>
+          {lanesOf(shown).map(({ machineId, lanes }) => (
+            <div key={machineId} role="group" aria-label={`machine ${machineId}`}>
+              <p className="lanes-of">machine <code>{machineId}</code></p>
+              <ul className="lanes">{lanes.map((lane) => <LaneRow key={lane.name} lane={lane} fromMs={fromMs} nowMs={nowMs} />)}</ul>
+            </div>
+          ))}
+          <div className="axis" aria-hidden="true"><span>{clock(fromMs)}</span><span>{clock(nowMs - chosenMs / 2)}</span><span>{clock(nowMs)}</span></div>
+          <div className="key" aria-hidden="true">{KEY.map(([kind, text]) => <span key={kind}><i className={kind} />{text}</span>)}</div>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+/** The shortest window that shows all of the oldest worker that runs, or an idle endpoint's last half hour. */
+function fitting(workers: readonly WorkerView[], nowMs: number): number {
+  const age = workers.length === 0 ? WINDOWS[1][0] : nowMs - Math.min(...workers.map(({ createdMs }) => createdMs));
+  return (WINDOWS.find(([ms]) => ms >= age) ?? WINDOWS[1])[0];
+}
+
+function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromMs: number; nowMs: number }) {
+  const place = (ms: number): number => Math.min(100, Math.max(0, (ms - fromMs) / (nowMs - fromMs) * 100));
+  const bars = workers.flatMap((worker) => phasesOf(worker, nowMs).map((phase) => ({ ...phase, id: worker.id })));
+  const gone = workers.filter(({ endedMs }) => endedMs > 0).toReversed();
+  const told = [...workers.filter(({ endedMs }) => endedMs === 0), ...gone.slice(0, TOLD_MAX)];
   return (
     <li className="lane">
-      <div><code>{id}</code> <Badge word={word} tone={tone === '' ? 'good' : tone} /></div>
+      <div>{name}</div>
       <div>
-        <div className="bar" aria-hidden="true"><i className={tone} style={{ left: `${left}%`, right: 0 }} /></div>
-        <p className="hint">
-          {span(nowMs - createdMs)} · holds {held} of {Math.max(capacity, held)} · {about.join(' · ')}{reason === '' ? '' : ` · ${reason}`}
-        </p>
+        <div className="bar phases" aria-hidden="true">
+          {bars.filter(({ toMs }) => toMs >= fromMs).map(({ id, kind, fromMs: begin, toMs }) => (
+            <i
+              key={`${id} ${kind} ${begin}`} className={kind} title={`${id} ${kind}`}
+              style={{ left: `${place(begin)}%`, width: `${place(toMs) - place(begin)}%` }}
+            />
+          ))}
+        </div>
+        <ul className="told">
+          {told.map((worker) => <Told key={worker.id} worker={worker} fromMs={fromMs} nowMs={nowMs} />)}
+          {gone.length > TOLD_MAX && <li className="hint">and {gone.length - TOLD_MAX} before</li>}
+        </ul>
       </div>
     </li>
   );
+}
+
+function Told({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
+  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion } = worker;
+  const phases = phasesOf(worker, nowMs);
+  const busyMs = timeIn('busy', phases, fromMs);
+  const frozenMs = timeIn('frozen', phases, fromMs);
+  const holds = capacity > 0 ? `holds ${held} of ${Math.max(capacity, held)}` : '';
+  const parts = [
+    readyMs === 0 ? `${endedMs > 0 ? 'never ready' : 'starting for'} ${span((endedMs || nowMs) - createdMs)}` : `ready after ${span(readyMs - createdMs)}`,
+    busyMs > 0 ? `busy ${span(busyMs)}` : '', frozenMs > 0 ? `frozen ${span(frozenMs)}` : '',
+    ...(endedMs > 0 ? [`ended ${ago(endedMs, nowMs)}`] : [holds, `version ${version}`, sdkVersion, reason]),
+  ];
+  return (
+    <li className="hint">
+      <code>{id}</code> <WorkerBadge state={state} isBusy={held > 0} hasEnded={endedMs > 0} /> {parts.filter((part) => part !== '').join(' · ')}
+    </li>
+  );
+}
+
+function WorkerBadge({ state, isBusy, hasEnded }: { state: string; isBusy: boolean; hasEnded: boolean }) {
+  if (hasEnded) return <Badge word={state === 'UNHEALTHY' ? 'crashed' : 'ended'} tone={state === 'UNHEALTHY' ? 'bad' : 'calm'} />;
+  const isWorking = state === 'READY' && isBusy;
+  return <Badge word={isWorking ? 'BUSY' : state} {...(isWorking ? { tone: 'busy' } : {})} />;
 }

@@ -1,0 +1,2 @@
+ALTER TABLE "worker" ADD COLUMN "busy_times" timestamp with time zone[] DEFAULT '{}' NOT NULL;--> statement-breakpoint
+ALTER TABLE "worker" ADD COLUMN "frozen_times" timestamp with time zone[] DEFAULT '{}' NOT NULL;
