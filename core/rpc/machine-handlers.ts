@@ -60,7 +60,8 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       const { entries, next } = await context.workers.list({ endpointId, accountId, machineIds: machines?.ids }, page);
       const ended = pageToken === '' ? groupEnded(await context.workers.ended({ endpointId, accountId })) : [];
       const recent = pageToken === '' && endpointId !== '' ? await context.workers.recent(endpointId) : [];
-      return { recent: recent.map(workerToMessage), workers: entries.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
+      const workers = entries.map(workerToMessage);
+      return { workers, recent: recent.map(workerToMessage), ended: ended.map(endedToMessage), nextPageToken: tokenOf(next, page) };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
   };

@@ -22,7 +22,8 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, id: 
     const [health, { workers, recent, ended }, { explanation }, { decisions }] = await Promise.all([
       core.jobs.call((client) => client.getHealth, { endpointId: id }, options),
       // A key for jobs alone may not see them.
-      core.machines.call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options).catch(nothingFor401({ workers: [], recent: [], ended: [] })),
+      core.machines.call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options)
+        .catch(nothingFor401({ workers: [], recent: [], ended: [] })),
       core.endpoints.call((client) => client.explain, { endpointId: id }, options),
       core.endpoints.call((client) => client.listDecisions, { endpointId: id, pageSize: DECISIONS_MAX, beforeId: 0 }, options)
         .catch(nothingFor401({ decisions: [] })),

@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { KeyScope } from '../../../proto/gen/slipway/v1/access_service.ts';
 import { endpointJobs } from '../../helpers/endpoint-jobs.ts';
+import { jsHandler } from '../../helpers/handlers.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import type { System } from '../../helpers/system.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
@@ -24,6 +25,7 @@ export interface BrowserParts {
 export function listPages(t: Test, parts: BrowserParts): void {
   lists(t, parts);
   makes(t, parts);
+  names(t, parts);
   everyPage(t, parts);
 }
 
@@ -69,7 +71,18 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByText('There is none.').waitFor();
     await inspect(t, page, 'no volumes');
     await page.getByRole('link', { name: 'Templates' }).click();
-    await page.getByRole('cell').first().waitFor();
+    await page.getByRole('button', { name: 'Change' }).last().click();
+    await page.getByLabel('readme').fill('how to use it');
+    await page.getByText('No worker is replaced.').waitFor();
+    await page.getByLabel('containerDiskInGb').fill('7');
+    await page.getByText(/^What will happen: .*gets? a new version/).waitFor();
+    await inspect(t, page, 'changing a template');
+    await page.getByLabel('containerDiskInGb').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    t.equal(await page.locator('input:invalid').count(), 1, 'nothing is no size');
+    await page.getByLabel('containerDiskInGb').fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
   t.test('usage: its course and its sums, by what one chooses', async (t) => {
@@ -106,6 +119,14 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await row.getByRole('button', { name: 'Start by-form' }).click();
     await row.getByRole('button', { name: 'Restart' }).waitFor();
     await inspect(t, page, 'pods');
+    await row.getByRole('button', { name: 'Change' }).click();
+    await page.getByLabel('env', { exact: true }).fill('A=1=2\nB=');
+    await page.getByText(/The pod is reset/).waitFor();
+    await inspect(t, page, 'changing a pod');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { pods } = await call(system.clients.pods, 'listPods', { includeWorkers: false, endpointId: '', endpointIds: [] }, system.key);
+    t.match(pods, [{ name: 'by-form', env: { A: '1=2', B: '' }, startCommand: ['sleep', '1000'] }], 'what was not touched is as it was');
     await row.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await row.waitFor({ state: 'detached' });
@@ -135,6 +156,34 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByLabel('by', { exact: true }).waitFor();
     t.equal(await page.getByLabel('by', { exact: true }).inputValue(), 'account');
+  });
+}
+
+function names(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
+  t.test('a name as long as it may be, from right to left: what stands beside it is as it was', async (t) => {
+    const name = `\u202E${'W'.repeat(190)}`;
+    const command = jsHandler('all.js');
+    const id = await system.createEndpoint({ command, ready: 0, fields: { name, workersMin: 0 } });
+    const page = await open(t);
+    await signIn(page);
+    const row = page.getByRole('row').filter({ hasText: id });
+    const last = (await row.getByRole('cell').last().boundingBox())!;
+    t.ok(last.x + last.width <= 1280, 'its row is no wider than the page');
+    // Drawn from right to left, the first letter would stand last.
+    const order = await page.evaluate(`(() => {
+      const { firstChild } = [...document.querySelectorAll('code.id')].find(({ textContent }) => textContent === '${id}');
+      const at = (place) => {
+        const range = document.createRange();
+        range.setStart(firstChild, place);
+        range.setEnd(firstChild, place + 1);
+        return range.getBoundingClientRect().x;
+      };
+      return at(0) < at(5);
+    })()`);
+    t.equal(order, true, 'its id reads from left to right');
+    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    await page.getByText('No worker runs.').waitFor();
+    await inspect(t, page, 'a long name');
   });
 }
 

@@ -58,9 +58,9 @@ function Input({ field: { name, kind, min, max, words, required }, value, isFixe
     case 'texts':
       return <input {...shared} value={Array.isArray(value) ? value.join(', ') : ''} onChange={({ target }) => onChange(listOf(target.value))} />;
     case 'command':
-      return <Lines {...shared} hint="one argument a line" onLines={onChange} />;
+      return <Lines {...shared} hint="one argument a line" before={Array.isArray(value) ? value : []} onLines={onChange} />;
     case 'variables':
-      return <Lines {...shared} hint="NAME=value, one a line" onLines={(lines) => onChange(variablesOf(lines))} />;
+      return <Lines {...shared} hint="NAME=value, one a line" before={pairsOf(value)} onLines={(lines) => onChange(variablesOf(lines))} />;
     default: {
       const secret = kind === 'secret' ? { type: 'password', autoComplete: 'new-password' } : {};
       return <input {...shared} {...secret} required={required} value={String(value ?? '')} onChange={({ target }) => onChange(target.value)} />;
@@ -69,17 +69,24 @@ function Input({ field: { name, kind, min, max, words, required }, value, isFixe
 }
 
 /** What is being written may be no whole line yet, so the text is its own. */
-function Lines({ hint, onLines, ...shared }: {
-  id: string; disabled: boolean | undefined; 'aria-describedby': string; hint: string; onLines: (lines: string[]) => void;
+function Lines({ hint, before, onLines, ...shared }: {
+  id: string; disabled: boolean | undefined; 'aria-describedby': string; hint: string; before: readonly string[]; onLines: (lines: string[]) => void;
 }) {
-  const [text, setText] = useState('');
+  const [text, setText] = useState(() => before.join('\n'));
+  const [isWhole] = useState(() => before.every((line) => line.trim() !== '' && !line.includes('\n')));
   const change = (next: string): void => {
     setText(next);
     onLines(next.split('\n').filter((line) => line.trim() !== ''));
   };
+  // Read line by line it would come back as something else.
+  if (!isWhole) return <p className="code">It has empty parts or line breaks, so it can be changed by REST, GraphQL and the command line only.</p>;
   return (
     <textarea {...shared} className="code" rows={3} spellCheck={false} placeholder={hint} value={text} onChange={({ target }) => change(target.value)} />
   );
+}
+
+function pairsOf(value: unknown): string[] {
+  return Object.entries(value ?? {}).map(([name, text]) => `${name}=${String(text)}`);
 }
 
 function variablesOf(lines: readonly string[]): Record<string, string> {

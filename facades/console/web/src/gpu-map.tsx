@@ -15,7 +15,7 @@ export function GpuMap({ machines }: { machines: readonly MachineView[] }) {
               <strong>{machine.name}</strong>
               {machine.connected ? null : <Badge word="away" tone="bad" />}
               {machine.cordoned && <Badge word="cordoned" tone="warn" />}
-              <span className="hint">{machine.workers} workers{machine.gpus.length === 0 ? ' · no GPU' : ''}</span>
+              <span className="hint">{machine.workers === 1 ? '1 worker' : `${machine.workers} workers`}{machine.gpus.length === 0 ? ' · no GPU' : ''}</span>
             </div>
             <ul className="gpus">{machine.gpus.map((gpu) => <Square key={gpu.uuid} gpu={gpu} />)}</ul>
           </li>

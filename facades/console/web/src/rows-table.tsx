@@ -41,7 +41,7 @@ export function RowsTable({ rows, columns, name, listing, orders, actions }: Row
         <tbody>
           {table.getRowModel().rows.map((row) => (
             <tr key={row.id}>
-              {columns.map((column) => <td key={column} className={isId(column) ? 'id' : ''}>{row.getValue<string>(column)}</td>)}
+              {columns.map((column) => <Cell key={column} column={column} text={row.getValue<string>(column)} />)}
               {actions && <td><span className="choices">{actions(row.original)}</span></td>}
             </tr>
           ))}
@@ -49,6 +49,10 @@ export function RowsTable({ rows, columns, name, listing, orders, actions }: Row
       </table>
     </div>
   );
+}
+
+function Cell({ column, text }: { column: string; text: string }) {
+  return <td className={isId(column) ? 'id' : ''}><span className="text" title={text}>{text}</span></td>;
 }
 
 function isId(column: string): boolean {

@@ -44,7 +44,7 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
     <>
       <Panel title="Settings" aside={names.length === 0 ? 'as they are' : `${names.length} changed, not saved`}>
         <div className="form">
-          {fields.filter(({ kind }) => kind !== 'variables' && kind !== 'command').map((field) => (
+          {fields.map((field) => (
             <Field key={field.name} field={field} value={changes[field.name] ?? values[field.name]} isChanged={field.name in changes}
               isFixed={field.fixed || !mayChange} onChange={(value) => change(field.name, value)} />
           ))}

@@ -6,6 +6,8 @@ import { ask } from '../api.ts';
 import { Create, FORMS } from '../create.tsx';
 import { saveCsv } from '../csv.ts';
 import { DialogButton, DialogForm } from '../dialog.tsx';
+import { Edit } from '../edit.tsx';
+import type { Editable } from '../edit.tsx';
 import { Pages, Search } from '../listing-parts.tsx';
 import { NewKey } from '../new-key.tsx';
 import { NewAccount, Price, Quota } from '../operator-forms.tsx';
@@ -101,11 +103,22 @@ function Act({ form, row, path }: { form: Kind['form']; row: Row; path: string }
     case 'account': return <Quota row={row} />;
     case 'price': return <DialogButton text="Change" spoken={item}>{(close) => <Price row={row} onClose={close} />}</DialogButton>;
     case 'pod': return (
-      <><PodActions id={id} name={name} isStopped={row['desiredStatus'] !== 'RUNNING'} /><Remove id={id} name={name} list={FORMS.pod.path} shown={path} /></>
+      <>
+        <Change kind={form} id={id} name={name} shown={path} />
+        <PodActions id={id} name={name} isStopped={row['desiredStatus'] !== 'RUNNING'} />
+        <Remove id={id} name={name} list={FORMS.pod.path} shown={path} />
+      </>
+    );
+    case 'template': case 'volume': return (
+      <><Change kind={form} id={id} name={name} shown={path} /><Remove id={id} name={name} list={FORMS[form].path} shown={path} /></>
     );
     case undefined: return null;
     default: return <Remove id={id} name={name} list={FORMS[form].path} shown={path} />;
   }
+}
+
+function Change({ name, ...what }: { kind: Editable; id: string; name: string; shown: string }) {
+  return <DialogButton text="Change" spoken={name}>{(close) => <Edit {...what} name={name} onClose={close} />}</DialogButton>;
 }
 
 function Revoke({ id, name }: { id: string; name: string }) {

@@ -75,7 +75,8 @@ function Endpoints({ view: { endpoints, next }, history, listing }: {
       <Panel title="Endpoints">
         <Empty title="There is no endpoint yet.">
           <p>
-            Create one on the machine that runs Slipway: <code>npm start -- your_handler.py</code>, or with <code>npx slipway endpoints create --help</code>.
+            Create one on the machine that runs Slipway: <code>npm start -- --handler your_handler.py</code>, or with{' '}
+            <code>npx slipway endpoints create --help</code>.
           </p>
         </Empty>
       </Panel>
@@ -111,7 +112,7 @@ function Endpoints({ view: { endpoints, next }, history, listing }: {
 function Row({ row, samples }: { row: EndpointRow; samples: readonly Sample[] }) {
   return (
     <tr>
-      <th scope="row"><Link href={`/endpoints/${row.id}`}>{row.name}</Link> <code className="id">{row.id}</code></th>
+      <th scope="row"><Link href={`/endpoints/${row.id}`} className="text" title={row.name}>{row.name}</Link> <code className="id">{row.id}</code></th>
       <td className="right number">{row.type === 'LB' ? '–' : count(row.queued)}</td>
       <td className="right number">{count(row.inProgress)}</td>
       <td className="lines">
