@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import root from 'tap';
 import type { Test } from 'tap';
-import { administer, makeTemplate, urlOf } from './template-database.ts';
+import { administer, copyOf, makeTemplate, urlOf } from './template-database.ts';
 import type { SharedPostgres } from './template-database.ts';
 import { QUICK, startPostgres } from './throwaway-postgres.ts';
 
@@ -25,7 +25,7 @@ export async function createDatabase(t: Test, { empty = false } = {}): Promise<T
   server ??= shared && !alone ? Promise.resolve(JSON.parse(shared) as SharedPostgres) : startServer();
   const { url, template } = await server;
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(url, empty ? `CREATE DATABASE ${name}` : `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  await administer(url, empty ? `CREATE DATABASE ${name}` : copyOf(template, name));
   t.teardown(() => administer(url, `DROP DATABASE ${name}`));
   return { url: urlOf(url, name) };
 }

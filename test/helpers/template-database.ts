@@ -19,9 +19,17 @@ export async function makeTemplate(url: string): Promise<SharedPostgres> {
   return { url, template };
 }
 
-/** Runs one statement on a connection of its own. */
+/**
+ * The statement that makes a database as the template is. File by file: block by block through the WAL takes twice the processor time, and leaves out
+ * what PostgreSQL keeps of its catalogue, which the first connection would make anew.
+ */
+export function copyOf(template: string, name: string): string {
+  return `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`;
+}
+
+/** Runs one statement on a connection of its own, which does without the names of types that a pool asks for first. */
 export async function administer(url: string, statement: string): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
   try {
     await sql.unsafe(statement);
   } finally {
