@@ -2,6 +2,7 @@
 import type { DomainError } from './errors.ts';
 import { checkBounds, checkEnv, checkName, checkPath, checkProgramBytes, checkText, checkTexts, invalid } from './fields.ts';
 import type { SettingRule } from './fields.ts';
+import { checkImageName } from './image-name.ts';
 
 /** What its owner chooses. The contract says what each field means. */
 export interface TemplateSettings {
@@ -77,7 +78,7 @@ export function checkTemplate(template: TemplateSettings): void {
 
 /** Fails with INVALID_REQUEST, naming the field, at the first fault. */
 export function checkProgram(program: Program): void {
-  checkImageName(program.imageName);
+  checkImageName('image_name', program.imageName);
   for (const [field, parts] of [['start_command', program.startCommand], ['entrypoint', program.entrypoint]] as const) {
     if (parts.length > COMMAND_PARTS_MAX) throw invalid(`${field} has ${parts.length} parts, but may have ${COMMAND_PARTS_MAX}`);
     for (const part of parts) checkText(field, part);
@@ -97,12 +98,6 @@ export function checkProgram(program: Program): void {
       throw invalid(`ports: ${JSON.stringify(port)} is not like 8888/http, 50051/grpc or 22/tcp`);
     }
   }
-}
-
-/** What no registry and no engine could have is told here, not by a worker that never starts. The agent knows the whole grammar. */
-function checkImageName(imageName: string): void {
-  checkText('image_name', imageName);
-  if (/\s/.test(imageName)) throw invalid(`image_name is ${JSON.stringify(imageName.slice(0, 200))}, but names of images have no spaces`);
 }
 
 /** Whether going from one set of settings to another needs new workers (docs/management.md#templates). */

@@ -30,7 +30,7 @@ export function* readSubmission(body: Buffer, idempotencyKey: string | string[] 
     throw new CoreError('INVALID_INPUT', 'The body must have a member "input" that is a JSON object.');
   }
   // The outer object counts one.
-  if (scan.depth > INPUT_DEPTH_MAX + 1) throw new CoreError('INVALID_INPUT', `"input" is nested more than ${INPUT_DEPTH_MAX} deep.`);
+  if (scan.depth > INPUT_DEPTH_MAX + 1) throw new CoreError('INVALID_INPUT', `"input", or a member beside it, is nested more than ${INPUT_DEPTH_MAX} deep.`);
   return {
     input,
     webhook: readWebhook(scan),

@@ -72,6 +72,7 @@ t.test('depth', async (t) => {
   const nested = (depth: number): string => `{"input":${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}}`;
   t.equal(reasonOf(() => read(nested(INPUT_DEPTH_MAX))), 'taken');
   t.equal(reasonOf(() => read(nested(INPUT_DEPTH_MAX + 1))), 'INVALID_INPUT');
+  t.throws(() => read(`{"input":{},"a":${'['.repeat(300)}${']'.repeat(300)}}`), { message: /or a member beside it, is nested more than 256 deep/ });
   t.equal(reasonOf(() => read(`{"input":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)), 'INVALID_INPUT');
 });
 

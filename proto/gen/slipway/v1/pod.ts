@@ -62,7 +62,7 @@ export interface Pod {
   name: string;
   /** Template that gave the fields which the request left empty. Empty: none. */
   templateId: string;
-  /** Container image, for the container executor. */
+  /** Container image, like me/worker:1: at most 512 characters, as registries write names. Empty: start_command runs on the host. */
   imageName: string;
   /** Command line with its arguments. With the process executor the first is the program to run; required there. */
   startCommand: string[];

@@ -28,7 +28,7 @@ export interface Template {
   id: string;
   /** Unique in the account, 1 to 191 characters. Required. */
   name: string;
-  /** Container image. For the process executor a free text that people recognise. */
+  /** Container image, like me/worker:1: at most 512 characters, as registries write names. Empty: start_command runs on the host. */
   imageName: string;
   /** Command line with its arguments, one each. With the process executor the first is the program to run; required there. */
   startCommand: string[];
