@@ -1,47 +1,50 @@
 /**
- * Notices certificates that were written in place, which Envoy does not, and looks at every pair before Envoy gets it: half of a new pair
- * with half of the old one, as there is between two copies, waits until it fits.
+ * Notices certificate files that were written in place, which Envoy does not, and looks at each before Envoy gets it: half of a new pair
+ * with half of the old one, as there is between two copies, waits until it fits. Says when a certificate ends.
  */
-import { X509Certificate, createPrivateKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import type { CertificateFiles } from './config.ts';
+import { readAuthority, readPair, timeFault } from './certificates.ts';
+import type { GoodPair } from './certificates.ts';
+import type { CertificateFiles, ClientCertificates } from './config.ts';
 
 /** How often the files are looked at, in milliseconds. */
 const PERIOD_MS = 2_000;
 
-/** A certificate that fits its key. */
-export interface GoodPair {
-  /** Of the certificate, as openssl shows it. */
-  fingerprint: string;
-  validTo: string;
+/** What is watched. */
+export interface WatchedFiles {
+  certificate: CertificateFiles;
+  agentClients: ClientCertificates | undefined;
 }
 
-/** Reads a pair; throws an Error that says what is wrong with it. */
-export function readPair({ certFile, keyFile }: CertificateFiles): GoodPair {
-  const certificate = new X509Certificate(readFileSync(certFile));
-  if (!certificate.checkPrivateKey(createPrivateKey(readFileSync(keyFile)))) throw new Error(`the key in ${keyFile} does not belong to ${certFile}`);
-  return { fingerprint: certificate.fingerprint256, validTo: certificate.validTo };
+export interface WatchSeams {
+  clock: Clock;
+  logger: Logger;
+  onCertificate(pair: GoodPair): void;
+  onAuthority(): void;
 }
 
 export class CertificateWatch extends BaseService {
   readonly name = 'certificate watch';
-  readonly #files: CertificateFiles;
-  readonly #seams: { clock: Clock; logger: Logger; onChanged(pair: GoodPair): void };
+  readonly #files: WatchedFiles;
+  readonly #seams: WatchSeams;
   #timer: Timer | undefined;
-  #known = '';
-  #fault = '';
+  #known = { pair: '', authority: '' };
+  /** What was said last of each, so that it is said once. */
+  readonly #said = new Map<string, string>();
 
-  constructor(files: CertificateFiles, seams: { clock: Clock; logger: Logger; onChanged(pair: GoodPair): void }) {
+  constructor(files: WatchedFiles, seams: WatchSeams) {
     super();
     this.#files = files;
     this.#seams = seams;
   }
 
   protected override onStart(): void {
-    this.#known = readPair(this.#files).fingerprint;
+    const { certificate, agentClients } = this.#files;
+    const pair = readPair(certificate);
+    this.#known = { pair: pair.fingerprint, authority: agentClients ? readAuthority(agentClients) : '' };
+    this.#sayTime(pair);
     this.#again();
   }
 
@@ -51,22 +54,45 @@ export class CertificateWatch extends BaseService {
 
   #again(): void {
     this.#timer = this.#seams.clock.after(PERIOD_MS, () => {
-      this.#look();
+      this.#guarded('the certificate cannot be used; the one before stays', () => this.#lookAtPair());
+      this.#guarded('the authority of agents cannot be used; the one before stays', () => this.#lookAtAuthority());
       this.#again();
     });
   }
 
-  #look(): void {
+  #lookAtPair(): void {
+    const pair = readPair(this.#files.certificate);
+    this.#sayTime(pair);
+    if (pair.fingerprint === this.#known.pair) return;
+    this.#known.pair = pair.fingerprint;
+    this.#seams.onCertificate(pair);
+  }
+
+  #lookAtAuthority(): void {
+    const { agentClients } = this.#files;
+    if (!agentClients) return;
+    const fingerprint = readAuthority(agentClients);
+    if (fingerprint === this.#known.authority) return;
+    this.#known.authority = fingerprint;
+    this.#seams.onAuthority();
+  }
+
+  #sayTime(pair: GoodPair): void {
+    this.#say('clients may refuse the certificate', timeFault(pair, this.#seams.clock.nowMs()));
+  }
+
+  #guarded(what: string, look: () => void): void {
     try {
-      const pair = readPair(this.#files);
-      this.#fault = '';
-      if (pair.fingerprint === this.#known) return;
-      this.#known = pair.fingerprint;
-      this.#seams.onChanged(pair);
+      look();
+      this.#said.delete(what);
     } catch (error) {
-      const { message } = error as Error;
-      if (message !== this.#fault) this.#seams.logger.warn({ cause: message }, 'the certificate cannot be used; the one before stays');
-      this.#fault = message;
+      this.#say(what, (error as Error).message);
     }
+  }
+
+  #say(what: string, cause: string | undefined): void {
+    if (cause !== undefined && cause !== this.#said.get(what)) this.#seams.logger.warn({ cause }, what);
+    if (cause === undefined) this.#said.delete(what);
+    else this.#said.set(what, cause);
   }
 }

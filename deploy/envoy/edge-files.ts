@@ -2,7 +2,10 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootstrap } from './bootstrap.ts';
+import { readAuthority, readPair } from './certificates.ts';
+import type { GoodPair } from './certificates.ts';
 import type { EdgeConfig } from './config.ts';
+import { EdgeFault } from './edge-fault.ts';
 import type { Message } from './message.ts';
 import { authoritySecret, certificateSecret, SDS_FILES } from './tls.ts';
 
@@ -17,11 +20,25 @@ export interface RunningEnvoy {
 
 const RUNNING_FILE = 'running.json';
 
+/** Looks at what the operator named, before anything is written; answers the certificate, where there is one. Fails with EdgeFault. */
+export function checkFiles({ certificate, agentClients, dataDir }: EdgeConfig): GoodPair | undefined {
+  const looked = <Found>(what: string, look: () => Found): Found => {
+    try {
+      return look();
+    } catch (error) {
+      throw new EdgeFault(`${what}: ${(error as Error).message}`);
+    }
+  };
+  looked('The folder of the edge cannot be used (--data-dir)', () => mkdirSync(dataDir, { recursive: true, mode: 0o700 }));
+  if (agentClients) looked('The authority of agents cannot be used (--agent-ca-file)', () => readAuthority(agentClients));
+  return certificate && looked('The certificate cannot be used (--cert-file, --cert-key-file)', () => readPair(certificate));
+}
+
 /** Writes everything that an Envoy of this epoch reads; answers the file of its configuration. */
 export function writeEdgeFiles(config: EdgeConfig, epoch: number): string {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   writeCertificate(config, 0);
-  if (config.agentClients) replace(join(config.dataDir, SDS_FILES.authority), authoritySecret(config.agentClients));
+  writeAuthority(config, 0);
   const file = join(config.dataDir, `envoy-${epoch}.json`);
   replace(file, bootstrap(config, epoch));
   return file;
@@ -30,6 +47,11 @@ export function writeEdgeFiles(config: EdgeConfig, epoch: number): string {
 /** Says anew where the certificate is; Envoy reads it then. */
 export function writeCertificate(config: EdgeConfig, turn: number): void {
   if (config.certificate) replace(join(config.dataDir, SDS_FILES.certificate), certificateSecret(config.certificate, turn));
+}
+
+/** The same of the authority of agents. */
+export function writeAuthority({ dataDir, agentClients }: EdgeConfig, turn: number): void {
+  if (agentClients) replace(join(dataDir, SDS_FILES.authority), authoritySecret(agentClients, turn));
 }
 
 /** The Envoy that serves with this folder; undefined: none does. */

@@ -5,16 +5,14 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { SingleRunService } from '../../core/runtime/service.ts';
 import type { Service } from '../../core/runtime/service.ts';
 import { listenerAddresses } from './admin.ts';
-import { CertificateWatch, readPair } from './certificate-watch.ts';
+import { CertificateWatch } from './certificate-watch.ts';
 import { authorizerSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
-import { readRunning, writeCertificate, writeEdgeFiles, writeRunning } from './edge-files.ts';
+import { EdgeFault } from './edge-fault.ts';
+import { checkFiles, readRunning, writeAuthority, writeCertificate, writeEdgeFiles, writeRunning } from './edge-files.ts';
 import { EnvoyProcess, findFault } from './envoy-process.ts';
 import { findEnvoy } from './find-envoy.ts';
 import { hostPortText } from './message.ts';
-
-/** The operator's to mend; the text says what. */
-export class EdgeFault extends Error {}
 
 /** What it takes from outside. */
 export interface EdgeSeams {
@@ -53,7 +51,7 @@ export class Edge extends SingleRunService {
     const config = this.#config;
     const { clock, logger, takeOver } = this.#seams;
     const found = await findEnvoy(config.envoy, config.searchPath);
-    if (config.certificate) checkPair(config);
+    checkFiles(config);
     const relieved = readRunning(config.dataDir);
     if (relieved && !takeOver) {
       throw new EdgeFault(`An edge serves with the folder ${config.dataDir} already (process ${relieved.pid}). `
@@ -102,22 +100,21 @@ export class Edge extends SingleRunService {
   }
 
   #startWatch(): void {
-    const { certificate } = this.#config;
+    const { certificate, agentClients } = this.#config;
     if (!certificate) return;
+    const { clock, logger } = this.#seams;
     let turn = 0;
-    this.#watch = new CertificateWatch(certificate, { ...this.#seams, onChanged: ({ validTo }) => {
-      turn += 1;
-      writeCertificate(this.#config, turn);
-      this.#seams.logger.info({ validTo }, 'new certificate');
-    } });
+    this.#watch = new CertificateWatch({ certificate, agentClients }, {
+      clock, logger,
+      onCertificate: ({ validTo }) => {
+        writeCertificate(this.#config, turn += 1);
+        logger.info({ validTo }, 'new certificate');
+      },
+      onAuthority: () => {
+        writeAuthority(this.#config, turn += 1);
+        logger.info('new authority of agents');
+      },
+    });
     void this.#watch.start();
-  }
-}
-
-function checkPair({ certificate }: EdgeConfig): void {
-  try {
-    readPair(certificate!);
-  } catch (error) {
-    throw new EdgeFault(`The certificate cannot be used: ${(error as Error).message}`);
   }
 }

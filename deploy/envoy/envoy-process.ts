@@ -10,6 +10,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { activeRequests, askAdmin } from './admin.ts';
 import { adminSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
+import { EdgeFault } from './edge-fault.ts';
 import type { RunningEnvoy } from './edge-files.ts';
 import { REQUEST_SILENCE_MS } from './limits.ts';
 
@@ -29,6 +30,13 @@ const READY_MS_MAX = 30_000;
 /** Separates the parts of a line of Envoy's log. */
 const LOG_FORMAT = '%l|%n|%v';
 const LOG_LINE = /^(trace|debug|info|warning|error|critical|off)\|([^|]*)\|(.*)$/;
+/** What Envoy says of an address that it cannot have, and what to do. */
+const BIND_FAULT = /cannot bind '([^']+)': (Address already in use|Cannot assign requested address|Permission denied)/;
+const BIND_ADVICE: Record<string, string> = {
+  'Address already in use': 'another program listens there; end it, or choose another port',
+  'Cannot assign requested address': 'this machine has no such address; choose one of its own, or 0.0.0.0 for all',
+  'Permission denied': 'this user may not use that port; choose one above 1023, or allow it (setcap cap_net_bind_service=+ep on the Envoy binary)',
+};
 /** Envoy's words for our levels. */
 const LEVELS: Record<string, string> = { trace: 'trace', debug: 'debug', info: 'warning', warn: 'warning', error: 'error', silent: 'off' };
 
@@ -47,6 +55,7 @@ export class EnvoyProcess {
   readonly #child: ChildProcess;
   readonly #epoch: number;
   readonly #relieved: RunningEnvoy | undefined;
+  #bindFault: string | undefined;
   /** Resolves with how it ended. */
   readonly ended: Promise<string>;
 
@@ -75,13 +84,14 @@ export class EnvoyProcess {
     return adminSocket(this.#config.dataDir, this.#epoch);
   }
 
-  /** Resolves when it serves; rejects when it ends before. */
+  /** Resolves when it serves; rejects when it ends before, with EdgeFault where the operator can help. */
   async ready(): Promise<RunningEnvoy> {
     const { clock } = this.#seams;
     let over: string | undefined;
     void this.ended.then((how) => { over = how; });
     const endMs = clock.monotonicMs() + READY_MS_MAX;
     for (;;) {
+      if (over !== undefined && this.#bindFault) throw new EdgeFault(this.#bindFault);
       if (over !== undefined) throw new Error(`Envoy ended with ${over} before it served; its last lines say why`);
       if ((await askAdmin(this.admin, '/ready')).status === 200) break;
       if (clock.monotonicMs() > endMs) throw new Error(`Envoy was not ready after ${READY_MS_MAX / 1_000} s`);
@@ -109,6 +119,8 @@ export class EnvoyProcess {
 
   #log(line: string): void {
     const [, level, part, text] = LOG_LINE.exec(line) ?? [];
+    const [, address, cause] = BIND_FAULT.exec(line) ?? [];
+    if (cause !== undefined) this.#bindFault = `Envoy cannot listen at ${address}: ${BIND_ADVICE[cause]}`;
     const fields = { part: part ?? 'envoy', text: text ?? line };
     const { logger } = this.#seams;
     if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy says');

@@ -8,8 +8,10 @@ import { createLogger } from '../../core/runtime/logger.ts';
 import { bootstrap } from './bootstrap.ts';
 import { readEdgeConfig } from './config.ts';
 import type { EdgeConfig } from './config.ts';
-import { Edge, EdgeFault } from './edge.ts';
-import { readRunning, writeEdgeFiles } from './edge-files.ts';
+import { timeFault } from './certificates.ts';
+import { Edge } from './edge.ts';
+import { EdgeFault } from './edge-fault.ts';
+import { checkFiles, readRunning, writeEdgeFiles } from './edge-files.ts';
 import { NoEnvoyError } from './find-envoy.ts';
 
 const config = readConfig();
@@ -55,10 +57,18 @@ async function run(config: EdgeConfig): Promise<void> {
 
 /** Answers the file of the configuration. */
 function writeFolder(config: EdgeConfig): string {
-  const running = readRunning(config.dataDir);
-  if (running === undefined) return writeEdgeFiles(config, 0);
-  process.stderr.write(`An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.\n`);
-  process.exit(2);
+  try {
+    const pair = checkFiles(config);
+    const doubt = pair && timeFault(pair, systemClock.nowMs());
+    if (doubt !== undefined) process.stderr.write(`Note: ${doubt}.\n`);
+    const running = readRunning(config.dataDir);
+    if (running === undefined) return writeEdgeFiles(config, 0);
+    throw new EdgeFault(`An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.`);
+  } catch (error) {
+    if (!(error instanceof EdgeFault)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
 }
 
 function readConfig(): EdgeConfig {

@@ -21,24 +21,27 @@ export const SDS_FILES = { certificate: 'sds-certificate.json', authority: 'sds-
  * do it. `turn` changes how the path is spelled and so makes Envoy read files that were written in place.
  */
 export function certificateSecret({ certFile, keyFile }: CertificateFiles, turn: number): Message {
-  const spelled = (file: string): string => (turn % 2 === 0 ? file : join(dirname(file), '.').concat('/./', file.slice(dirname(file).length + 1)));
   return { resources: [typed(SECRET, {
     name: SERVER_CERTIFICATE,
     tls_certificate: {
-      certificate_chain: { filename: spelled(certFile) }, private_key: { filename: spelled(keyFile) }, watched_directory: { path: dirname(certFile) },
+      certificate_chain: { filename: spelled(certFile, turn) }, private_key: { filename: spelled(keyFile, turn) }, watched_directory: { path: dirname(certFile) },
     },
   })] };
 }
 
-/** The SDS file of the authority of client certificates. */
-export function authoritySecret({ caFile, uriPrefix }: ClientCertificates): Message {
+/** The SDS file of the authority of client certificates. `turn`: as of the certificate. */
+export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, turn: number): Message {
   return { resources: [typed(SECRET, {
     name: AGENT_AUTHORITY,
     validation_context: {
-      trusted_ca: { filename: caFile }, watched_directory: { path: dirname(caFile) },
+      trusted_ca: { filename: spelled(caFile, turn) }, watched_directory: { path: dirname(caFile) },
       ...(uriPrefix === '' ? {} : { match_typed_subject_alt_names: [{ san_type: 'URI', matcher: { prefix: uriPrefix } }] }),
     },
   })] };
+}
+
+function spelled(file: string, turn: number): string {
+  return turn % 2 === 0 ? file : join(dirname(file), '.').concat('/./', file.slice(dirname(file).length + 1));
 }
 
 /** What makes a listener speak TLS; `clients`: it takes only clients with a certificate. */

@@ -1,0 +1,80 @@
+/**
+ * The certificate files that an operator names: read and checked before Envoy gets them, because Envoy starts with a wrong pair and then refuses every
+ * handshake. What is wrong is said with the file and what to do.
+ */
+import { X509Certificate, createHash, createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { CertificateFiles, ClientCertificates } from './config.ts';
+import { EdgeFault } from './edge-fault.ts';
+
+/** Days before a certificate ends that are spoken of. */
+const SOON_DAYS = 7;
+const DAY_MS = 86_400_000;
+
+/** A certificate that fits its key. */
+export interface GoodPair {
+  /** Of all that is in both files, the chain too. */
+  fingerprint: string;
+  validFrom: Date;
+  validTo: Date;
+}
+
+/** Reads a pair. Fails with EdgeFault. */
+export function readPair({ certFile, keyFile }: CertificateFiles): GoodPair {
+  const [chain, keyText] = [readPem(certFile), readPem(keyFile)];
+  const certificate = certificateIn(chain, certFile);
+  if (!certificate.checkPrivateKey(privateKeyIn(keyText, keyFile))) throw new EdgeFault(`the key in ${keyFile} does not belong to ${certFile}`);
+  return { fingerprint: fingerprintOf(chain, keyText), validFrom: new Date(certificate.validFrom), validTo: new Date(certificate.validTo) };
+}
+
+/** Reads an authority; answers a fingerprint of its file. Fails with EdgeFault. */
+export function readAuthority({ caFile }: ClientCertificates): string {
+  const text = readPem(caFile);
+  certificateIn(text, caFile);
+  return fingerprintOf(text);
+}
+
+/** What clients will hold against a certificate at this time, or soon; undefined: nothing. */
+export function timeFault({ validFrom, validTo }: GoodPair, nowMs: number): string | undefined {
+  if (validTo.getTime() <= nowMs) return `the certificate expired on ${dayOf(validTo)}: clients refuse it; renew it`;
+  if (validFrom.getTime() > nowMs) return `the certificate is valid from ${dayOf(validFrom)} only: clients refuse it until then, or this machine's clock is wrong`;
+  const days = Math.floor((validTo.getTime() - nowMs) / DAY_MS);
+  return days < SOON_DAYS ? `the certificate expires on ${dayOf(validTo)}: renew it` : undefined;
+}
+
+function certificateIn(text: string, file: string): X509Certificate {
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new EdgeFault(`${file} holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)`);
+  try {
+    return new X509Certificate(text);
+  } catch (error) {
+    throw new EdgeFault(`the certificate in ${file} is damaged: ${(error as Error).message}`);
+  }
+}
+
+function privateKeyIn(text: string, file: string) {
+  if (/ENCRYPTED/.test(text)) throw new EdgeFault(`the key in ${file} has a passphrase, which nobody could type here; write it without: openssl pkey -in … -out …`);
+  if (!/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text)) throw new EdgeFault(`${file} holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)`);
+  try {
+    return createPrivateKey(text);
+  } catch (error) {
+    throw new EdgeFault(`the key in ${file} is damaged: ${(error as Error).message}`);
+  }
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new EdgeFault(`there is no file ${file}`);
+    throw new EdgeFault(code === 'EACCES' ? `this user may not read ${file}` : `${file} cannot be read: ${message}`);
+  }
+}
+
+function fingerprintOf(...texts: string[]): string {
+  return createHash('sha256').update(texts.join('\0')).digest('hex');
+}
+
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
+}

@@ -1,0 +1,2 @@
+/** The operator's to mend; the text says what. */
+export class EdgeFault extends Error {}
