@@ -37,7 +37,7 @@ export function readAuthority({ caFile }: ClientCertificates): string {
 /** What clients will hold against a certificate at this time, or soon; undefined: nothing. */
 export function timeFault({ validFrom, validTo }: GoodPair, nowMs: number): string | undefined {
   if (validTo.getTime() <= nowMs) return `the certificate expired on ${dayOf(validTo)}: clients refuse it; renew it`;
-  if (validFrom.getTime() > nowMs) return `the certificate is valid from ${dayOf(validFrom)} only: clients refuse it until then, or this machine's clock is wrong`;
+  if (validFrom.getTime() > nowMs) return `the certificate is valid from ${dayOf(validFrom)} only, or this machine's clock is wrong`;
   const days = Math.floor((validTo.getTime() - nowMs) / DAY_MS);
   return days < SOON_DAYS ? `the certificate expires on ${dayOf(validTo)}: renew it` : undefined;
 }

@@ -24,7 +24,8 @@ export function certificateSecret({ certFile, keyFile }: CertificateFiles, turn:
   return { resources: [typed(SECRET, {
     name: SERVER_CERTIFICATE,
     tls_certificate: {
-      certificate_chain: { filename: spelled(certFile, turn) }, private_key: { filename: spelled(keyFile, turn) }, watched_directory: { path: dirname(certFile) },
+      certificate_chain: { filename: spelled(certFile, turn) }, private_key: { filename: spelled(keyFile, turn) },
+      watched_directory: { path: dirname(certFile) },
     },
   })] };
 }
