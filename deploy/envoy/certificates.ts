@@ -52,7 +52,7 @@ function certificateIn(text: string, file: string): X509Certificate {
 }
 
 function privateKeyIn(text: string, file: string) {
-  if (/ENCRYPTED/.test(text)) throw new EdgeFault(`the key in ${file} has a passphrase, which nobody could type here; write it without: openssl pkey -in … -out …`);
+  if (/ENCRYPTED/.test(text)) throw new EdgeFault(`the key in ${file} has a passphrase; write it without one: openssl pkey -in … -out …`);
   if (!/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text)) throw new EdgeFault(`${file} holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)`);
   try {
     return createPrivateKey(text);
