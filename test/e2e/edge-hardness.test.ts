@@ -1,9 +1,12 @@
 /** What nobody means well: broken and doubled framing, spoofed headers, floods, slow clients; and parts that go away behind the edge or before it. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import type { ClientHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import { HTTP_HEADER_BYTES_MAX } from '../../proto/wire/limits.ts';
+import { memoryMib } from '../bench/process-usage.ts';
+import { HTTP_HEADER_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { directCount } from '../helpers/direct-way.ts';
 import type { Serving } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
@@ -12,7 +15,7 @@ import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { startProcesses } from '../helpers/processes.ts';
 import { publicRequest } from '../helpers/public-api.ts';
-import { exchange, flood, requestText } from '../helpers/raw-http.ts';
+import { exchange, flood, open, requestText } from '../helpers/raw-http.ts';
 import { HIDDEN_PATH, smugglingCorpus } from '../helpers/smuggling.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -73,6 +76,45 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     })));
     t.equal((await request('POST', `${path}/runsync`, { input: { mode: 'echo' } })).status, 200);
     for (const socket of idle) socket.destroy();
+  });
+
+  const envoyMib = (): number => memoryMib((JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number }).pid).now;
+
+  await t.test('HTTP/2: 1,000 clients whose bodies never come and 1,000 that ask nothing, beside a normal client', async (t) => {
+    const before = envoyMib();
+    const sessions = await Promise.all(Array.from({ length: 2_000 }, () => new Promise<ClientHttp2Session>((resolve, reject) => {
+      const session = connectHttp2(url);
+      session.once('remoteSettings', () => resolve(session)).on('error', reject);
+    })));
+    let refused = 0;
+    for (const session of sessions.slice(1_000)) {
+      const asking = session.request({
+        ':method': 'POST', ':path': `${path}/run`, authorization: `Bearer ${system.key}`, 'content-type': 'application/json', 'content-length': '100',
+      });
+      asking.on('error', () => undefined).on('response', ({ ':status': status }) => { if (status === 429) refused += 1; });
+    }
+    await waitFor('those beyond 200 at a time to be refused', () => refused === 800);
+    t.match(await request('POST', `${path}/runsync`, { input: { mode: 'echo' } }), { status: 200, json: { status: 'COMPLETED' } });
+    const grown = envoyMib() - before;
+    t.ok(grown < 200, `Envoy has ${Math.round(grown)} MiB more`);
+    for (const session of sessions) session.destroy();
+    await waitFor('room for the next', async () => (await request('POST', `${path}/run`, { input: { mode: 'echo' } })).status === 200);
+  });
+
+  await t.test('answers of 20 MB that nobody reads fill no memory of the edge, beside a normal client', async (t) => {
+    const big = await request('POST', `${path}/runsync`, { input: { mode: 'big', length: OUTPUT_BYTES_MAX - 200 } });
+    const { id } = big.json as { id: string };
+    const before = envoyMib();
+    // The facade holds an account's further ones back itself.
+    const begun = await Promise.all(Array.from({ length: 6 }, () => new Promise<ReturnType<typeof open>>((resolve) => {
+      const socket = open(url);
+      socket.write(requestText('GET', `${path}/status/${id}`, { authorization: `Bearer ${system.key}` }, Buffer.alloc(0)));
+      socket.once('readable', () => resolve(socket));
+    })));
+    t.match(await request('POST', `${path}/runsync`, { input: { mode: 'echo' } }), { status: 200, json: { status: 'COMPLETED' } });
+    const grown = envoyMib() - before;
+    t.ok(grown < 60, `Envoy has ${Math.round(grown)} MiB more`);
+    for (const socket of begun) socket.destroy();
   });
 
   await t.test('a facade that is killed and comes back', async (t) => {

@@ -1,6 +1,7 @@
 /** HTTP as bytes on a socket, for what no client would send. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 /** What to send. */
 export interface RawRequest {
@@ -77,9 +78,11 @@ export function requestText(method: string, path: string, headers: Record<string
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), body]);
 }
 
-function open(url: string): Socket {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+/** A connection to where a URL points, by TLS where it says so. How it fails is nobody's interest: it closes. */
+export function open(url: string): Socket {
+  const { protocol, hostname, port } = new URL(url);
+  const to = { port: Number(port), host: hostname, noDelay: true };
+  const socket = protocol === 'https:' ? connectTls(to) : connect(to);
   socket.on('error', () => undefined);
   return socket;
 }

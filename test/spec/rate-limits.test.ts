@@ -1,5 +1,4 @@
 /** Every row of the rate table in docs/api.md#rate-limits, and management: requests per 10 s, requests at a time, Retry-After, and the dynamic limit. */
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -12,7 +11,7 @@ import { call } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
 import { publicRequest } from '../helpers/public-api.ts';
-import { flood, requestText } from '../helpers/raw-http.ts';
+import { flood, open as openSocket, requestText } from '../helpers/raw-http.ts';
 import { reasonOf } from '../helpers/reason-of.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startSystem } from '../helpers/system.ts';
@@ -88,10 +87,8 @@ t.teardown(() => { for (const socket of sockets) socket.destroy(); });
 
 /** Opens a request that stays open: a body that never ends, or a call that waits. */
 function open(method: string, path: string, key = system.key): void {
-  const { hostname, port } = new URL(system.url);
-  const socket = connect(Number(port), hostname);
+  const socket = openSocket(system.url);
   sockets.add(socket);
-  socket.on('error', () => undefined);
   socket.on('data', (bytes) => answered.push(bytes.toString()));
   const body = method === 'POST' ? 'content-length: 100\r\n\r\n{' : '\r\n';
   socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n${body}`);
