@@ -1,15 +1,18 @@
 /** Load-balancing endpoints as clients have them: through the real Envoy with TLS, by path and by host. */
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { connect as connectTls } from 'node:tls';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { LB_BODY_BYTES_MAX } from '../../proto/wire/limits.ts';
 import { memoryMib } from '../bench/process-usage.ts';
 import { DEAF, goDeaf, TALK_BYTES } from '../helpers/deaf-socket.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
+import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
 import { lbEndpoint } from '../helpers/lb-endpoint.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
@@ -65,6 +68,23 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
     t.equal((await send(`/v2/${id}/download?bytes=20000000`)).bytes.length, 20_000_000);
     t.match((await send(`/v2/${id}/x`)).headers['x-runpod-worker-id'], /^[a-z0-9]{14}$/);
     t.match(JSON.parse((await send(`/v2/${id}/x`, { headers: { authorization: '' } })).bytes.toString()), { status: 401, title: 'Unauthorized' });
+  });
+
+  await t.test('curl by HTTP/2', async (t) => {
+    const { stdout } = await promisify(execFile)('curl', ['-sS', '--http2', '--cacert', certificates.file('ca.pem'), '-H', `Authorization: Bearer ${key}`,
+      '-w', '\n%{http_version} %{http_code}', '--data-binary', 'from curl', `https://localhost:${port}/v2/${id}/any?x=1`, '--resolve', `localhost:${port}:${host}`]);
+    const [answer = '', version] = stdout.split('\n');
+    t.equal(version, '2 200');
+    t.match(JSON.parse(answer), { method: 'POST', url: '/any?x=1', sha256: createHash('sha256').update('from curl').digest('hex') });
+  });
+
+  await t.test('httpx and websockets of Python', { skip: skipWithoutPython('new') }, async (t) => {
+    const { stdout } = await promisify(execFile)(PYTHONS.new, [
+      join(import.meta.dirname, 'lb_clients.py'), `https://${host}:${port}`, `wss://${host}:${port}`, id, key, certificates.file('ca.pem'),
+    ]);
+    t.match(JSON.parse(stdout), {
+      up: { bytes: 300_000 }, events: ['data: 1', 'data: 2', 'data: 3'], echo: 'hello', missing: [404, { code: 'endpoint_not_found' }],
+    });
   });
 
   await t.test('what the edge says of the client counts on every way, as it has the key', async (t) => {
