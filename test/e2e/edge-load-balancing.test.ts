@@ -71,8 +71,10 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
   });
 
   await t.test('curl by HTTP/2', async (t) => {
-    const { stdout } = await promisify(execFile)('curl', ['-sS', '--http2', '--cacert', certificates.file('ca.pem'), '-H', `Authorization: Bearer ${key}`,
-      '-w', '\n%{http_version} %{http_code}', '--data-binary', 'from curl', `https://localhost:${port}/v2/${id}/any?x=1`, '--resolve', `localhost:${port}:${host}`]);
+    const { stdout } = await promisify(execFile)('curl', [
+      '-sS', '--http2', '--cacert', certificates.file('ca.pem'), '-H', `Authorization: Bearer ${key}`, '-w', '\n%{http_version} %{http_code}',
+      '--data-binary', 'from curl', '--resolve', `localhost:${port}:${host}`, `https://localhost:${port}/v2/${id}/any?x=1`,
+    ]);
     const [answer = '', version] = stdout.split('\n');
     t.equal(version, '2 200');
     t.match(JSON.parse(answer), { method: 'POST', url: '/any?x=1', sha256: createHash('sha256').update('from curl').digest('hex') });
