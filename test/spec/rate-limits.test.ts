@@ -22,6 +22,8 @@ import { waitFor } from '../helpers/wait-for.ts';
 const NO_JOB = 'none.';
 /** What one running worker adds, requests and concurrency. Chosen so that it matters for the dynamic limit only. */
 const PER_WORKER = { rate: 30, concurrency: 3 };
+const WINDOW_MS = 10_000;
+const TURNS_MAX = 5;
 
 const system = await startSystem(t, {
   facadeEnv: { SLIPWAY_REQUESTS_PER_WORKER: String(PER_WORKER.rate), SLIPWAY_CONCURRENCY_PER_WORKER: String(PER_WORKER.concurrency) },
@@ -66,14 +68,25 @@ async function sendMany(jobs: EndpointJobs, [method, path, body = '']: Operation
   return [[...statuses.values()].reduce((sum, number) => sum + number, 0) - refused, refused];
 }
 
+/** What was asked of a fresh endpoint within one window: on a machine that is too busy for a whole window's requests the next endpoint has its turn. */
+async function inOneWindow<Seen>(t: Test, ask: (jobs: EndpointJobs) => Promise<Seen>): Promise<Seen> {
+  for (let turns = 1; ; turns += 1) {
+    const jobs = await freshEndpoint();
+    const before = performance.now();
+    const seen = await ask(jobs);
+    const tookMs = Math.round(performance.now() - before);
+    if (tookMs < WINDOW_MS || turns === TURNS_MAX) {
+      t.ok(tookMs < WINDOW_MS, `all within one window, in ${tookMs} ms`);
+      return seen;
+    }
+    t.comment(`${tookMs} ms is longer than a window`);
+  }
+}
+
 /** The `base` requests of a window pass, the next is refused. */
 async function checkRate(t: Test, operation: Operation, base: number): Promise<void> {
-  const jobs = await freshEndpoint();
-  const before = performance.now();
-  t.same(await sendMany(jobs, operation, base), [base, 0], `${base} requests pass`);
-  const next = await send(jobs, operation);
-  const tookMs = performance.now() - before;
-  t.ok(tookMs < 10_000, `all within one window, in ${Math.round(tookMs)} ms`);
+  const { first, next } = await inOneWindow(t, async (jobs) => ({ first: await sendMany(jobs, operation, base), next: await send(jobs, operation) }));
+  t.same(first, [base, 0], `${base} requests pass`);
   t.equal(next.status, 429, 'one more does not');
   t.match(next.text, /"code":"rate_limited"/);
   const retryAfter = Number(next.headers.get('retry-after'));
@@ -120,10 +133,12 @@ t.test('/requests | GET | 10 requests per 10 s', (t) => checkRate(t, OPERATIONS.
 t.test('/retry as /cancel: 100 requests per 10 s', (t) => checkRate(t, OPERATIONS.retry, 100));
 
 t.test('/status-sync counts as /status', async (t) => {
-  const jobs = await freshEndpoint();
-  await sendMany(jobs, OPERATIONS.status, 1_000);
-  await sendMany(jobs, OPERATIONS.statusSync, 1_000);
-  t.equal((await send(jobs, OPERATIONS.status)).status, 429);
+  const next = await inOneWindow(t, async (jobs) => {
+    await sendMany(jobs, OPERATIONS.status, 1_000);
+    await sendMany(jobs, OPERATIONS.statusSync, 1_000);
+    return send(jobs, OPERATIONS.status);
+  });
+  t.equal(next.status, 429);
 });
 
 t.test('limits are per endpoint and per operation', async (t) => {
