@@ -12,6 +12,9 @@ import type { CertificateFiles, ClientCertificates } from './config.ts';
 /** How often the files are looked at, in milliseconds. */
 const PERIOD_MS = 2_000;
 
+const PAIR_FAULT = 'the certificate cannot be used; the one before stays';
+const AUTHORITY_FAULT = 'the authority of agents cannot be used; the one before stays';
+
 /** What is watched. */
 export interface WatchedFiles {
   certificate: CertificateFiles;
@@ -42,9 +45,13 @@ export class CertificateWatch extends BaseService {
 
   protected override onStart(): void {
     const { certificate, agentClients } = this.#files;
-    const pair = readPair(certificate);
-    this.#known = { pair: pair.fingerprint, authority: agentClients ? readAuthority(agentClients) : '' };
-    this.#sayTime(pair);
+    // Between the check before Envoy's start and now somebody may have begun to write: then the next look finds the whole of it.
+    this.#guarded(PAIR_FAULT, () => {
+      const pair = readPair(certificate);
+      this.#known.pair = pair.fingerprint;
+      this.#sayTime(pair);
+    });
+    if (agentClients) this.#guarded(AUTHORITY_FAULT, () => { this.#known.authority = readAuthority(agentClients); });
     this.#again();
   }
 
@@ -54,8 +61,8 @@ export class CertificateWatch extends BaseService {
 
   #again(): void {
     this.#timer = this.#seams.clock.after(PERIOD_MS, () => {
-      this.#guarded('the certificate cannot be used; the one before stays', () => this.#lookAtPair());
-      this.#guarded('the authority of agents cannot be used; the one before stays', () => this.#lookAtAuthority());
+      this.#guarded(PAIR_FAULT, () => this.#lookAtPair());
+      this.#guarded(AUTHORITY_FAULT, () => this.#lookAtAuthority());
       this.#again();
     });
   }

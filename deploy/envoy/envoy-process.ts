@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { listenFault } from '../../proto/wire/listen-fault.ts';
 import { activeRequests, askAdmin } from './admin.ts';
 import { adminSocket } from './config.ts';
 import type { EdgeConfig } from './config.ts';
@@ -30,12 +31,10 @@ const READY_MS_MAX = 30_000;
 /** Separates the parts of a line of Envoy's log. */
 const LOG_FORMAT = '%l|%n|%v';
 const LOG_LINE = /^(trace|debug|info|warning|error|critical|off)\|([^|]*)\|(.*)$/;
-/** What Envoy says of an address that it cannot have, and what to do. */
+/** What Envoy says of an address that it cannot have, in the system's words and their codes. */
 const BIND_FAULT = /cannot bind '([^']+)': (Address already in use|Cannot assign requested address|Permission denied)/;
-const BIND_ADVICE: Record<string, string> = {
-  'Address already in use': 'another program listens there; end it, or choose another port',
-  'Cannot assign requested address': 'this machine has no such address; choose one of its own, or 0.0.0.0 for all',
-  'Permission denied': 'this user may not use that port; choose one above 1023, or allow it (setcap cap_net_bind_service=+ep on the Envoy binary)',
+const BIND_CODES: Record<string, string> = {
+  'Address already in use': 'EADDRINUSE', 'Cannot assign requested address': 'EADDRNOTAVAIL', 'Permission denied': 'EACCES',
 };
 /** Envoy's words for our levels. */
 const LEVELS: Record<string, string> = { trace: 'trace', debug: 'debug', info: 'warning', warn: 'warning', error: 'error', silent: 'off' };
@@ -119,8 +118,8 @@ export class EnvoyProcess {
 
   #log(line: string): void {
     const [, level, part, text] = LOG_LINE.exec(line) ?? [];
-    const [, address, cause] = BIND_FAULT.exec(line) ?? [];
-    if (cause !== undefined) this.#bindFault = `Envoy cannot listen at ${address}: ${BIND_ADVICE[cause]}`;
+    const [, address = '', cause] = BIND_FAULT.exec(line) ?? [];
+    if (cause !== undefined) this.#bindFault = `Envoy ${listenFault(new Error(BIND_CODES[cause]), address).message}`;
     const fields = { part: part ?? 'envoy', text: text ?? line };
     const { logger } = this.#seams;
     if (level === 'critical' || level === 'error' || level === undefined) logger.error(fields, 'Envoy says');

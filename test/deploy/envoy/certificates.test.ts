@@ -82,6 +82,17 @@ t.test('files written in place: pair, chain behind the same certificate, authori
   writeFileSync(file('ca.pem'), '');
   t.same(look(), []);
   t.equal(lines.filter((line) => line.includes('authority of agents cannot be used')).length, 1);
+  copyFileSync(file('next.pem'), file('ca.pem'));
+  writeFileSync(certificate.keyFile, '');
+  const begun: string[] = [];
+  const late = new CertificateWatch({ certificate, agentClients }, {
+    clock, logger, onCertificate: () => begun.push('certificate'), onAuthority: () => begun.push('authority'),
+  });
+  await late.start();
+  copyFileSync(file('next.key'), certificate.keyFile);
+  look();
+  await late.stop();
+  t.same(begun, ['certificate'], 'one that begins while a file is written takes it when it is whole');
   clock.pass(7 * DAY_MS);
   look();
   t.equal(lines.filter((line) => line.includes('expires on')).length, 1, 'a week before its end');
