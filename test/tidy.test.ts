@@ -24,6 +24,15 @@ const sources = files.filter((file) => !file.startsWith('test/'));
 const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 const read = (file: string): string => text.get(file)!;
 
+const trees = new Map<string, ts.SourceFile>();
+/** Its syntax, parsed once. */
+function treeOf(file: string): ts.SourceFile {
+  const kind = file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const tree = trees.get(file) ?? ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true, kind);
+  trees.set(file, tree);
+  return tree;
+}
+
 /** What every surface of the facade may import: what they share is there, and never in another surface. */
 const FACADE_SHARED = ['facades/config.ts', 'facades/core-client/', 'facades/plugins/', 'facades/resources/', 'proto/', 'core/runtime/'];
 
@@ -125,7 +134,7 @@ t.test('files and lines are short', async (t) => {
 
 t.test('functions are short', async (t) => {
   for (const file of sources) {
-    const tree = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true, file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS);
+    const tree = treeOf(file);
     const visit = (node: ts.Node): void => {
       if (ts.isFunctionLike(node) && 'body' in node && node.body) {
         const first = tree.getLineAndCharacterOfPosition(node.getStart()).line;
@@ -140,7 +149,7 @@ t.test('functions are short', async (t) => {
 
 t.test('every type is written', async (t) => {
   for (const file of sources) {
-    const tree = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true, file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS);
+    const tree = treeOf(file);
     const visit = (node: ts.Node): void => {
       const line = tree.getLineAndCharacterOfPosition(node.getStart()).line + 1;
       if (node.kind === ts.SyntaxKind.AnyKeyword) t.fail(`${file}:${line} has any: write the type, or unknown and a check`);

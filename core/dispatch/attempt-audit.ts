@@ -7,8 +7,7 @@
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 import type { CurrentAttempt } from '../store/worker-store.ts';
 import type { LiveSession } from './live-session.ts';
@@ -31,25 +30,18 @@ export interface AttemptAuditOptions {
   logger: Logger;
 }
 
-export class AttemptAudit extends BaseService {
-  readonly name = 'attempt audit';
+export class AttemptAudit extends LoopService {
   readonly #options: AttemptAuditOptions;
-  readonly #loop: Loop;
   /** What the look before found: attempt and session. */
   #suspects = new Set<string>();
 
   constructor(options: AttemptAuditOptions) {
-    super();
+    super({ ...options, name: 'attempt audit', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.auditOnce(), ...options });
   }
 
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
+  protected override pass(): Promise<void> {
+    return this.auditOnce();
   }
 
   /** One look at all open sessions. */

@@ -5,8 +5,7 @@
 import type { Hello, MachineContainers } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { ContainerFacts } from '../store/image-store.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -22,25 +21,14 @@ export interface ContainerReportsOptions {
   logger: Logger;
 }
 
-export class ContainerReports extends BaseService {
-  readonly name = 'container reports';
+export class ContainerReports extends LoopService {
   readonly #images: Stores['images'];
-  readonly #loop: Loop;
   /** By session. */
   readonly #waiting = new Map<string, { session: MachineSession; facts: ContainerFacts }>();
 
   constructor(options: ContainerReportsOptions) {
-    super();
+    super({ ...options, name: 'container reports', periodMs: PERIOD_MS });
     this.#images = options.images;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
-  }
-
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
   }
 
   /** The full picture of a hello. INVALID_REQUEST: an engine that makes no sense. */
@@ -54,7 +42,7 @@ export class ContainerReports extends BaseService {
     this.#waiting.set(session.sessionId, { session, facts: containersFromMessage(containers) });
   }
 
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     for (const [sessionId, waiting] of [...this.#waiting]) {
       await this.#images.report(waiting.session, waiting.facts);
       // What came meanwhile is newer.

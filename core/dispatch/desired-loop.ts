@@ -6,8 +6,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { DesiredImage, DesiredPod, DesiredWorker } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { DesiredPodRow } from '../store/pod-report-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { DesiredWorkerRow, WorkerSpecRow } from '../store/worker-store.ts';
@@ -52,10 +51,8 @@ interface Wanted {
   images: DesiredImage[];
 }
 
-export class DesiredLoop extends BaseService {
-  readonly name = 'desired workers';
+export class DesiredLoop extends LoopService {
   readonly #options: DesiredLoopOptions;
-  readonly #loop: Loop;
   readonly #sent = new WeakMap<LiveSession, Sent>();
   /** Machines whose workers or pods changed since the last pass: with many others only they are read. */
   readonly #changed = new Set<string>();
@@ -64,9 +61,8 @@ export class DesiredLoop extends BaseService {
   #off: () => void = () => undefined;
 
   constructor(options: DesiredLoopOptions) {
-    super();
+    super({ ...options, name: 'desired workers', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
   }
 
   protected override async onStart(): Promise<void> {
@@ -74,17 +70,17 @@ export class DesiredLoop extends BaseService {
     this.#off = events.on('desired', (machineIds) => {
       const here = machineIds.filter((id) => table.get(id));
       for (const id of here) this.#changed.add(id);
-      if (here.length > 0) this.#loop.wake();
+      if (here.length > 0) this.wake();
     });
-    await this.#loop.start();
+    await super.onStart();
   }
 
   protected override async onStop(): Promise<void> {
     this.#off();
-    await this.#loop.stop();
+    await super.onStop();
   }
 
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     const { table, clock } = this.#options;
     const now = clock.monotonicMs();
     const all = now >= this.#allDueMs;

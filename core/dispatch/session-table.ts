@@ -4,8 +4,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import { SILENCE_MS_MAX } from '../domain/lease.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { LiveSession } from './live-session.ts';
 
 /** How often silent sessions are looked for, in milliseconds. */
@@ -19,33 +18,30 @@ export interface SessionTableOptions {
   logger: Logger;
 }
 
-export class SessionTable extends BaseService {
-  readonly name = 'sessions';
+export class SessionTable extends LoopService {
   readonly #options: SessionTableOptions;
   readonly #sessions = new Map<string, LiveSession>();
   /** Work that goes on after a session's end. */
   readonly #endings = new Set<Promise<void>>();
-  readonly #loop: Loop;
   #off: () => void = () => undefined;
 
   constructor(options: SessionTableOptions) {
-    super();
+    super({ ...options, name: 'sessions', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: async () => this.#closeSilent(), ...options });
   }
 
   protected override async onStart(): Promise<void> {
     this.#off = this.#options.events.on('stop', (stops) => {
       for (const { machineId, reason, ...key } of stops) this.#sessions.get(machineId)?.stopAttempt(key, reason);
     });
-    await this.#loop.start();
+    await super.onStart();
   }
 
   /** Ends all sessions normally; their agents come back to another replica or to the next process. */
   protected override async onStop(): Promise<void> {
     this.#off();
     for (const session of this.#sessions.values()) session.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
-    await this.#loop.stop();
+    await super.onStop();
     while (this.#endings.size > 0) await Promise.all(this.#endings);
   }
 
@@ -83,7 +79,8 @@ export class SessionTable extends BaseService {
     return [...this.#sessions.values()];
   }
 
-  #closeSilent(): void {
+  /** Closes those that have fallen silent. */
+  protected override async pass(): Promise<void> {
     const silentSince = this.#options.clock.monotonicMs() - SILENCE_MS_MAX;
     for (const session of this.#sessions.values()) {
       if (session.heardAtMs < silentSince) session.close('the agent has fallen silent', SessionEndReason.LEASE_OVER);

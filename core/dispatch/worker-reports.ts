@@ -5,9 +5,8 @@
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import { retryUntil } from '../runtime/retry.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { MachineSession } from '../store/machine-store.ts';
 import type { Stores } from '../store/storage.ts';
 import type { WorkerStart } from '../store/worker-starts.ts';
@@ -37,10 +36,8 @@ interface Waiting {
   facts: Map<string, WorkerFacts>;
 }
 
-export class WorkerReports extends BaseService {
-  readonly name = 'worker reports';
+export class WorkerReports extends LoopService {
   readonly #options: WorkerReportsOptions;
-  readonly #loop: Loop;
   /** Latest facts to write, by session and worker. */
   readonly #urgent = new Map<string, Waiting>();
   readonly #lazy = new Map<string, Waiting>();
@@ -49,18 +46,17 @@ export class WorkerReports extends BaseService {
   #writing: Promise<void> | undefined;
 
   constructor(options: WorkerReportsOptions) {
-    super();
+    super({ ...options, name: 'worker reports', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
   }
 
   protected override async onStart(): Promise<void> {
     this.#writeUrgent();
-    await this.#loop.start();
+    await super.onStart();
   }
 
   protected override async onStop(): Promise<void> {
-    await this.#loop.stop();
+    await super.onStop();
     await this.#writing;
   }
 
@@ -118,7 +114,7 @@ export class WorkerReports extends BaseService {
     }
   }
 
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     const used = this.#used;
     const proven = this.#proven;
     this.#used = new Set();

@@ -1,11 +1,10 @@
 /** Ends jobs that run longer than their execution timeout: TIMED_OUT by the database clock, and the agent is told to stop the attempt. */
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Job } from '../domain/job.ts';
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What enforcing needs. */
@@ -31,25 +30,18 @@ const AHEAD_MS = 2_500;
 const LOCKED_PAUSE_MS = 20;
 const BATCH_ITEMS_MAX = 500;
 
-export class DeadlineEnforcer extends BaseService {
-  readonly name = 'deadline enforcer';
+export class DeadlineEnforcer extends LoopService {
   readonly #options: DeadlineEnforcerOptions;
-  readonly #loop: Loop;
   #alarm: Timer | undefined;
 
   constructor(options: DeadlineEnforcerOptions) {
-    super();
+    super({ ...options, name: 'deadline enforcer', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
-  }
-
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
   }
 
   protected override async onStop(): Promise<void> {
     this.#alarm?.cancel();
-    await this.#loop.stop();
+    await super.onStop();
     this.#alarm?.cancel();
   }
 
@@ -67,13 +59,13 @@ export class DeadlineEnforcer extends BaseService {
     return ended.length;
   }
 
-  async #pass(): Promise<boolean> {
+  protected override async pass(): Promise<boolean> {
     const ms = await this.#options.stores.deadlines.nextMs(AHEAD_MS);
     this.#alarm?.cancel();
     if (ms === undefined) return false;
     // What another replica holds a lock on is looked at again a moment later.
     if (ms <= 0 && (await this.runOnce()) > 0) return true;
-    this.#alarm = this.#options.clock.after(Math.max(LOCKED_PAUSE_MS, ms + 1), () => this.#loop.wake());
+    this.#alarm = this.#options.clock.after(Math.max(LOCKED_PAUSE_MS, ms + 1), () => this.wake());
     return false;
   }
 }

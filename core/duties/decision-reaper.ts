@@ -1,9 +1,8 @@
 /** Keeps the logs of scaling and of traffic within their bounds: what is old or too much goes. Between two passes an endpoint may have some more. */
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What reaping needs. */
@@ -19,23 +18,16 @@ export interface DecisionReaperOptions {
 const PERIOD_MS = 300_000;
 const BATCH_ITEMS_MAX = 5_000;
 
-export class DecisionReaper extends BaseService {
-  readonly name = 'decision reaper';
+export class DecisionReaper extends LoopService {
   readonly #options: DecisionReaperOptions;
-  readonly #loop: Loop;
 
   constructor(options: DecisionReaperOptions) {
-    super();
+    super({ ...options, name: 'decision reaper', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) >= BATCH_ITEMS_MAX });
   }
 
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
+  protected override async pass(): Promise<boolean> {
+    return (await this.runOnce()) >= BATCH_ITEMS_MAX;
   }
 
   /** Deletes one batch of both. Number of rows of the larger one. */

@@ -3,11 +3,10 @@
  * or loses its database in between, and what was submitted at that moment, goes here.
  */
 import type { DeleteJobs } from '../jobs/delete-jobs.ts';
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What finishing needs. */
@@ -26,23 +25,16 @@ const PERIOD_MS = 30_000;
 /** Endpoints of one pass, one batch of jobs each: a replica that stops waits for a pass. */
 const ENDPOINTS_MAX = 10;
 
-export class DeletionFinisher extends BaseService {
-  readonly name = 'deletion finisher';
+export class DeletionFinisher extends LoopService {
   readonly #options: DeletionFinisherOptions;
-  readonly #loop: Loop;
 
   constructor(options: DeletionFinisherOptions) {
-    super();
+    super({ ...options, name: 'deletion finisher', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) > 0 });
   }
 
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
+  protected override async pass(): Promise<boolean> {
+    return (await this.runOnce()) > 0;
   }
 
   /** Deletes one batch of jobs of each of some endpoints that are gone. Number of deleted jobs. */

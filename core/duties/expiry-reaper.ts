@@ -1,11 +1,10 @@
 /** Deletes jobs whose life is over, also while they run, and remembered Idempotency-Keys. Readers treat both as gone before that. */
 import { announceDeleted } from '../jobs/delete-jobs.ts';
 import type { CoreEvents } from '../events/core-events.ts';
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What reaping needs. */
@@ -25,29 +24,18 @@ const BATCH_ITEMS_MAX = 1_000;
 /** Looks begin where the last one came to; one from the start, for what was locked then, takes at most this share of the time. */
 const FULL_SHARE = 0.02;
 
-export class ExpiryReaper extends BaseService {
-  readonly name = 'expiry reaper';
+export class ExpiryReaper extends LoopService {
   readonly #options: ExpiryReaperOptions;
-  readonly #loop: Loop;
   #afterUs = 0;
   #fullDueMs = -Infinity;
 
   constructor(options: ExpiryReaperOptions) {
-    super();
+    super({ ...options, name: 'expiry reaper', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
-  }
-
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
   }
 
   /** One look, and nothing else while nothing is due. */
-  async #pass(): Promise<boolean> {
+  protected override async pass(): Promise<boolean> {
     const { stores, clock } = this.#options;
     const startedAtMs = clock.monotonicMs();
     const full = startedAtMs >= this.#fullDueMs;

@@ -4,12 +4,11 @@
  */
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { ExpiredLease } from '../store/attempt-store.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What rescuing needs. */
@@ -31,24 +30,17 @@ const BATCH_ITEMS_MAX = 500;
 const GONE_PERIOD_MS = 5_000;
 const REST_FACTOR = 100;
 
-export class LeaseRescuer extends BaseService {
-  readonly name = 'lease rescuer';
+export class LeaseRescuer extends LoopService {
   readonly #options: LeaseRescuerOptions;
-  readonly #loop: Loop;
   #restUntilMs = 0;
 
   constructor(options: LeaseRescuerOptions) {
-    super();
+    super({ ...options, name: 'lease rescuer', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: async () => (await this.runOnce()) === BATCH_ITEMS_MAX });
   }
 
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
+  protected override async pass(): Promise<boolean> {
+    return (await this.runOnce()) === BATCH_ITEMS_MAX;
   }
 
   /** Rescues one batch. Number of attempts that this replica took back. */

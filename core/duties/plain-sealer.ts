@@ -1,8 +1,7 @@
 /** Seals what a release before sealing left in the clear: once in the life of a database, beside everything else. */
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What sealing needs. */
@@ -16,27 +15,16 @@ export interface PlainSealerOptions {
 /** Pause after a failure, in milliseconds. */
 const PERIOD_MS = 5_000;
 
-export class PlainSealer extends BaseService {
-  readonly name = 'plain sealer';
+export class PlainSealer extends LoopService {
   readonly #options: PlainSealerOptions;
-  readonly #loop: Loop;
   #done = false;
 
   constructor(options: PlainSealerOptions) {
-    super();
+    super({ ...options, name: 'plain sealer', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
   }
 
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     if (this.#done) return;
     const { stores, logger } = this.#options;
     const rows = await stores.plainRows.seal(this.ending);

@@ -1,9 +1,8 @@
 /** Counts all queues anew from time to time, and mends what the tallies of endpoints say of them: a release before them, or a hand, may have changed jobs. */
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What recounting needs. */
@@ -21,27 +20,16 @@ const PERIOD_MS = 30_000;
 /** Where counting is slow, it is done again after this many times what it takes. */
 const REST_FACTOR = 200;
 
-export class QueueRecounter extends BaseService {
-  readonly name = 'queue recounter';
+export class QueueRecounter extends LoopService {
   readonly #options: QueueRecounterOptions;
-  readonly #loop: Loop;
   #restUntilMs = 0;
 
   constructor(options: QueueRecounterOptions) {
-    super();
+    super({ ...options, name: 'queue recounter', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ ...options, name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass() });
   }
 
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async #pass(): Promise<boolean> {
+  protected override async pass(): Promise<boolean> {
     const { stores, clock, logger } = this.#options;
     const startedAtMs = clock.monotonicMs();
     if (startedAtMs < this.#restUntilMs) return false;

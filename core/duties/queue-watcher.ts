@@ -1,10 +1,9 @@
 /** Looks, for every endpoint that has free workers here and is believed to have an empty queue, whether that is true: the guarantee behind the notices. */
 import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from '../jobs/queue-cursors.ts';
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What watching needs. */
@@ -23,25 +22,13 @@ const PERIOD_MS = 1_000;
 const REST_FACTOR = 20;
 const BATCH_ITEMS_MAX = 500;
 
-export class QueueWatcher extends BaseService {
-  readonly name = 'queue watcher';
+export class QueueWatcher extends LoopService {
   readonly #options: QueueWatcherOptions;
-  readonly #loop: Loop;
   #restUntilMs = 0;
 
   constructor(options: QueueWatcherOptions) {
-    super();
+    super({ ...options, name: 'queue watcher', periodMs: PERIOD_MS });
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
-  }
-
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
-  protected override onStop(): Promise<void> {
-    return this.#loop.stop();
   }
 
   /** Looks once. The endpoints whose queue is not empty after all. */
@@ -57,7 +44,7 @@ export class QueueWatcher extends BaseService {
     return found;
   }
 
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     const { clock } = this.#options;
     const startedAtMs = clock.monotonicMs();
     if (startedAtMs < this.#restUntilMs) return;

@@ -3,8 +3,7 @@ import { TRAFFIC_SPAN_MS } from '../domain/traffic.ts';
 import type { TrafficMeter } from '../jobs/traffic-meter.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** What writing needs. */
@@ -16,31 +15,27 @@ export interface TrafficWriterOptions {
   logger: Logger;
 }
 
-export class TrafficWriter extends BaseService {
-  readonly name = 'traffic writer';
+export class TrafficWriter extends LoopService {
   readonly #options: TrafficWriterOptions;
-  readonly #loop: Loop;
   #sinceMs = 0;
 
   constructor(options: TrafficWriterOptions) {
-    super();
+    super({ ...options, name: 'traffic writer', periodMs: TRAFFIC_SPAN_MS });
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: TRAFFIC_SPAN_MS, pass: () => this.#pass(), clock, random, logger });
   }
 
   protected override onStart(): Promise<void> {
     this.#sinceMs = this.#options.clock.monotonicMs();
-    return this.#loop.start();
+    return super.onStart();
   }
 
   /** What was seen since the last pass is written at the end. */
   protected override async onStop(): Promise<void> {
-    await this.#loop.stop();
-    await this.#pass().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'the last traffic was not written down'));
+    await super.onStop();
+    await this.pass().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'the last traffic was not written down'));
   }
 
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     const { stores, traffic, clock } = this.#options;
     const now = clock.monotonicMs();
     const spanMs = Math.max(Math.round(now - this.#sinceMs), 1);

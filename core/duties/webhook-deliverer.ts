@@ -6,13 +6,12 @@ import { webhookIdentity, webhookSecretIdentity } from '../domain/sealed-identit
 import { mayCallPrivate } from '../domain/webhook-url.ts';
 import type { PrivateWebhooks } from '../domain/webhook-url.ts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
-import { Loop } from '../runtime/loop.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Tracing } from '../runtime/tracing.ts';
-import { BaseService } from '../runtime/service.ts';
 import { TaskGroup } from '../runtime/task-group.ts';
 import type { Stores } from '../store/storage.ts';
 import { persist } from '../store/transient.ts';
@@ -53,11 +52,9 @@ const PERIOD_MS = 2_000;
 /** The calls that were taken wait no longer than this for the others to be put off, in milliseconds. */
 const DEFER_PERSIST_MS = 2_000;
 
-export class WebhookDeliverer extends BaseService {
-  readonly name = 'webhook deliverer';
+export class WebhookDeliverer extends LoopService {
   readonly #options: WebhookDelivererOptions;
   readonly #caller: WebhookCaller;
-  readonly #loop: Loop;
   readonly #tasks = new TaskGroup('webhook calls');
   /** Calls under way, by endpoint and by account. */
   readonly #ofEndpoint = new Map<string, number>();
@@ -69,30 +66,29 @@ export class WebhookDeliverer extends BaseService {
   #alarm: Timer | undefined;
 
   constructor(options: WebhookDelivererOptions) {
-    super();
+    const { clock, random, logger } = options;
+    super({ name: 'webhook deliverer', periodMs: PERIOD_MS, clock, random, logger });
     this.#options = options;
     this.#caller = new WebhookCaller(options.clock);
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), clock, random, logger });
   }
 
   protected override async onStart(): Promise<void> {
     await this.#tasks.start();
-    await this.#loop.start();
+    await super.onStart();
   }
 
   protected override async onStop(): Promise<void> {
     this.#alarm?.cancel();
-    await this.#loop.stop();
+    await super.onStop();
     this.#alarm?.cancel();
     await this.#tasks.stop();
     await this.#caller.close();
   }
 
   /** Something may be due. */
-  wake(): void {
+  override wake(): void {
     this.#wanted = true;
-    this.#loop.wake();
+    super.wake();
   }
 
   /** Takes the calls that are due and makes one try of each. Number of tries, once all have ended. */
@@ -103,7 +99,7 @@ export class WebhookDeliverer extends BaseService {
   }
 
   /** Calls that were ordered here are made here; whatever else there is, by the owner of the duty. */
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     const wanted = this.#wanted;
     if (!wanted && this.#options.duty?.mine === false) return;
     this.#wanted = false;

@@ -4,8 +4,7 @@
  */
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 import type { Demand } from '../store/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -26,26 +25,15 @@ export interface DemandBookOptions {
   logger: Logger;
 }
 
-export class DemandBook extends BaseService {
-  readonly name = 'demand';
+export class DemandBook extends LoopService {
   readonly #options: DemandBookOptions;
-  readonly #loop: Loop;
   readonly #waiting = new Map<string, Demand>();
   readonly #ended = new Set<string>();
   #prunedAtMs = -Infinity;
 
   constructor(options: DemandBookOptions) {
-    super();
+    super({ ...options, name: 'demand', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
-  }
-
-  protected override async onStart(): Promise<void> {
-    await this.#loop.start();
-  }
-
-  protected override async onStop(): Promise<void> {
-    await this.#loop.stop();
   }
 
   /** Takes the place of what the same reporter said of the endpoint before. */
@@ -53,16 +41,16 @@ export class DemandBook extends BaseService {
     const name = `${demand.reporter} ${demand.endpointId}`;
     if (this.#waiting.size >= WAITING_MAX && !this.#waiting.has(name)) return;
     this.#waiting.set(name, demand);
-    this.#loop.wake();
+    this.wake();
   }
 
   /** A reporter has ended: what it said counts no more. */
   end(reporter: string): void {
     this.#ended.add(reporter);
-    this.#loop.wake();
+    this.wake();
   }
 
-  async #pass(): Promise<boolean> {
+  protected override async pass(): Promise<boolean> {
     const { edge, clock, onWaiting } = this.#options;
     const taken = [...this.#waiting].slice(0, WRITE_MAX);
     for (const [name] of taken) this.#waiting.delete(name);

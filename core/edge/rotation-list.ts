@@ -2,54 +2,24 @@
  * All load-balancing endpoints with their workers, for those who must know every one: proxies. Read only while somebody listens. A hint makes it
  * look right away; by itself it reads everything again and again, which finds what a hint has missed.
  */
-import type { CoreEvents } from '../events/core-events.ts';
-import type { Clock, Random } from '../runtime/clock.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
 import type { RotationEndpoint } from '../store/edge-store.ts';
-import type { Stores } from '../store/storage.ts';
+import { RotationWatch } from './rotation-watch.ts';
+import type { RotationWatchOptions } from './rotation-watch.ts';
 
 const PERIOD_MS = 2_000;
 
 /** Endpoints that were made, changed or deleted since the listener was called last. Listeners must be quick and must not throw. */
 export type RotationListListener = (endpointIds: readonly string[]) => void;
 
-/** What it needs. */
-export interface RotationListOptions {
-  edge: Pick<Stores['edge'], 'rotation'>;
-  events: CoreEvents;
-  clock: Clock;
-  random: Random;
-  logger: Logger;
-}
-
-export class RotationList extends BaseService {
-  readonly name = 'rotation list';
-  readonly #options: RotationListOptions;
-  readonly #loop: Loop;
+export class RotationList extends RotationWatch {
   readonly #endpoints = new Map<string, RotationEndpoint>();
   readonly #listeners = new Set<RotationListListener>();
   readonly #hinted = new Set<string>();
   #readAtMs = -Infinity;
   #loaded = false;
-  #offs: (() => void)[] = [];
 
-  constructor(options: RotationListOptions) {
-    super();
-    this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
-  }
-
-  protected override async onStart(): Promise<void> {
-    const { events } = this.#options;
-    this.#offs = [events.on('rotation', (ids) => this.#hint(ids)), events.on('endpoints', (ids) => this.#hint(ids))];
-    await this.#loop.start();
-  }
-
-  protected override async onStop(): Promise<void> {
-    for (const off of this.#offs) off();
-    await this.#loop.stop();
+  constructor(options: RotationWatchOptions) {
+    super(options, { name: 'rotation list', periodMs: PERIOD_MS });
   }
 
   /** All of it was read; before that nobody may be told that an endpoint is not there. */
@@ -65,7 +35,7 @@ export class RotationList extends BaseService {
   /** Calls the listener at every change, and once when everything was read for the first time; the result ends that. */
   listen(listener: RotationListListener): () => void {
     this.#listeners.add(listener);
-    if (!this.#loaded) this.#loop.wake();
+    if (!this.#loaded) this.wake();
     return () => {
       this.#listeners.delete(listener);
       // What nobody hears is not kept up to date; whoever comes next waits for a fresh picture.
@@ -73,20 +43,20 @@ export class RotationList extends BaseService {
     };
   }
 
-  #hint(endpointIds: readonly string[]): void {
+  protected override hint(endpointIds: readonly string[]): void {
     if (this.#listeners.size === 0) return;
     for (const id of endpointIds) this.#hinted.add(id);
-    this.#loop.wake();
+    this.wake();
   }
 
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     if (this.#listeners.size === 0) return this.#hinted.clear();
-    const all = !this.#loaded || this.#options.clock.monotonicMs() - this.#readAtMs >= PERIOD_MS * 0.9;
+    const all = !this.#loaded || this.options.clock.monotonicMs() - this.#readAtMs >= PERIOD_MS * 0.9;
     const ids = all ? undefined : [...this.#hinted];
     this.#hinted.clear();
     if (ids?.length === 0) return;
-    if (all) this.#readAtMs = this.#options.clock.monotonicMs();
-    const found = new Map((await this.#options.edge.rotation(ids)).map((endpoint) => [endpoint.endpointId, endpoint]));
+    if (all) this.#readAtMs = this.options.clock.monotonicMs();
+    const found = new Map((await this.options.edge.rotation(ids)).map((endpoint) => [endpoint.endpointId, endpoint]));
     const changed = new Set([...ids ?? this.#endpoints.keys(), ...found.keys()].filter((id) => this.#keep(id, found.get(id))));
     const first = !this.#loaded;
     this.#loaded = true;

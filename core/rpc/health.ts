@@ -3,8 +3,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { Server } from '@grpc/grpc-js';
 import type { Clock, Random } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Loop } from '../runtime/loop.ts';
-import { BaseService } from '../runtime/service.ts';
+import { LoopService } from '../runtime/loop-service.ts';
 
 const PERIOD_MS = 1_000;
 /** A database that does not answer within this many milliseconds counts as away. */
@@ -21,24 +20,21 @@ export interface HealthOptions {
   logger: Logger;
 }
 
-export class Health extends BaseService {
-  readonly name = 'health';
+export class Health extends LoopService {
   readonly #options: HealthOptions;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
-  readonly #loop: Loop;
   #serving = false;
   #toldAtMs = -Infinity;
 
   constructor(options: HealthOptions) {
-    super();
+    super({ ...options, name: 'health', periodMs: PERIOD_MS });
     this.#options = options;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#pass(), ...options });
   }
 
   /** Another part of the replica asked the database just now. */
   told(answers: boolean): void {
     this.#toldAtMs = answers ? this.#options.clock.monotonicMs() : -Infinity;
-    if (!answers && this.#serving) this.#loop.wake();
+    if (!answers && this.#serving) this.wake();
   }
 
   /** Adds the service to a server. */
@@ -46,17 +42,13 @@ export class Health extends BaseService {
     this.#health.addToServer(server);
   }
 
-  protected override onStart(): Promise<void> {
-    return this.#loop.start();
-  }
-
   /** Tells everybody first: who balances the load should look elsewhere before anything else ends. */
   protected override async onStop(): Promise<void> {
     this.#set(false);
-    await this.#loop.stop();
+    await super.onStop();
   }
 
-  async #pass(): Promise<void> {
+  protected override async pass(): Promise<void> {
     this.#set(await this.#answers() && !this.ending.aborted);
   }
 

@@ -2,9 +2,8 @@
  * Tells core, once a second and only when there was any, which requests were refused by rate limits (EdgeService.TellRefusals): every replica, as each
  * explains what it has heard. Nothing hangs on it, so what does not arrive is lost.
  */
-import { Loop } from '../../core/runtime/loop.ts';
+import { LoopService } from '../../core/runtime/loop-service.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { BaseService } from '../../core/runtime/service.ts';
 import { EdgeServiceClient } from '../../proto/gen/slipway/v1/edge_service.ts';
 import type { EndpointRefusals, RefusedRequests } from '../../proto/gen/slipway/v1/edge_service.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
@@ -28,17 +27,14 @@ export interface RefusedCaller {
 
 type Waiting = Pick<EndpointRefusals, 'endpointId' | 'apiKey'> & { refused: Map<string, RefusedRequests> };
 
-export class RefusalTeller extends BaseService {
-  readonly name = 'refusal teller';
+export class RefusalTeller extends LoopService {
   readonly #parts: ReplicaParts;
-  readonly #loop: Loop;
   readonly #waiting = new Map<string, Waiting>();
   #clients: EdgeServiceClient[] = [];
 
   constructor(parts: ReplicaParts & { logger: Logger }) {
-    super();
+    super({ ...parts, name: 'refusal teller', periodMs: PERIOD_MS });
     this.#parts = parts;
-    this.#loop = new Loop({ name: this.name, periodMs: PERIOD_MS, pass: () => this.#tell(), ...parts });
   }
 
   /** One more was refused. */
@@ -54,15 +50,15 @@ export class RefusalTeller extends BaseService {
 
   protected override async onStart(): Promise<void> {
     this.#clients = this.#parts.addresses.map((address) => openClient(EdgeServiceClient, address, { tls: this.#parts.tls }));
-    await this.#loop.start();
+    await super.onStart();
   }
 
   protected override async onStop(): Promise<void> {
     for (const client of this.#clients) client.close();
-    await this.#loop.stop();
+    await super.onStop();
   }
 
-  async #tell(): Promise<void> {
+  protected override async pass(): Promise<void> {
     const told = [...this.#waiting].slice(0, REFUSALS_TOLD_MAX);
     if (told.length === 0) return;
     for (const [name] of told) this.#waiting.delete(name);

@@ -1,0 +1,40 @@
+/** A look at the rotations of load-balancing endpoints: at each hint of a change, and by itself again and again, which finds what a hint has missed. */
+import type { CoreEvents } from '../events/core-events.ts';
+import type { Clock, Random } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { LoopService } from '../runtime/loop-service.ts';
+import type { Stores } from '../store/storage.ts';
+
+/** What it needs. */
+export interface RotationWatchOptions {
+  edge: Pick<Stores['edge'], 'rotation'>;
+  events: CoreEvents;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Hears of endpoints whose rotation, or which themselves, may have changed. */
+export abstract class RotationWatch extends LoopService {
+  protected readonly options: RotationWatchOptions;
+  #offs: (() => void)[] = [];
+
+  constructor(options: RotationWatchOptions, loop: { name: string; periodMs: number }) {
+    super({ ...options, ...loop });
+    this.options = options;
+  }
+
+  /** These may have changed. */
+  protected abstract hint(endpointIds: readonly string[]): void;
+
+  protected override async onStart(): Promise<void> {
+    const { events } = this.options;
+    this.#offs = [events.on('rotation', (ids) => this.hint(ids)), events.on('endpoints', (ids) => this.hint(ids))];
+    await super.onStart();
+  }
+
+  protected override async onStop(): Promise<void> {
+    for (const off of this.#offs) off();
+    await super.onStop();
+  }
+}

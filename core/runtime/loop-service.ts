@@ -1,0 +1,32 @@
+/** A service that is a loop, with whatever else begins and ends beside it. */
+import { Loop } from './loop.ts';
+import type { LoopOptions } from './loop.ts';
+import { BaseService } from './service.ts';
+
+/** Passes between its start and its stop. What else it has begins before `super.onStart()` and ends around `super.onStop()`. */
+export abstract class LoopService extends BaseService {
+  readonly name: string;
+  readonly #loop: Loop;
+
+  constructor(options: Omit<LoopOptions, 'pass'>) {
+    super();
+    this.name = options.name;
+    this.#loop = new Loop({ ...options, pass: () => this.pass() });
+  }
+
+  /** One pass, as LoopOptions has it. */
+  protected abstract pass(): Promise<boolean | void>;
+
+  /** Asks for a pass soon. */
+  protected wake(): void {
+    this.#loop.wake();
+  }
+
+  protected override onStart(): Promise<void> {
+    return this.#loop.start();
+  }
+
+  protected override onStop(): Promise<void> {
+    return this.#loop.stop();
+  }
+}
