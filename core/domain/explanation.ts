@@ -2,7 +2,7 @@
 import type { JobState } from './job-state.ts';
 import type { MachineExplanation } from './machine-explanation.ts';
 import { queueLengthMax } from './queue-limit.ts';
-import { NO_WORKERS_REFUSAL } from './placement-refusal.ts';
+import { NO_WORKERS_TEXT } from './placement-refusal.ts';
 import type { DecisionNumbers, WorkerAction } from './scale-decision.ts';
 import type { ScaleLimit } from './scale-target.ts';
 import type { ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
@@ -23,7 +23,7 @@ export interface LoggedDecision {
 /** One worker. */
 export interface WorkerExplanation {
   id: string;
-  state: 'STARTING' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED';
+  state: 'STARTING' | 'IDLE' | 'BUSY' | 'FROZEN' | 'DRAINING' | 'OUTDATED' | 'CRASHED' | 'AWAY';
   held: number;
   reason: string;
 }
@@ -73,6 +73,8 @@ export interface AttemptExplanation {
 export interface QueueLength {
   workersMax: number;
   queued: number;
+  /** Of these with low priority. */
+  low: number;
   /** At all endpoints of the account; 0 where it has no quota of queued jobs. */
   ofAccount: number;
   /** Null: none. */
@@ -80,10 +82,11 @@ export interface QueueLength {
 }
 
 /** What refuses further jobs now. */
-export function queueLimits({ workersMax, queued, ofAccount, quota }: QueueLength): ScaleLimit[] {
+export function queueLimits({ workersMax, queued, ofAccount, quota }: Omit<QueueLength, 'low'>): ScaleLimit[] {
   const most = queueLengthMax(workersMax);
   const full = `${queued} jobs wait and ${most} is the most for workersMax ${workersMax}: further ones are refused (429) until some are done`;
-  const over = `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) until some are done`;
+  const over = quota === 0 ? 'the account may have no queued jobs: all are refused (429) until the operator raises its quota'
+    : `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) until some are done`;
   return [
     ...(queued >= most ? [{ limit: 'QUEUE_LENGTH', cut: 0, text: full } as const] : []),
     ...(quota !== null && ofAccount >= quota ? [{ limit: 'QUEUED_JOBS', cut: 0, text: over } as const] : []),
@@ -95,7 +98,7 @@ export interface ExplainedJob {
   id: string;
   state: JobState;
   lowPriority: boolean;
-  /** From 1; 0: it does not wait. */
+  /** From 1, counted no further than JOBS_AHEAD_MAX; 0: it does not wait. */
   queuePosition: number;
   waitedMs: number;
   attempt: number;
@@ -104,12 +107,27 @@ export interface ExplainedJob {
   error: string;
 }
 
+/** Jobs ahead of one are counted no further. */
+export const JOBS_AHEAD_MAX = 10_000;
+
 const LOW_PRIORITY_TEXT = ', behind all jobs without low priority';
+const LOW_STARTS_NONE_TEXT = ' Jobs of low priority start no worker: they run once another job has started one, or with workersMin above 0.';
+const AWAY_TEXT = 'its machine is not connected';
 /** Longest part of an error in a summary, in characters. */
 const ERROR_LENGTH_MAX = 300;
 
-/** What a worker is at. `told`: what its machine said of it; empty for those who may not read workers. `gaveWay`: why it was asked to go; empty: it was not. */
-export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, told: string, gaveWay: string): WorkerExplanation {
+/** What is known of a worker besides. */
+export interface WorkerAside {
+  /** What its machine said of it; empty for those who may not read workers. */
+  told: string;
+  /** Why it was asked to go; empty: it was not. */
+  gaveWay: string;
+  /** Its machine is not connected. */
+  away: boolean;
+}
+
+/** What a worker is at. */
+export function explainWorker(worker: WorkerSample, { version, idleTimeoutSeconds }: ScaleSettings, { told, gaveWay, away }: WorkerAside): WorkerExplanation {
   const as = (state: WorkerExplanation['state'], reason: string): WorkerExplanation => ({ id: worker.id, state, held: worker.held, reason });
   const more = told === '' ? '' : `: ${told}`;
   if (worker.state === 'UNHEALTHY') {
@@ -117,7 +135,11 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
     const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
     return as('CRASHED', `it crashed${often}; ${next}${more}`);
   }
-  if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') return as('FROZEN', 'it is frozen and wakes for the next job');
+  if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
+    const not = away ? AWAY_TEXT : 'its machine takes nothing new';
+    return as('FROZEN', worker.reachable ? 'it is frozen and wakes for the next job' : `it is frozen and does not wake while ${not}`);
+  }
+  if (away) return as('AWAY', `${AWAY_TEXT}; it is given up, and others do what it holds, unless that is back within seconds`);
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
     const why = gaveWay === '' ? '' : `: it only does jobs of low priority, and ${gaveWay}`;
     return as('DRAINING', `it takes no more jobs and ends when it holds none${why}`);
@@ -131,43 +153,59 @@ export function explainWorker(worker: WorkerSample, { version, idleTimeoutSecond
 /** What is known besides: `what` it has to do; `reason`: why the scaler wants what it wants now; `cannotRun`: why no machine ever could take a worker of it. */
 interface EndpointReasons {
   what: 'job' | 'request';
+  /** Jobs of low priority that wait. */
+  low: number;
   reason: string;
   cannotRun: string;
   refusal: string;
 }
 
-const NOT_AT_WORK = [['STARTING', 'starts', 'start'], ['CRASHED', 'crashed', 'crashed']] as const;
+const NOT_AT_WORK = [['AWAY', 'is away', 'are away'], ['STARTING', 'starts', 'start'], ['CRASHED', 'crashed', 'crashed']] as const;
 
 /** An endpoint in a sentence. */
 export function summarizeEndpoint(
   { queued, running }: ScaleSample, { workersMax }: ScaleSettings, workers: readonly WorkerExplanation[],
-  { what, reason, cannotRun, refusal }: EndpointReasons,
+  { what, low, reason, cannotRun, refusal }: EndpointReasons,
 ): string {
   const count = (state: WorkerExplanation['state']): number => workers.filter((worker) => worker.state === state).length;
   const present = workers.filter(({ state }) => state !== 'FROZEN').length;
-  const waiting = queued === 0 ? `No ${what} waits` : queued === 1 ? `At least one ${what} waits` : `${queued} ${what}s wait`;
-  const jobs = `${waiting} and ${running === 0 ? 'none runs' : running === 1 ? 'one runs' : `${running} run`}`;
+  const runs = Math.max(running, workers.reduce((sum, { held }) => sum + held, 0));
+  const jobs = `${waitingText(what, queued, low)} and ${runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`}`;
+  const waits = queued + low > 0;
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.`;
-  if (queued > 0 && workersMax === 0) return `${jobs}: ${NO_WORKERS_REFUSAL.refusal}.`;
+  if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
   const noPlace = refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} find no place: ${refusal}.`;
   // What keeps the workers that are there from working comes first: often more are wanted for no other reason.
   for (const [state, one, several] of NOT_AT_WORK) {
-    if (queued > 0 && count(state) > 0) return `${jobs}. ${someOf(count(state), present, one, several)} (${firstReason(workers, state)}).${noPlace}`;
+    if (waits && count(state) > 0) return `${jobs}. ${someOf(count(state), present, one, several)} (${firstReason(workers, state)}).${noPlace}`;
   }
   if (noPlace !== '') return `${jobs}.${noPlace}`;
-  if (queued > 0 && present > 0 && count('IDLE') === 0) {
+  if (waits && present > 0 && count('IDLE') === 0) {
     return `${jobs}. ${present === 1 ? 'Its only worker is' : `All ${present} workers are`} busy or going; the scaler says: ${reason}.`;
   }
   const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
-  return `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ${reason}.`;
+  const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
+  return `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ${reason}.${starting}`;
 }
 
-/** A job in a sentence, with its endpoint's while it waits. */
-export function summarizeJob(job: ExplainedJob, endpointSummary: string): string {
+function waitingText(what: EndpointReasons['what'], queued: number, low: number): string {
+  if (queued > 0) return queued === 1 ? `At least one ${what} waits` : `${queued} ${what}s wait`;
+  if (low > 0) return low === 1 ? `Only a ${what} of low priority waits` : `Only ${low} ${what}s of low priority wait`;
+  return `No ${what} waits`;
+}
+
+/** A job in a sentence, with its endpoint's while it waits. `away`: the machine that has it is not connected. */
+export function summarizeJob(job: ExplainedJob, endpointSummary: string, away = false): string {
   const lost = job.retries === 0 ? '' : ` ${job.retries} of its attempts ${job.retries === 1 ? 'was' : 'were'} lost before.`;
   switch (job.state) {
-    case 'IN_QUEUE': return `It waits in place ${job.queuePosition}${job.lowPriority ? LOW_PRIORITY_TEXT : ''}.${lost} ${endpointSummary}`;
-    case 'IN_PROGRESS': return `It runs on worker ${job.workerId} as attempt ${job.attempt}.${lost}`;
+    case 'IN_QUEUE': {
+      const place = job.queuePosition > JOBS_AHEAD_MAX ? `behind at least ${JOBS_AHEAD_MAX} others` : `in place ${job.queuePosition}`;
+      return `It waits ${place}${job.lowPriority ? LOW_PRIORITY_TEXT : ''}.${lost} ${endpointSummary}`;
+    }
+    case 'IN_PROGRESS': {
+      const gone = `, but ${AWAY_TEXT}: unless that is back within seconds, the attempt is lost and tried again`;
+      return `It runs on worker ${job.workerId} as attempt ${job.attempt}${away ? gone : ''}.${lost}`;
+    }
     case 'COMPLETED': return `It is done, by attempt ${job.attempt}.${lost}`;
     case 'CANCELLED': return `It was cancelled.${lost}`;
     case 'FAILED': case 'TIMED_OUT': return `It has ended: ${job.error.slice(0, ERROR_LENGTH_MAX) || 'it failed'}.${lost}`;

@@ -32,9 +32,11 @@ export interface RefusedMachines {
   byMachine: string;
 }
 
-/** Jobs wait at an endpoint that may have no worker. */
+/** An endpoint may have no worker. */
+export const NO_WORKERS_TEXT = 'workersMax is 0: raise it to let workers start';
+/** Jobs wait there. */
 export const NO_WORKERS_REFUSAL: PlacementRefusal = {
-  refusal: 'jobs wait, but workersMax is 0: raise it to let workers start', refusalByMachine: 'jobs wait, but workersMax is 0: raise it to let workers start',
+  refusal: `jobs wait, but ${NO_WORKERS_TEXT}`, refusalByMachine: `jobs wait, but ${NO_WORKERS_TEXT}`,
 };
 
 /** What was asked for, as far as the texts speak of it. */

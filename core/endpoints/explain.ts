@@ -45,19 +45,22 @@ export async function explainEndpoint(context: ExplainContext, endpointId: strin
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
   const [[last], told, refusals, nowhere, machines, queue, gaveWay] = await Promise.all([
-    explains.decisions(endpointId, 0, 1), sight.workers ? explains.workers(endpointId, shown.map(({ id }) => id)) : [],
+    explains.decisions(endpointId, 0, 1), explains.workers(endpointId, shown.map(({ id }) => id)),
     scales.refusals([endpointId]), cannotRun.of([endpointId]), cannotRun.machines(),
     explains.queueLength(endpointId), explains.gaveWay(endpointId),
   ]);
-  const words = new Map(told.map(({ id, reason }) => [id, reason]));
+  const ends = new Map(told.map((worker) => [worker.id, worker]));
   const going = new Map(gaveWay.map((worker) => [worker.workerId, gaveWayText(worker)]));
-  const workers = shown.map((worker) => explainWorker(worker, settings, words.get(worker.id) ?? '', going.get(worker.id) ?? ''));
+  const workers = shown.map((worker) => {
+    const { reason = '', away = false } = ends.get(worker.id) ?? {};
+    return explainWorker(worker, settings, { told: sight.workers ? reason : '', gaveWay: going.get(worker.id) ?? '', away });
+  });
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string => (
     (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? ''
   );
   const now = wishedChanges(seen.sample);
   const what = seen.endpoint.type === 'LB' ? 'request' as const : 'job' as const;
-  const reasons = { what, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)) };
+  const reasons = { what, low: queue.low, reason: now.reason, cannotRun: text(nowhere.get(endpointId)), refusal: text(refusals.get(endpointId)) };
   return {
     endpointId, workers, lastDecision: last, queued: demand.queued, oldestWaitMs: demand.oldestWaitMs, running: demand.running,
     summary: summarizeEndpoint(demand, settings, workers, reasons),
@@ -87,7 +90,8 @@ export async function explainJob(context: ExplainContext, key: JobKey, sight: Si
   ]);
   const workerIds = [...new Set([job.workerId, ...lost.map(({ workerId }) => workerId)])].filter((id) => id !== '');
   const workers = workerIds.length === 0 ? [] : await context.explains.workers(key.endpointId, workerIds);
-  return { job, attempts: explainAttempts(job, lost, workers, sight), endpoint, summary: summarizeJob(job, endpoint?.summary ?? '') };
+  const away = workers.some(({ id, away: gone }) => gone && id === job.workerId);
+  return { job, attempts: explainAttempts(job, lost, workers, sight), endpoint, summary: summarizeJob(job, endpoint?.summary ?? '', away) };
 }
 
 /** A page of what was changed, the latest first. INVALID_REQUEST: a size or an id that cannot be. */

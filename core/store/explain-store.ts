@@ -1,4 +1,5 @@
 /** What explanations are made of, as it is now. Reads only. */
+import { JOBS_AHEAD_MAX } from '../domain/explanation.ts';
 import type { ExplainedJob, LoggedDecision, LostAttempt, QueueLength } from '../domain/explanation.ts';
 import { GAVE_WAY_TOLD_MINUTES } from '../domain/giving-way.ts';
 import type { GaveWay } from '../domain/giving-way.ts';
@@ -11,15 +12,14 @@ import type { RunningJobs } from './running-jobs.ts';
 import { sampleEndpoints } from './scale-samples.ts';
 import type { EndpointSample } from './scale-samples.ts';
 
-/** Jobs ahead of one are counted no further. */
-const AHEAD_COUNTED_MAX = 10_000;
-
 /** How a worker ended, or what it is at. */
 export interface WorkerEnd {
   id: string;
   alive: boolean;
   exitCode: number | null;
   reason: string;
+  /** Its machine is not connected. */
+  away: boolean;
 }
 
 /** Who ran an attempt; empty: not known any more. */
@@ -58,12 +58,14 @@ export class ExplainStore {
   /** How many jobs wait at an endpoint and at all of its account's, each with what is the most. */
   async queueLength(endpointId: string): Promise<QueueLength> {
     const [row] = await this.#database.sql<QueueLength[]>`
-      SELECT e.workers_max AS "workersMax", a.queued_job_quota AS quota,
-        (SELECT coalesce(sum(queued), 0)::bigint FROM endpoint_tally WHERE endpoint_id = e.id) AS queued, (
+      SELECT e.workers_max AS "workersMax", a.queued_job_quota AS quota, own.queued, own.low, (
           SELECT coalesce(sum(t.queued), 0)::bigint FROM endpoint o JOIN endpoint_tally t ON t.endpoint_id = o.id
           WHERE o.account_id = a.id AND a.queued_job_quota IS NOT NULL) AS "ofAccount"
-      FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ${endpointId}`;
-    return row ?? { workersMax: 0, quota: null, queued: 0, ofAccount: 0 };
+      FROM endpoint e JOIN account a ON a.id = e.account_id CROSS JOIN LATERAL (
+        SELECT greatest(coalesce(sum(queued), 0), 0)::bigint AS queued, greatest(coalesce(sum(queued_low), 0), 0)::bigint AS low
+        FROM endpoint_tally WHERE endpoint_id = e.id) AS own
+      WHERE e.id = ${endpointId}`;
+    return row ?? { workersMax: 0, quota: null, queued: 0, low: 0, ofAccount: 0 };
   }
 
   /** Logged decisions, the latest first; those before the one with `beforeId`, or all when that is 0. */
@@ -77,8 +79,9 @@ export class ExplainStore {
   /** What machines told of workers; those that are not kept are left out. */
   async workers(endpointId: string, workerIds: readonly string[]): Promise<WorkerEnd[]> {
     return this.#database.sql<WorkerEnd[]>`
-      SELECT id, ended_at IS NULL AS alive, exit_code AS "exitCode", reason FROM worker
-      WHERE endpoint_id = ${endpointId} AND id = ANY(${[...workerIds]})`;
+      SELECT w.id, w.ended_at IS NULL AS alive, w.exit_code AS "exitCode", w.reason,
+        m.session_id IS NULL OR m.lease_expires_at <= now() AS away
+      FROM worker w LEFT JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId} AND w.id = ANY(${[...workerIds]})`;
   }
 
   /** Workers that give way to others, or did so lately. */
@@ -117,7 +120,7 @@ export class ExplainStore {
         (SELECT left(o.error, 1000) FROM job_output o WHERE o.endpoint_id = j.endpoint_id AND o.job_id = j.id) AS error,
         (extract(epoch FROM coalesce(j.started_at, j.finished_at, now()) - j.submitted_at) * 1000)::bigint AS waited_ms,
         (SELECT count(*) FROM (SELECT FROM job a WHERE a.endpoint_id = j.endpoint_id AND a.state = 'IN_QUEUE'
-          AND (a.low_priority, a.position) < (j.low_priority, j.position) ORDER BY a.low_priority, a.position LIMIT ${AHEAD_COUNTED_MAX}) q) AS ahead
+          AND (a.low_priority, a.position) < (j.low_priority, j.position) ORDER BY a.low_priority, a.position LIMIT ${JOBS_AHEAD_MAX}) q) AS ahead
       FROM job j WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(hot)}`;
     return row && {
       id: row.id, state: row.state, lowPriority: row.low_priority, queuePosition: row.state === 'IN_QUEUE' ? row.ahead + 1 : 0,

@@ -1,5 +1,5 @@
 /** Jobs that wait for a cause that is known, because it was made: what explains them must name it. */
-import { NO_WORKERS_REFUSAL } from '../../core/domain/placement-refusal.ts';
+import { NO_WORKERS_TEXT } from '../../core/domain/placement-refusal.ts';
 import { ScalerType } from '../../proto/gen/slipway/v1/endpoint.ts';
 import type { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
 import { call } from '../helpers/grpc-clients.ts';
@@ -20,7 +20,7 @@ const LONG_MS = 8_000;
 const ONE_BY_ONE = { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 };
 const CAUSES: Cause[] = [
   { what: 'a GPU that no machine has', named: /No worker can ever start: .*H200/, fields: { gpuIds: ['NVIDIA H200'], workersMax: 2 }, jobs: 1, runMs: 1 },
-  { what: 'no worker may be', named: new RegExp(NO_WORKERS_REFUSAL.refusal), fields: { gpuIds: ['NVIDIA L4'], workersMax: 0 }, jobs: 1, runMs: 1 },
+  { what: 'no worker may be', named: new RegExp(NO_WORKERS_TEXT), fields: { gpuIds: ['NVIDIA L4'], workersMax: 0 }, jobs: 1, runMs: 1 },
   { what: 'all workers are busy', named: /Its only worker is busy/, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 1 }, jobs: 2, runMs: LONG_MS },
   {
     what: 'the one GPU of its kind is taken', named: /find no place: .*free/, fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA A30'], workersMax: 2 },

@@ -65,6 +65,6 @@ export function checkExplanation({ summary, queued, workers, limits }: EndpointE
   if (/crashed/.test(summary) && count('CRASHED') === 0 && !/starts? /.test(summary)) return wrong('speaks of crashed workers where none is');
   if (/are busy or going|is busy or going/.test(summary) && workers.some(({ state }) => state === 'IDLE')) return wrong('forgets an idle worker');
   if (/workersMax is/.test(summary) && limits.every(({ limit }) => limit !== 'WORKERS_MAX')) return wrong('names a limit that does not bind');
-  const named = /No worker can ever start|find no place|start|crash|busy|the scaler says|workersMax|workers_max/.test(summary);
+  const named = /No worker can ever start|find no place|start|crash|busy|not connected|the scaler says|workersMax|workers_max/.test(summary);
   return named ? [] : wrong('names no cause');
 }

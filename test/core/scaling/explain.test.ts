@@ -55,12 +55,14 @@ t.test('workersMax that cuts, a busy worker, and a GPU that is taken', async (t)
   t.match(running, { state: JobState.IN_PROGRESS, queuePosition: 0, attempt: 1, summary: /^It runs on worker/, endpoint: undefined });
   const other = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 0 });
   await core.submit(other);
-  t.match(await why(other), { summary: /^At least one job waits and none runs.*workersMax is 0: raise it/ });
+  t.match(await why(other), { summary: 'At least one job waits and none runs, but workersMax is 0: raise it to let workers start.' });
   await quota(1);
   await core.sql`UPDATE endpoint_tally SET queued = 50 WHERE endpoint_id = ${other}`;
   t.match((await why(other)).limits.filter(({ cut }) => cut === 0), [
     { limit: 'QUEUE_LENGTH', text: /^50 jobs wait and 50 is the most for workersMax 0/ }, { limit: 'QUEUED_JOBS', text: /account wait and its quota is 1:/ },
   ]);
+  await quota(0);
+  t.match((await why(other)).limits.at(-1), { limit: 'QUEUED_JOBS', text: /may have no queued jobs: .* raises its quota$/ });
   await quota(undefined);
   agent.finish(agent.assignments[0]!.ref!);
   await waitFor('the next', () => agent.assignments.length === 2);
@@ -128,6 +130,39 @@ t.test('history: every lost attempt with its cause, its worker\'s end when that 
   await waitFor('the history to go with the job', async () => (await core.sql`SELECT FROM lost_attempt WHERE job_id = ${id}`).length === 0);
 });
 
+t.test('jobs of low priority alone: that they wait, that they start no worker, and that they run', async (t) => {
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 0, workersMax: 1, idleTimeoutSeconds: 1 });
+  const { id } = await core.submit(endpointId, {}, true);
+  const waits = /place 1, behind all jobs without low priority\. Only a job of low priority waits and none runs\. There are no workers; .*start no worker/;
+  await waitFor('the queue to be seen', async () => waits.test((await whyJob(endpointId, id)).summary));
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
+  t.match((await why(endpointId)).summary, /^Only a job of low priority waits and none runs, but workersMax is 0: raise it/);
+  await core.updateEndpoint(endpointId, { workersMin: 1, workersMax: 1 });
+  const { ref } = await waitFor('it to run', () => agent.assignments.find((one) => one.ref!.jobId === id));
+  t.match((await why(endpointId)).summary, /^No job waits and one runs\. There is one worker/);
+  agent.finish(ref!);
+  await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
+  await waitFor('the GPU to be free', () => agent.desired.length === 0);
+});
+
+t.test('a machine that goes away: nobody is told that its workers are idle, busy or about to wake', async (t) => {
+  const gone = await core.joinAgent({ gpus: [{ ...L4, uuid: 'GPU-2', name: 'NVIDIA A10' }], onAssignment: () => undefined });
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA A10'], workersMin: 0, workersMax: 1 });
+  const first = await core.submit(endpointId);
+  await waitFor('it to run', () => gone.assignments.length === 1);
+  const { id } = await core.submit(endpointId);
+  gone.drop();
+  await waitFor('that it is away', async () => (await why(endpointId)).workers[0]?.state === 'AWAY');
+  t.match((await whyJob(endpointId, id)).summary, /^It waits in place 1\. .* Its only worker is away \(its machine is not connected; it is given up/);
+  t.match((await whyJob(endpointId, first.id)).summary, /^It runs on worker \w+ as attempt 1, but its machine is not connected: .* tried again\.$/);
+  const frozen = { id: 'w', state: 'FROZEN', desired: 'FREEZE', held: 0, reachable: false } as WorkerSample;
+  const reason = (away: boolean): string => explainWorker(frozen, { workersMax: 3 } as ScaleSettings, { told: '', gaveWay: '', away }).reason;
+  t.same([true, false].map(reason), [
+    'it is frozen and does not wake while its machine is not connected', 'it is frozen and does not wake while its machine takes nothing new',
+  ]);
+  await core.updateEndpoint(endpointId, { workersMax: 0 });
+});
+
 t.test('of a load-balancing endpoint requests are told; the only worker, and a first crash, are not counted', async (t) => {
   const balanced = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0, workersMax: 0, scalerValue: 10 });
   t.match((await why(balanced)).summary, /^No request waits and none runs\./);
@@ -135,8 +170,9 @@ t.test('of a load-balancing endpoint requests are told; the only worker, and a f
   const settings = { workersMax: 3 } as ScaleSettings;
   let refusal = '';
   const summary = (...workers: WorkerSample[]): string => summarizeEndpoint(
-    { queued: 1, running: 0, oldestWaitMs: 0, workers }, settings, workers.map((worker) => explainWorker(worker, settings, 'no such image', '')),
-    { what: 'job', reason: '', cannotRun: '', refusal },
+    { queued: 1, running: 0, oldestWaitMs: 0, workers }, settings,
+    workers.map((worker) => explainWorker(worker, settings, { told: 'no such image', gaveWay: '', away: false })),
+    { what: 'job', low: 0, reason: '', cannotRun: '', refusal },
   );
   const jobs = 'At least one job waits and none runs.';
   t.equal(summary(crashed), `${jobs} Its only worker crashed (it crashed; another takes its place: no such image).`);

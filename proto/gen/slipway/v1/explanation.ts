@@ -131,7 +131,7 @@ export interface ScaleLimit {
 export interface WorkerExplanation {
   /** Its id. */
   id: string;
-  /** STARTING, IDLE, BUSY, FROZEN, DRAINING, OUTDATED or CRASHED. */
+  /** STARTING, IDLE, BUSY, FROZEN, DRAINING, OUTDATED, CRASHED or AWAY (its machine is not connected). Others may follow. */
   state: string;
   /** Jobs or requests that it holds. */
   held: number;
