@@ -4,6 +4,11 @@ import { commandLine } from '../facades/cli/command-line.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { call } from '../helpers/grpc-clients.ts';
+import { publicRequest } from '../helpers/public-api.ts';
+import { reasonOf } from '../helpers/reason-of.ts';
+import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
+import { Endpoint } from '../../proto/gen/slipway/v1/endpoint.ts';
+import { Template } from '../../proto/gen/slipway/v1/template_service.ts';
 import { startSystem } from '../helpers/system.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -43,4 +48,44 @@ t.test('an endpoint and a job that waits there, over HTTP and on the command lin
   const asked = await cli.run('decisions', endpoint.id, '--what-if', 'workersMax=5,scalerType=slo,idleTimeout=2');
   t.match(asked, { code: 0, stdout: /of \d+ recorded decisions would have come to another number of workers/ });
   t.match(await cli.run('decisions', endpoint.id, '--what-if', 'color=red'), { code: 2, stderr: /workersMin, workersMax/ });
+});
+
+t.test('ids of another account say as little as ids of nobody, over HTTP, on the command line and by gRPC', async (t) => {
+  const { clients, rootKey, url } = system;
+  const { accountId } = await call(clients.access, 'createAccount', { name: 'stranger' }, rootKey);
+  const key = await system.newKey(KeyScope.ALL, accountId);
+  const template = (await call(clients.templates, 'createTemplate', {
+    template: Template.fromPartial({ name: 'own', startCommand: ['true'], serverless: true }),
+  }, key)).template!;
+  const made = { endpoint: Endpoint.fromPartial({ name: 'own', templateId: template.id }), requestId: '', workersMax: 0, retryLimit: undefined };
+  const own = (await call(clients.endpoints, 'createEndpoint', made, key)).endpoint!.id;
+  const { id: theirs } = (await system.request('POST', `/v2/${endpoint.id}/run`, { input: {} })).json as unknown as { id: string };
+  const nobody = { endpoint: 'nosuchendpoint', job: '00000000-0000-4000-8000-000000000000-u1' };
+  const words = (text: string): string => text.replaceAll(endpoint.id, 'E').replaceAll(nobody.endpoint, 'E').replaceAll(theirs, 'J').replaceAll(nobody.job, 'J');
+
+  const get = publicRequest(url, key);
+  const asked = async (path: string) => { const { status, json } = await get('GET', `/v2/${path}`); return words(`${status} ${JSON.stringify(json)}`); };
+  const stranger = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: key });
+  const ran = async (...args: string[]) => { const { code, stdout, stderr } = await stranger.run(...args); return words(`${code} ${stdout} ${stderr}`); };
+  const ways: [string, (endpointId: string, jobId: string) => Promise<string>][] = [
+    ['GET /explain', (endpointId) => asked(`${endpointId}/explain`)],
+    ['GET /explain/{job_id}', (endpointId, jobId) => asked(`${endpointId}/explain/${jobId}`)],
+    ['their job at an endpoint of its own', (_, jobId) => asked(`${own}/explain/${jobId}`)],
+    ['why ENDPOINT', (endpointId) => ran('why', endpointId)],
+    ['why JOB', (endpointId, jobId) => ran('why', jobId, '--endpoint', endpointId)],
+    ['why JOB, at an endpoint of its own', (_, jobId) => ran('why', jobId, '--endpoint', own)],
+    ['decisions', (endpointId) => ran('decisions', endpointId)],
+    ['what if', (endpointId) => ran('decisions', endpointId, '--what-if', 'workersMax=5')],
+    ['EndpointService.Explain', async (endpointId) => words(await reasonOf(call(clients.endpoints, 'explain', { endpointId }, key)))],
+    ['JobService.Explain', async (endpointId, jobId) => words(await reasonOf(call(clients.jobs, 'explain', { endpointId, jobId }, key)))],
+    ['its endpoint, their job', async (_, jobId) => words(await reasonOf(call(clients.jobs, 'explain', { endpointId: own, jobId }, key)))],
+    ['ListDecisions', async (endpointId) => (
+      words(await reasonOf(call(clients.endpoints, 'listDecisions', { endpointId, pageSize: 0, beforeId: 0 }, key))))],
+  ];
+  for (const [way, ask] of ways) {
+    const answer = await ask(endpoint.id, theirs);
+    t.match(answer, /NOT_FOUND|not found|no (endpoint|job)|does not exist|no such/i, `${way}: ${answer.slice(0, 120)}`);
+    t.equal(answer, await ask(nobody.endpoint, nobody.job), way);
+  }
+  t.equal((await get('GET', `/v2/${own}/explain`)).status, 200, 'its own are explained');
 });
