@@ -61,7 +61,8 @@ t.test('ids of another account say as little as ids of nobody, over HTTP, on the
   const own = (await call(clients.endpoints, 'createEndpoint', made, key)).endpoint!.id;
   const { id: theirs } = (await system.request('POST', `/v2/${endpoint.id}/run`, { input: {} })).json as unknown as { id: string };
   const nobody = { endpoint: 'nosuchendpoint', job: '00000000-0000-4000-8000-000000000000-u1' };
-  const words = (text: string): string => text.replaceAll(endpoint.id, 'E').replaceAll(nobody.endpoint, 'E').replaceAll(theirs, 'J').replaceAll(nobody.job, 'J');
+  const words = (text: string): string => (
+    text.replaceAll(endpoint.id, 'E').replaceAll(nobody.endpoint, 'E').replaceAll(theirs, 'J').replaceAll(nobody.job, 'J'));
 
   const get = publicRequest(url, key);
   const asked = async (path: string) => { const { status, json } = await get('GET', `/v2/${path}`); return words(`${status} ${JSON.stringify(json)}`); };
