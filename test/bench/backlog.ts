@@ -38,8 +38,8 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
 }
 
 /** One drain of so many jobs. Throws when not every job is completed with its output. */
-export async function drainOnce(stack: Stack, kind: MachineKind, jobs: number): Promise<{ rate: number; cpu: Record<string, number> }> {
-  const endpointId = await stack.createEndpoint(SHAPES[kind].workers, workerCommand(stack.root));
+export async function drainOnce(stack: Stack, kind: MachineKind, jobs: number, command = workerCommand(stack.root)): Promise<{ rate: number; cpu: Record<string, number> }> {
+  const endpointId = await stack.createEndpoint(SHAPES[kind].workers, command);
   await fillQueue(stack, endpointId, jobs);
   const machine = await startMachine(stack, kind, endpointId);
   const processes: Record<string, number> = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };

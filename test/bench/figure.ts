@@ -40,16 +40,27 @@ export function busyText(): string {
   return load! > cpus().length / 4 ? `the machine is busy with other work (load ${load!.toFixed(1)} on ${cpus().length} cores): rates will be too low` : '';
 }
 
+const HEADS = ['figure', 'path', 'measured', 'target', 'of bare HTTP', 'of bare inserts', 'CPU µs per operation'];
+
 /** The figures as lines for a terminal. */
 export function table(figures: readonly Figure[], ceilings: Ceilings): string {
+  return align([HEADS, ...rowsOf(figures, ceilings)]);
+}
+
+/** The same as Markdown, below a few lines of text. */
+export function markdownTable(lines: readonly string[], figures: readonly Figure[], ceilings: Ceilings): string {
+  const rows = [HEADS, HEADS.map(() => '---'), ...rowsOf(figures, ceilings)].map((row) => `| ${row.join(' | ')} |`);
+  return [...lines, '', ...rows].join('\n');
+}
+
+function rowsOf(figures: readonly Figure[], ceilings: Ceilings): string[][] {
   const share = (figure: Figure, wanted: boolean | undefined, ceiling: number): string =>
     wanted && ceiling > 0 ? `${(100 * figure.value / ceiling).toFixed(0)} %` : '';
-  const rows = figures.map((figure) => [
+  return figures.map((figure) => [
     figure.name, figure.path, show(figure.value, figure.unit), targetText(figure),
     share(figure, figure.ofHttp, ceilings.http), share(figure, figure.ofInserts, ceilings.inserts),
     Object.entries(figure.cpu ?? {}).map(([name, us]) => `${name} ${us.toFixed(0)}`).join(', '),
   ]);
-  return align([['figure', 'path', 'measured', 'target', 'of bare HTTP', 'of bare inserts', 'CPU µs per operation'], ...rows]);
 }
 
 /** Whether it reaches its target. */

@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import { waitFor } from '../helpers/wait-for.ts';
 import type { Bench } from './bench.ts';
 import { cpuOf, cpuPer } from './bench.ts';
+import { holdSnapshot, startBystander } from './bystander.ts';
 import type { Figure } from './figure.ts';
 import { median } from './figure.ts';
 import { fillQueue } from './fill-queue.ts';
@@ -13,11 +14,11 @@ import { startStack } from './stack.ts';
 const DRAIN_MS_MAX = 1_800_000;
 /** Before it is measured so much is drained: programs are compiled, and core learns how short jobs are. */
 const WARM_UP = 0.25;
-const BYSTANDER_PERIOD_MS = 100;
 const RATE_LEAST_PERCENT = 95;
 const BYSTANDER_MOST = 1.1;
 
-interface Drained {
+/** A drain and what it did to somebody else. */
+export interface Drained {
   rate: number;
   cpu: Record<string, number>;
   /** Somebody else's update of a row in the same database: median, in milliseconds. */
@@ -29,9 +30,9 @@ export async function measureLongQueue(bench: Bench): Promise<Figure[]> {
   const [short, long]: [Drained[], Drained[]] = [[], []];
   for (let round = 1; round <= rounds; round += 1) {
     bench.say(`drain of ${drainJobs} jobs alone, round ${round}`);
-    short.push(await drained(bench, { behind: 0, snapshot: false }));
+    short.push(await drained(bench, { jobs: drainJobs, behind: 0, snapshot: false }));
     bench.say(`the same before ${queuedJobs} more, with an open transaction, round ${round}`);
-    long.push(await drained(bench, { behind: queuedJobs, snapshot: true }));
+    long.push(await drained(bench, { jobs: drainJobs, behind: queuedJobs, snapshot: true }));
   }
   const of = (all: readonly Drained[], field: 'rate' | 'bystanderMs'): number => median(all.map((one) => one[field]));
   const name = `drain of ${drainJobs.toLocaleString('en')} jobs`;
@@ -45,24 +46,24 @@ export async function measureLongQueue(bench: Bench): Promise<Figure[]> {
   ];
 }
 
-/** Throws when a drained job has not exactly one attempt and its output. */
-async function drained(bench: Bench, { behind, snapshot }: { behind: number; snapshot: boolean }): Promise<Drained> {
+/** One drain through the agent. Throws when a drained job has not exactly one attempt and its output. */
+export async function drained(bench: Bench, { jobs, behind, snapshot }: { jobs: number; behind: number; snapshot: boolean }): Promise<Drained> {
   const stack = await startStack(bench);
   const others = postgres(stack.databaseUrl, { max: 2 });
   try {
     const endpointId = await stack.createEndpoint(SHAPES.agent.workers, workerCommand());
-    await fillQueue(stack, endpointId, bench.options.drainJobs + behind);
+    await fillQueue(stack, endpointId, jobs + behind);
     const reader = snapshot ? await holdSnapshot(others) : undefined;
     const bystander = await startBystander(others);
     const machine = await startMachine(stack, 'agent', endpointId);
     try {
       const processes = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };
-      const from = await completedAt(stack, endpointId, bench.options.drainJobs * WARM_UP);
+      const from = await completedAt(stack, endpointId, jobs * WARM_UP);
       const before = cpuOf(processes);
       bystander.forget();
-      const to = await completedAt(stack, endpointId, bench.options.drainJobs);
-      const jobs = to.completed - from.completed;
-      return { rate: jobs / (to.seconds - from.seconds), cpu: cpuPer(before, processes, jobs), bystanderMs: bystander.median() };
+      const to = await completedAt(stack, endpointId, jobs);
+      const done = to.completed - from.completed;
+      return { rate: done / (to.seconds - from.seconds), cpu: cpuPer(before, processes, done), bystanderMs: bystander.median() };
     } finally {
       await machine.stop();
       await bystander.stop();
@@ -91,36 +92,4 @@ async function checkOutcomes(stack: Stack, endpointId: string): Promise<void> {
     FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
     WHERE j.endpoint_id = ${endpointId} AND j.state = 'COMPLETED'`;
   if (row!.sound !== row!.completed) throw new Error(`${row!.sound} of ${row!.completed} completed jobs have an output and no retry`);
-}
-
-/** A transaction that sees the queue as it is now; answers what ends it. */
-async function holdSnapshot(sql: postgres.Sql): Promise<() => Promise<void>> {
-  const connection = await sql.reserve();
-  await connection`BEGIN ISOLATION LEVEL REPEATABLE READ`;
-  await connection`SELECT count(*) FROM job`;
-  return async () => {
-    await connection`ROLLBACK`;
-    connection.release();
-  };
-}
-
-/** Somebody else in the same database. */
-async function startBystander(sql: postgres.Sql) {
-  await sql`CREATE TABLE bystander AS SELECT id, 0 AS count FROM generate_series(1, 1000) AS id`;
-  await sql`ALTER TABLE bystander ADD PRIMARY KEY (id)`;
-  let times: number[] = [];
-  let stopped = false;
-  const loop = (async () => {
-    for (let turn = 0; !stopped; turn += 1) {
-      const startedAt = performance.now();
-      await sql`UPDATE bystander SET count = count + 1 WHERE id = ${1 + turn % 1_000}`;
-      times.push(performance.now() - startedAt);
-      await new Promise((resolve) => { setTimeout(resolve, BYSTANDER_PERIOD_MS); });
-    }
-  })();
-  return {
-    forget: () => { times = []; },
-    median: () => median(times),
-    stop: async () => { stopped = true; await loop; },
-  };
 }

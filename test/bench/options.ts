@@ -32,6 +32,8 @@ export interface Options {
   endpoints: number;
   /** Readers of streams in the part `reading`. */
   readers: number;
+  /** Name of two files, .md and .json, that the report is written to as well. */
+  report: string | undefined;
   /** Folder for CPU profiles of core, facade and agent. Undefined: none are taken. */
   profile: string | undefined;
 }
@@ -45,8 +47,9 @@ Measures Slipway on this machine, with every part in a process of its own on loo
   --seconds <n>      length of one measured round, 1 to 60 (default 4); queue sizes do not depend on it
   --rounds <n>       measured rounds; figures are medians (default 3)
   --json             print one JSON object instead of tables
-  --peers            race BullMQ, pg-boss and graphile-worker instead, in turn (rounds: 5); they are installed below .slipway-test; of --only
-                     it knows run, runsync and drain
+  --report <name>    also write name.md and name.json
+  --peers            race BullMQ, pg-boss, graphile-worker and Restate instead, in turn (rounds: 5); they are installed below .slipway-test; of
+                     --only it knows run, runsync, drain and long-queue
   --beside <folder>  compare with another checkout instead, in turn (rounds: 8 pairs); of --only it knows run, runsync and drain
   --beside-set <NAME=VALUE>
                      a variable of the other's programs, of this checkout when --beside is not given; may be repeated
@@ -66,7 +69,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     options: {
       only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
       'table-jobs': { type: 'string' }, 'queued-jobs': { type: 'string' }, endpoints: { type: 'string' }, readers: { type: 'string' },
-      json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' }, beside: { type: 'string' },
+      report: { type: 'string' }, json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' }, beside: { type: 'string' },
       'beside-set': { type: 'string', multiple: true },
     },
   });
@@ -78,7 +81,7 @@ export function readOptions(argv: string[]): Options | 'help' {
   });
   const beside = besideOf(values.beside, values['beside-set']);
   return {
-    only, beside, json: values.json ?? false, profile: values.profile, peers: values.peers ?? false,
+    only, beside, json: values.json ?? false, profile: values.profile, report: values.report, peers: values.peers ?? false,
     seconds: count('--seconds', values.seconds, 4, 60), rounds: count('--rounds', values.rounds, beside ? 8 : values.peers ? 5 : 3, 100),
     drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 1_000_000)),
     queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),

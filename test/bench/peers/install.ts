@@ -6,7 +6,9 @@ import { join } from 'node:path';
 
 const FOLDER = join(import.meta.dirname, '../../../.slipway-test/peers');
 /** Exact releases: figures of another one are another figure. */
-const PACKAGES = { bullmq: '6.7.0', ioredis: '6.0.0', 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0' } as const;
+const PACKAGES = {
+  bullmq: '6.7.0', ioredis: '6.0.0', 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0', '@restatedev/restate-server': '1.7.12', '@restatedev/restate-sdk': '1.17.2',
+} as const;
 
 export type PeerPackage = keyof typeof PACKAGES;
 
@@ -24,6 +26,12 @@ export function installPeers(say: (text: string) => void): void {
 /** One of them; its types are those that the caller names, because nobody who only builds Slipway has it. */
 export function loadPeer<Module>(name: PeerPackage): Module {
   return createRequire(join(FOLDER, 'package.json'))(name) as Module;
+}
+
+/** The program of a package that brings one; undefined: it has none for this kind of machine. */
+export function programOf(name: PeerPackage, program: string): string | undefined {
+  const platform = join(FOLDER, 'node_modules', `${name}-${process.platform}-${process.arch}`, 'bin', program);
+  return existsSync(platform) ? platform : undefined;
 }
 
 /** For the report. */

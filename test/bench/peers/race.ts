@@ -1,9 +1,11 @@
 /** `npm run bench -- --peers`: Slipway and other job queues in turn, round by round in one run, and what came of it. */
 import type { Bench } from '../bench.ts';
-import { busyText, machineText, median } from '../figure.ts';
+import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load-generator.ts';
-import { inPostgres, inRedis, peerOf, slipway } from './contestant.ts';
+import { runFacts } from '../run-facts.ts';
+import { writeReport } from '../report-file.ts';
 import type { Contestant, Opened, Route } from './contestant.ts';
+import { fieldOf } from './field.ts';
 import { installPeers } from './install.ts';
 import type { Result, Round } from './race-report.ts';
 import { raceReport } from './race-report.ts';
@@ -19,24 +21,12 @@ const WARM_UP_SECONDS = 2;
 /** Races, and prints Markdown or JSON. */
 export async function race(bench: Bench): Promise<void> {
   installPeers(bench.say);
-  const { contestants, absent } = field(bench);
-  const { only } = bench.options;
-  const results = [...await byHttp(bench, contestants), ...only.includes('drain') ? await byDrain(bench, contestants) : []];
-  const facts = { machine: machineText(), busy: busyText(), rounds: bench.options.rounds, seconds: bench.options.seconds, absent };
-  console.log(bench.options.json ? JSON.stringify({ ...facts, results }, null, 2) : raceReport(facts, results));
-}
-
-function field(bench: Bench): { contestants: Contestant[]; absent: string[] } {
-  const store = inPostgres(bench);
-  const contestants = [
-    slipway(bench), peerOf('pg-boss', 'pg-boss', 'pg-boss', store), peerOf('graphile-worker', 'graphile', 'graphile-worker', store),
-    peerOf('graphile-worker batched', 'graphile-batched', 'graphile-worker', store),
-  ];
-  const [always, everysec] = [inRedis('always'), inRedis('everysec')];
-  if (!always || !everysec) return { contestants, absent: ['BullMQ: there is no redis-server on the PATH (Debian: apt-get install redis-server)'] };
-  return {
-    contestants: [...contestants, peerOf('BullMQ always', 'bullmq', 'bullmq', always), peerOf('BullMQ everysec', 'bullmq', 'bullmq', everysec)], absent: [],
-  };
+  const { contestants, absent } = fieldOf(bench);
+  const results = [...await byHttp(bench, contestants), ...await byDrain(bench, contestants)];
+  const facts = { ...await runFacts(bench), absent };
+  const [markdown, json] = [raceReport(facts, results), JSON.stringify({ ...facts, results }, null, 2)];
+  writeReport(bench, markdown, json);
+  console.log(bench.options.json ? json : markdown);
 }
 
 /** Each round all of them in turn, each round another first: what else the machine does meets all alike. */
@@ -51,40 +41,51 @@ async function inTurn<Of>(rounds: number, all: readonly Of[], measure: (one: Of,
   return measured;
 }
 
-async function byHttp(bench: Bench, contestants: readonly Contestant[]): Promise<Result[]> {
+async function byHttp(bench: Bench, all: readonly Contestant[]): Promise<Result[]> {
   const { rounds, seconds } = bench.options;
   const scenarios = SCENARIOS.filter(({ route }) => bench.options.only.includes(route));
-  if (scenarios.length === 0) return [];
-  const opened: Opened[] = [];
+  const opened: { name: string; routes: readonly Route[]; one: Opened }[] = [];
   try {
-    for (const contestant of contestants) {
+    for (const contestant of all.filter(({ routes }) => scenarios.some(({ route }) => routes.includes(route)))) {
       bench.say(`starting ${contestant.name}`);
-      opened.push(await contestant.open());
+      opened.push({ name: contestant.name, routes: contestant.routes, one: await contestant.open() });
     }
     const results: Result[] = [];
     for (const { name, route, connections } of scenarios) {
+      const entered = opened.filter(({ routes }) => routes.includes(route));
       const ask = (one: Opened, forSeconds: number): Promise<LoadResult> =>
         bench.load.ask<LoadResult>('run', { ...one.load(route), connections, seconds: forSeconds } satisfies Load);
       bench.say(`${name}: ${rounds} rounds of ${seconds} s of each`);
-      for (const one of opened) await ask(one, Math.min(WARM_UP_SECONDS, seconds));
-      const measured = await inTurn(rounds, opened, (one) => ask(one, seconds));
-      results.push(...measured.map((of, index) => ({ scenario: name, contestant: contestants[index]!.name, rounds: of })));
-      for (const { contestant, rounds: of } of results.slice(-opened.length)) bench.say(`  ${contestant}: ${Math.round(median(of.map(({ rate }) => rate)))}/s`);
+      for (const { one } of entered) await ask(one, Math.min(WARM_UP_SECONDS, seconds));
+      const measured = await inTurn(rounds, entered, ({ one }) => ask(one, seconds));
+      results.push(...measured.map((of, index) => told(bench, { scenario: name, contestant: entered[index]!.name, rounds: of })));
     }
     return results;
   } finally {
-    for (const one of opened) await one.stop();
+    for (const { one } of opened) await one.stop();
   }
 }
 
-async function byDrain(bench: Bench, contestants: readonly Contestant[]): Promise<Result[]> {
-  const { rounds, drainJobs } = bench.options;
-  const scenario = `drain of ${drainJobs.toLocaleString('en')} jobs`;
-  const measured = await inTurn(rounds, contestants, async (one, round) => {
-    bench.say(`${scenario}: ${one.name}, round ${round + 1}`);
-    const rate = await one.drain(drainJobs);
-    bench.say(`  ${Math.round(rate)}/s`);
-    return { rate };
-  });
-  return measured.map((of, index) => ({ scenario, contestant: contestants[index]!.name, rounds: of }));
+async function byDrain(bench: Bench, all: readonly Contestant[]): Promise<Result[]> {
+  const { rounds, drainJobs, queuedJobs, only } = bench.options;
+  const name = `drain of ${drainJobs.toLocaleString('en')} jobs`;
+  const results: Result[] = [];
+  const add = async (scenario: string, run: (one: Contestant) => (() => Promise<Round>) | undefined): Promise<void> => {
+    const entered = all.filter((one) => run(one) !== undefined);
+    bench.say(`${scenario}: ${rounds} rounds of each`);
+    const measured = await inTurn(rounds, entered, (one) => run(one)!());
+    results.push(...measured.map((of, index) => told(bench, { scenario, contestant: entered[index]!.name, rounds: of })));
+  };
+  if (only.includes('drain')) await add(name, ({ drain }) => drain && (() => drain(drainJobs)));
+  if (only.includes('long-queue')) {
+    const scenario = `long queue: ${name} before ${queuedJobs.toLocaleString('en')} more, a transaction open`;
+    await add(scenario, ({ drainBefore }) => drainBefore && (() => drainBefore(drainJobs, queuedJobs)));
+  }
+  return results;
+}
+
+/** Tells who waits for the report how it goes. */
+function told(bench: Bench, result: Result): Result {
+  bench.say(`  ${result.contestant}: ${Math.round(median(result.rounds.map(({ rate }) => rate)))}/s`);
+  return result;
 }

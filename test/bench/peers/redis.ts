@@ -1,17 +1,13 @@
 /** A Redis of a run's own: in a temporary folder, reached by a socket there, with the durability that is wanted. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { waitFor } from '../../helpers/wait-for.ts';
+import { startGuarded } from './guarded.ts';
 
 /** always: each write is on disk before its answer, as a commit is. everysec: what the last second wrote may be lost. */
 export type Fsync = 'always' | 'everysec';
-
-/** Ends it, and takes its folder away, once the pipe to this process is closed, however that comes about. */
-const GUARDED = 'folder=$1; shift; "$@" & read -r line; kill $!; wait $!; rm -rf -- "$folder"';
 
 /** Its program; undefined: it is not installed. */
 export function findRedis(): string | undefined {
@@ -23,14 +19,7 @@ export async function startRedis(program: string, fsync: Fsync): Promise<{ socke
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-redis-'));
   const socket = join(folder, 'redis.sock');
   const options = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--appendonly', 'yes', '--appendfsync', fsync, '--save', ''];
-  const guard = spawn('/bin/sh', ['-c', GUARDED, 'sh', folder, program, ...options], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  const gone = once(guard, 'exit');
+  const server = startGuarded(folder, [program, ...options]);
   await waitFor('Redis', () => existsSync(socket));
-  return {
-    socket,
-    stop: async () => {
-      guard.stdin.end();
-      await gone;
-    },
-  };
+  return { socket, stop: server.stop };
 }

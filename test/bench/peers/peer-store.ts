@@ -1,0 +1,49 @@
+/** Where peers keep their jobs: made for one contestant, gone with it. */
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import type { Bench } from '../bench.ts';
+import { programOf } from './install.ts';
+import { findRedis, startRedis } from './redis.ts';
+import type { Fsync } from './redis.ts';
+import { startRestate } from './restate-server.ts';
+
+/** A database, a Redis or a Restate. */
+export interface PeerStore {
+  /** Of a database its URL, of a Redis its socket, of a Restate the folder of its sockets. */
+  address: string;
+  stop(): Promise<void>;
+}
+
+/** Makes one. */
+export type MakeStore = () => Promise<PeerStore>;
+
+/** A database of its own on the server that Slipway's are on. */
+export function inPostgres(bench: Bench): MakeStore {
+  return async () => {
+    const name = `peer_${randomBytes(4).toString('hex')}`;
+    const admin = postgres(bench.database.url, { max: 1 });
+    await admin`CREATE DATABASE ${admin(name)}`;
+    return {
+      address: bench.database.url.replace(/\/[^/]*$/, `/${name}`),
+      stop: async () => { await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`; await admin.end(); },
+    };
+  };
+}
+
+/** A Redis of its own; undefined: none is installed. */
+export function inRedis(fsync: Fsync): MakeStore | undefined {
+  const program = findRedis();
+  return program === undefined ? undefined : async () => {
+    const { socket, stop } = await startRedis(program, fsync);
+    return { address: socket, stop };
+  };
+}
+
+/** A Restate of its own; undefined: its package has no program for this machine. */
+export function inRestate(): MakeStore | undefined {
+  const program = programOf('@restatedev/restate-server', 'restate-server');
+  return program === undefined ? undefined : async () => {
+    const { sockets, stop } = await startRestate(program);
+    return { address: sockets, stop };
+  };
+}

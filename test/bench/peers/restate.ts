@@ -1,0 +1,62 @@
+/** Restate: invocations of a service, kept in its own log. Each worker is a service of its own, asked in turn, because a service has one address. */
+import { createServer } from 'node:http2';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { loadPeer } from './install.ts';
+import { OUTPUT } from './peer.ts';
+import type { Peer, PeerPlace, PeerQueue } from './peer.ts';
+
+interface Sdk {
+  service(options: { name: string; handlers: Record<string, () => Promise<object>> }): object;
+  createEndpointHandler(options: { services: object[]; logger: () => void }): (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+}
+
+/** Callers have as many connections to it as the race has to the server. */
+const CONNECTIONS = 256;
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+/** `store`: the folder with Restate's sockets. */
+function poolOf(store: string, name: 'admin' | 'ingress'): Pool {
+  return new Pool('http://localhost', { socketPath: join(store, `${name}.sock`), connections: CONNECTIONS });
+}
+
+async function ask<Answer>(pool: Pool, method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+  const answer = await pool.request({ method, path, ...(body && { headers: JSON_HEADERS, body: JSON.stringify(body) }) });
+  const text = await answer.body.text();
+  if (answer.statusCode >= 300) throw new Error(`Restate: ${answer.statusCode} ${text}`);
+  return JSON.parse(text) as Answer;
+}
+
+export const restate: Peer = {
+  async openQueue({ store }: PeerPlace): Promise<PeerQueue> {
+    const ingress = poolOf(store, 'ingress');
+    const admin = poolOf(store, 'admin');
+    let names: string[] = [];
+    let turn = 0;
+    /** Workers come after the server, so they are looked up by the first request. */
+    const next = async (): Promise<string> => {
+      if (names.length === 0) names = (await ask<{ services: { name: string }[] }>(admin, 'GET', '/services')).services.map(({ name }) => name);
+      return names[(turn += 1) % names.length]!;
+    };
+    const unused = async (): Promise<never> => { throw new Error('Restate keeps no queue for workers that are not there'); };
+    return {
+      submit: async (input) => (await ask<{ invocationId: string }>(ingress, 'POST', `/${await next()}/run/send`, input)).invocationId,
+      submitAndWait: async (input) => ask(ingress, 'POST', `/${await next()}/run`, input),
+      fill: unused,
+      done: unused,
+    };
+  },
+  async startWorker({ store }: PeerPlace, onJob: () => void): Promise<void> {
+    const sdk = loadPeer<Sdk>('@restatedev/restate-sdk');
+    const run = async (): Promise<object> => {
+      onJob();
+      return OUTPUT;
+    };
+    const service = sdk.service({ name: `worker_${process.pid}`, handlers: { run } });
+    const server = createServer(sdk.createEndpointHandler({ services: [service], logger: () => undefined }));
+    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    await ask(poolOf(store, 'admin'), 'POST', '/deployments', { uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  },
+};
