@@ -38,7 +38,9 @@ export async function measureDrain(bench: Bench, kind: MachineKind): Promise<Fig
 }
 
 /** One drain of so many jobs. Throws when not every job is completed with its output. */
-export async function drainOnce(stack: Stack, kind: MachineKind, jobs: number, command = workerCommand(stack.root)): Promise<{ rate: number; cpu: Record<string, number> }> {
+export async function drainOnce(
+  stack: Stack, kind: MachineKind, jobs: number, command = workerCommand(stack.root),
+): Promise<{ rate: number; cpu: Record<string, number> }> {
   const endpointId = await stack.createEndpoint(SHAPES[kind].workers, command);
   await fillQueue(stack, endpointId, jobs);
   const machine = await startMachine(stack, kind, endpointId);

@@ -26,9 +26,8 @@ export function fieldOf(bench: Bench): Field {
     inDatabase('pg-boss', 'pg-boss', 'pg-boss', store), inDatabase('graphile-worker', 'graphile', 'graphile-worker', store),
     inDatabase('graphile-worker batched', 'graphile-batched', 'graphile-worker', store),
   );
-  for (const fsync of ['always', 'everysec'] as const) {
-    enter(field, elsewhere(`BullMQ ${fsync}`, 'bullmq', 'bullmq', inRedis(fsync)), 'BullMQ: there is no redis-server on the PATH (Debian: apt-get install redis-server)');
-  }
+  const noRedis = 'BullMQ: there is no redis-server on the PATH (Debian: apt-get install redis-server)';
+  for (const fsync of ['always', 'everysec'] as const) enter(field, elsewhere(`BullMQ ${fsync}`, 'bullmq', 'bullmq', inRedis(fsync)), noRedis);
   const restate = elsewhere('Restate', 'restate', '@restatedev/restate-server', inRestate());
   // A queue for workers that are not there is none of its ideas: it would try to reach them.
   enter(field, restate && { ...restate, routes: ['runsync'], drain: undefined }, 'Restate: its npm package has no program for this machine');

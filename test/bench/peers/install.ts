@@ -7,7 +7,8 @@ import { join } from 'node:path';
 const FOLDER = join(import.meta.dirname, '../../../.slipway-test/peers');
 /** Exact releases: figures of another one are another figure. */
 const PACKAGES = {
-  bullmq: '6.7.0', ioredis: '6.0.0', 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0', '@restatedev/restate-server': '1.7.12', '@restatedev/restate-sdk': '1.17.2',
+  bullmq: '6.7.0', ioredis: '6.0.0', 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0',
+  '@restatedev/restate-server': '1.7.12', '@restatedev/restate-sdk': '1.17.2',
 } as const;
 
 export type PeerPackage = keyof typeof PACKAGES;

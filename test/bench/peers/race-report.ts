@@ -40,12 +40,14 @@ const WANTED: readonly [scenario: string, contestant: string, ratio: number][] =
 /** As text. */
 export function raceReport(facts: RaceFacts, results: readonly Result[]): string {
   const lines = [...factLines(facts), `${facts.rounds} rounds in turn, of those by HTTP ${facts.seconds} s each; medians (slowest – fastest)`];
-  for (const scenario of new Set(results.map((result) => result.scenario))) lines.push('', ...section(results.filter((result) => result.scenario === scenario)));
+  const scenarios = new Set(results.map(({ scenario }) => scenario));
+  for (const name of scenarios) lines.push('', ...section(results.filter(({ scenario }) => scenario === name)));
   return [...lines, '', ...facts.absent].join('\n');
 }
 
 function section(results: readonly Result[]): string[] {
-  const times = (Object.keys(TIMES) as (keyof typeof TIMES)[]).filter((field) => results.some(({ rounds }) => rounds.some((round) => round[field] !== undefined)));
+  const rounds = results.flatMap((result) => result.rounds);
+  const times = (Object.keys(TIMES) as (keyof typeof TIMES)[]).filter((field) => rounds.some((round) => round[field] !== undefined));
   const heads = ['', 'rate', ...times.map((field) => TIMES[field]), 'Slipway is', 'wanted'];
   const rows = results.map((result) => row(result, results[0]!, times));
   return [`## ${results[0]!.scenario}`, '', `| ${heads.join(' | ')} |`, `|${heads.map(() => '---').join('|')}|`, ...rows];
@@ -60,7 +62,8 @@ function row({ scenario, contestant, rounds }: Result, first: Result, times: rea
   });
   const ratio = `${(median(first.rounds.map((round) => round.rate)) / median(rates)).toFixed(2)}×`;
   const wanted = WANTED.find(([ofScenario, of]) => scenario.startsWith(ofScenario) && contestant.startsWith(of))?.[2];
-  return `| ${[contestant, rate, ...cells, ...contestant === first.contestant ? ['', ''] : [ratio, wanted === undefined ? '' : `${wanted.toFixed(2)}×`]].join(' | ')} |`;
+  const comparison = contestant === first.contestant ? ['', ''] : [ratio, wanted === undefined ? '' : `${wanted.toFixed(2)}×`];
+  return `| ${[contestant, rate, ...cells, ...comparison].join(' | ')} |`;
 }
 
 function whole(value: number): string {
