@@ -17,6 +17,7 @@ import { byNumber, byText, readPage } from './page.ts';
 import type { Page, PageRequest } from './page.ts';
 import { recordReleases } from './release-store.ts';
 import { TEMPLATE_BYTES, holdTemplate } from './template-store.ts';
+import { uncrossed } from './transient.ts';
 import { holdVolumes } from './volume-store.ts';
 
 /** What a new endpoint needs besides its settings. */
@@ -30,8 +31,6 @@ export interface NewEndpoint {
 
 /** An endpoint as far as access to it goes. */
 export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
-
-/** A transaction, or the database itself. */
 
 export class EndpointStore {
   readonly #database: Database;
@@ -106,7 +105,7 @@ export class EndpointStore {
     id: string, actor: Actor, fields: readonly string[], templateId: string | undefined,
     change: (current: Endpoint) => { settings: EndpointSettings; replacesWorkers: boolean; webhookSecretSealed?: Buffer | null },
   ): Promise<Endpoint | undefined> {
-    return this.#database.db.transaction(async (tx) => {
+    return uncrossed(() => this.#database.db.transaction(async (tx) => {
       if (templateId !== undefined) await holdTemplate(tx, actor.accountId, templateId);
       const current = await this.#locked(tx, id, actor.accountId);
       if (!current) return undefined;
@@ -121,19 +120,19 @@ export class EndpointStore {
       await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
       await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateEndpoint', fields, isNew: version > current.version }, [row!]);
       return endpointFromRow(this.#sealer, row!);
-    });
+    }));
   }
 
   /** Raises the version and changes nothing else. Undefined: there is no such endpoint in this account. */
   async raiseVersion(id: string, actor: Actor): Promise<Endpoint | undefined> {
-    return this.#database.db.transaction(async (tx) => {
+    return uncrossed(() => this.#database.db.transaction(async (tx) => {
       const [row] = await tx.update(endpoint).set({ version: sql`${endpoint.version} + 1` })
         .where(and(eq(endpoint.id, id), eq(endpoint.accountId, actor.accountId))).returning();
       if (!row) return undefined;
       await recordChange(tx, { ...actor, action: 'RestartEndpoint', subjectId: id, fields: [] });
       await recordReleases(tx, { keyId: actor.keyId, action: 'RestartEndpoint', fields: [], isNew: true }, [row]);
       return endpointFromRow(this.#sealer, row);
-    });
+    }));
   }
 
   /**
@@ -141,7 +140,7 @@ export class EndpointStore {
    * undefined: there is no such endpoint in this account. Its jobs are the caller's to delete afterwards.
    */
   async remove(id: string, actor: Actor, check: (current: Endpoint) => void): Promise<string[] | undefined> {
-    return this.#database.db.transaction(async (tx) => {
+    return uncrossed(() => this.#database.db.transaction(async (tx) => {
       const current = await this.#locked(tx, id, actor.accountId);
       if (!current) return undefined;
       check(current);
@@ -152,7 +151,7 @@ export class EndpointStore {
       await tx.delete(endpoint).where(eq(endpoint.id, id));
       await recordChange(tx, { ...actor, action: 'DeleteEndpoint', subjectId: id, fields: [] });
       return machines.map((row) => row.machine_id);
-    });
+    }));
   }
 
   async #locked(tx: Transaction, id: string, accountId: string): Promise<Endpoint | undefined> {

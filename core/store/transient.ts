@@ -54,6 +54,28 @@ export function isGpuTaken(error: unknown): boolean {
   return name === GPU_HOLD_KEY || (cause !== undefined && isGpuTaken(cause));
 }
 
+/** Tries of what other transactions stood across. */
+const CROSSED_TRIES_MAX = 3;
+
+/**
+ * Runs a transaction, and again when PostgreSQL broke it off because it and others waited for each other: then nothing of it was done. Changes of an
+ * endpoint lock its workers, one after the other, as reports of their machines do.
+ */
+export async function uncrossed<Result>(transaction: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (tries === CROSSED_TRIES_MAX || !isDeadlock(error)) throw error;
+    }
+  }
+}
+
+function isDeadlock(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return code === '40P01' || cause?.code === '40P01';
+}
+
 const PAUSE = { firstMs: 10, maxMs: 500 };
 
 /** How long to go on. */

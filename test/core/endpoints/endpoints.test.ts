@@ -1,10 +1,12 @@
 /** Endpoints and templates over gRPC: defaults, bounds, update masks, versions, refusals. */
 import t from 'tap';
+import { DesiredState } from '../../../proto/gen/slipway/v1/agent_service.ts';
 import { Endpoint, EndpointType, FlashBootType, ScalerType } from '../../../proto/gen/slipway/v1/endpoint.ts';
 import { Template } from '../../../proto/gen/slipway/v1/template_service.ts';
 import { startReplicas } from '../../helpers/core-replicas.ts';
 import { call } from '../../helpers/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
+import { waitFor } from '../../helpers/wait-for.ts';
 
 t.setTimeout(60_000);
 
@@ -195,4 +197,25 @@ t.test('templates: names, masks, use', async (t) => {
   t.match((await call(templates, 'getTemplate', { id: second }, stranger)).template, { registryAuthId: '' });
   t.match(await listed(true, core.key), [{ id: second, registryAuthId: registryAuth!.id }]);
   t.ok(await core.createEndpoint({ templateId: second }, stranger));
+});
+
+t.test('a deletion and another transaction that wait for each other: the deletion is made all the same', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ onAssignment: () => undefined });
+  const id = await core.createEndpoint({ workersMin: 0 });
+  await core.submit(id);
+  await waitFor('its worker to be busy', () => agent.assignments.length === 1);
+  await core.updateEndpoint(id, { workersMax: 0 });
+  await waitFor('it to go', () => agent.desired[0]?.desired === DesiredState.DRAIN);
+  const deleted = await core.sql.begin(async (sql) => {
+    await sql`SELECT FROM worker WHERE endpoint_id = ${id} FOR UPDATE`;
+    const deletion = call(core.clients.endpoints, 'deleteEndpoint', { id }, core.key).then(() => 'deleted', (error: unknown) => String(error));
+    const waits = () => core.sql`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ '^delete from "endpoint"'`;
+    await waitFor('it to wait for the worker', async () => (await waits()).length > 0);
+    await sql`SELECT FROM endpoint WHERE id = ${id} FOR UPDATE`;
+    return { deletion };
+  });
+  t.equal(await deleted.deletion, 'deleted');
+  t.match(await reasonOf(call(core.clients.endpoints, 'getEndpoint', { id }, core.key)), /^ENDPOINT_NOT_FOUND/);
 });
