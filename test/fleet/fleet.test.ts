@@ -35,10 +35,11 @@ const explained = async ({ id: endpointId, key }: FleetEndpoint) => (await call(
 
 /**
  * So many jobs, one after the other at once, by accounts that have little to do; answers the wait in ms that 95 of 100 did not exceed. Those on slow machines,
- * one of twenty, are left out: how many they are is chance, and whether three or four of sixty would decide.
+ * one of twenty, are left out, and endpoints with an image, whose pulls take up to four seconds: how many they are is chance, and whether three or four
+ * of sixty would decide.
  */
 async function trickle(): Promise<number> {
-  const small = fleet.endpoints.filter((endpoint) => endpoint.accountId !== fleet.endpoints[0]!.accountId);
+  const small = fleet.endpoints.filter((endpoint) => endpoint.accountId !== fleet.endpoints[0]!.accountId && !endpoint.image);
   const ids: string[] = [];
   for (const _ of range(TRICKLE)) {
     ids.push(...await fleet.submit([fleet.random.one(small)]));
@@ -86,8 +87,8 @@ t.test('one account floods its endpoints: small ones beside it hardly notice', a
   const floodedMs = await trickle();
   await flood;
   said(`95 of 100 waited ${quietMs} ms at most, and ${floodedMs} ms beside a flood`);
-  // The fleet and core share a processor here, and a machine that pulls an image takes up to four seconds: these are chance.
-  t.ok(floodedMs <= quietMs * 2 + 4_000, `${quietMs} and ${floodedMs} ms`);
+  // The fleet, which is all machines at once, and core share a processor here.
+  t.ok(floodedMs <= quietMs * 2 + 3_000, `${quietMs} and ${floodedMs} ms`);
 });
 
 t.test('a burst on all endpoints: all workers that there may be, while machines fail and a replica goes', async (t) => {

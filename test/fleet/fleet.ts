@@ -40,6 +40,16 @@ export interface FleetEndpoint {
   workersMax: number;
   accountId: string;
   key: string;
+  /** Its workers need an image, which a machine may have to pull first. */
+  image: boolean;
+}
+
+/** Who owns endpoints, and what they run. */
+export interface FleetAccount {
+  accountId: string;
+  key: string;
+  templateId: string;
+  image: boolean;
 }
 
 /** GPUs of a kind are all a machine has; some machines have none. */
@@ -115,24 +125,22 @@ export class Fleet {
   }
 
   /** An account with a key and a template. */
-  async newAccount(name: string): Promise<{ accountId: string; key: string; templateId: string }> {
+  async newAccount(name: string): Promise<FleetAccount> {
     const { clients, rootKey } = this.#core;
     const { accountId } = await call(clients.access, 'createAccount', { name }, rootKey);
     const key = await this.#newKey(KeyScope.ALL, accountId);
     // Every other account has an image of its own.
     const imageName = Number(name.replace(/\D/g, '') || 1) % 2 === 0 ? `fleet/${name.replace(/ /g, '-')}:1` : '';
     const template = Template.fromPartial({ name: 'fleet', imageName, startCommand: ['true'], serverless: true });
-    return { accountId, key, templateId: (await call(clients.templates, 'createTemplate', { template }, key)).template!.id };
+    return { accountId, key, image: imageName !== '', templateId: (await call(clients.templates, 'createTemplate', { template }, key)).template!.id };
   }
 
   /** An endpoint of an account; a GPU of any kind unless it says otherwise. */
-  async createEndpoint(
-    { accountId, key, templateId }: { accountId: string; key: string; templateId: string }, fields: Partial<Endpoint>,
-  ): Promise<FleetEndpoint> {
+  async createEndpoint({ accountId, key, templateId, image }: FleetAccount, fields: Partial<Endpoint>): Promise<FleetEndpoint> {
     const endpoint = Endpoint.fromPartial({ name: 'fleet', idleTimeoutSeconds: 1, retryLimit: 10, ...fields, templateId });
     const request = { endpoint, requestId: '', workersMax: fields.workersMax, retryLimit: 10 };
     const { id } = (await call(this.#core.clients.endpoints, 'createEndpoint', request, key)).endpoint!;
-    return { id, workersMax: fields.workersMax ?? 0, accountId, key };
+    return { id, workersMax: fields.workersMax ?? 0, accountId, key, image };
   }
 
   /** Submits jobs, in the order in which they are named. */
