@@ -14,6 +14,7 @@ import { invalid } from '../domain/fields.ts';
 import { DomainError } from '../domain/errors.ts';
 import { outputTooLarge } from '../jobs/check-json.ts';
 import type { AttemptOutcome } from '../jobs/job-engine.ts';
+import { BytePieces } from '../runtime/byte-pieces.ts';
 import type { OutcomeRoom } from './outcome-room.ts';
 
 /** An upload of which nothing came for this long is over, in milliseconds: a piece takes so long on the slowest link. Its agent tries again. */
@@ -45,15 +46,15 @@ export async function receiveOutcome(call: IncomingStream, machineId: string, co
   }
 }
 
-function withOutput(outcome: AttemptOutcome, pieces: readonly Buffer[], bytes: number): AttemptOutcome {
-  if (bytes <= OUTPUT_BYTES_MAX) return { ...outcome, output: Buffer.concat(pieces) };
+function withOutput(outcome: AttemptOutcome, pieces: BytePieces, bytes: number): AttemptOutcome {
+  if (bytes <= OUTPUT_BYTES_MAX) return { ...outcome, output: pieces.take() };
   return { ...outcome, kind: 'FAILED', output: undefined, error: outputTooLarge(bytes) };
 }
 
 interface Received {
   outcome: AttemptOutcome;
   workerId: string;
-  pieces: Buffer[];
+  pieces: BytePieces;
   /** Size of the whole output, also of what was too much to keep. */
   bytes: number;
   /** Bytes of it in memory. */
@@ -64,7 +65,7 @@ interface Received {
 function receivePieces(call: IncomingStream, machineId: string, { attempts, pool, arriving, clock, room }: ReceiveContext): Promise<Received | undefined> {
   return new Promise((resolve, reject) => {
     let first: Pick<Received, 'outcome' | 'workerId'> | undefined;
-    const pieces: Buffer[] = [];
+    const pieces = new BytePieces();
     let bytes = 0;
     let held = 0;
     let isKept = true;
@@ -73,7 +74,7 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
     const drop = (): void => {
       room.give(machineId, held);
       held = 0;
-      pieces.length = 0;
+      pieces.clear();
     };
     const forget = (): void => {
       drop();
@@ -109,7 +110,7 @@ function receivePieces(call: IncomingStream, machineId: string, { attempts, pool
       if (bytes > OUTPUT_BYTES_MAX) return drop();
       if (!room.take(machineId, piece.length)) return fail(new DomainError('RATE_LIMITED', 'Too many large outcomes are arriving; try again shortly.'));
       held += piece.length;
-      pieces.push(piece);
+      pieces.add(piece);
     };
     call.on('data', (request: ReportOutcomeRequest) => {
       idle.cancel();

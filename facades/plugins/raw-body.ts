@@ -5,6 +5,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BytePieces } from '../../core/runtime/byte-pieces.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { CoreError } from '../../proto/wire/reason.ts';
 import type { MemoryBudget, MemoryPlace } from '../../core/runtime/memory-budget.ts';
@@ -94,12 +95,13 @@ class BodyReader {
   readonly #accountId: string;
   readonly #parts: BodyParts;
   readonly #done: (body: RawBody) => void;
-  #pieces: Buffer[] = [];
-  #bytes = 0;
+  readonly #pieces = new BytePieces();
   /** Bytes as they came, which are others where the body is packed. */
   #sentBytes = 0;
   #unpacked: Unpacked | undefined;
   #deadlineMs = 0;
+  /** When the last piece came. */
+  #pieceMs = 0;
   #timer: Timer | undefined;
   #finished = false;
 
@@ -123,6 +125,7 @@ class BodyReader {
     const begin = (): void => {
       this.#listen();
       waitingForContinue?.writeContinue();
+      this.#pieceMs = clock.monotonicMs();
       this.#waitForPiece();
     };
     if (announced <= UNCOUNTED_BYTES_MAX) begin();
@@ -148,7 +151,7 @@ class BodyReader {
       return this.#refuse(error as CoreError);
     }
     this.#unpacked.body.on('data', (piece: Buffer) => this.#add(piece));
-    this.#unpacked.body.once('end', () => this.#finish(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)));
+    this.#unpacked.body.once('end', () => this.#finish(this.#pieces.take()));
   }
 
   /** Packed bytes too: a body of empty pieces unpacks to nothing for ever. */
@@ -157,22 +160,27 @@ class BodyReader {
     if (this.#sentBytes > this.#bytesMax + DISCARD_BYTES_MAX) this.#request.destroy();
     if (this.#finished) return;
     if (this.#sentBytes > this.#bytesMax) return this.#refuseLength();
-    this.#waitForPiece();
+    this.#pieceMs = this.#parts.clock.monotonicMs();
   }
 
   #add(piece: Buffer): void {
-    this.#bytes += piece.length;
     if (this.#finished) return;
-    if (this.#bytes > this.#bytesMax) return this.#refuseLength();
-    this.#pieces.push(piece);
+    if (this.#pieces.bytes + piece.length > this.#bytesMax) return this.#refuseLength();
+    this.#pieces.add(piece);
   }
 
+  /** One timer for many pieces: each may be a byte. */
   #waitForPiece(): void {
     this.#timer?.cancel();
     const { clock, timeouts: { idleMs, totalMs } } = this.#parts;
-    const leftMs = this.#deadlineMs - clock.monotonicMs();
-    const text = leftMs < idleMs ? `The body did not arrive within ${totalMs / 1000} s.` : `No part of the body arrived for ${idleMs / 1000} s.`;
-    this.#timer = clock.after(Math.max(0, Math.min(idleMs, leftMs)), () => this.#finish(new SlowBody(text)));
+    const isLast = this.#deadlineMs < this.#pieceMs + idleMs;
+    const dueMs = isLast ? this.#deadlineMs : this.#pieceMs + idleMs;
+    const text = isLast ? `The body did not arrive within ${totalMs / 1000} s.` : `No part of the body arrived for ${idleMs / 1000} s.`;
+    const fromMs = this.#pieceMs;
+    this.#timer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => {
+      if (isLast || this.#pieceMs === fromMs) this.#finish(new SlowBody(text));
+      else this.#waitForPiece();
+    });
   }
 
   #refuseLength(): void {
@@ -198,7 +206,7 @@ class BodyReader {
     this.#finished = true;
     this.#timer?.cancel();
     // The request lives as long as its answer takes; the pieces need not.
-    this.#pieces = [];
+    this.#pieces.clear();
     const place = places.get(this.#request);
     if (body instanceof Error) place?.release();
     else place?.shrink(body.length);

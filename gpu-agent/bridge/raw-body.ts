@@ -3,6 +3,7 @@
  * memory are bounded: a further one is not read, and its sender waits for the network. Nothing is refused for it, because SDKs give up soon.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BytePieces } from '../../core/runtime/byte-pieces.ts';
 import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import { OUTPUT_BYTES_MAX } from '../../proto/wire/limits.ts';
 import type { ResultBody } from './interpret-result.ts';
@@ -40,16 +41,16 @@ export function passBody(stream: IncomingMessage): Promise<undefined> {
 
 /** One that is too large is read to its end without being kept, because the worker must get a proper answer. */
 function receive(stream: IncomingMessage, resolve: (body: ResultBody) => void, reject: (error: Error) => void): void {
-  let pieces: Buffer[] = [];
+  const pieces = new BytePieces();
   let bytes = 0;
   stream.on('data', (piece: Buffer) => {
     bytes += piece.length;
-    if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
-    else pieces = [];
+    if (bytes <= BODY_BYTES_MAX) pieces.add(piece);
+    else pieces.clear();
   });
   stream.once('end', () => {
     if (bytes > BODY_BYTES_MAX) resolve({ oversizeBytes: bytes });
-    else resolve({ bytes: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) });
+    else resolve({ bytes: pieces.take() });
   });
   stream.once('error', reject);
 }

@@ -70,6 +70,15 @@ t.test('any content type, also one that is none', async (t) => {
   }
 });
 
+t.test('a body in pieces of one byte', async (t) => {
+  const { port } = await setup(t);
+  const body = Buffer.from(`{"input":"${'x'.repeat(20_000)}"}`);
+  const chunks = [...body].map((byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
+  const head = 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
+  const text = await exchange(t, port, (socket) => socket.write(`${head}${chunks}0\r\n\r\n`), '"size"');
+  t.match(text, `"size":${body.length}`);
+});
+
 t.test('no body under a JSON content type', async (t) => {
   const { url } = await setup(t);
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' } });
