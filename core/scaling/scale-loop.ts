@@ -35,7 +35,7 @@ const QUEUES_REST_FACTOR = 50;
  * go waits until they are over.
  */
 const TRANSACTIONS_MAX = 3;
-const TURNS_MAX = 8;
+const TURNS_MAX = 24;
 /** Endpoints that are looked at with one set of statements; and of those that something happened to, so that those which come meanwhile wait less. */
 const LOOKED_MAX = 200;
 const LOOKED_WOKEN_MAX = 50;
