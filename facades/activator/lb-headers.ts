@@ -13,6 +13,9 @@ const TAKEN = /^(authorization|x-runpod-worker-id|x-slipway-.*|x-forwarded-(for|
 /** With a word of Connection a client may take out what it sent for us, but not what says whose the request is and where it ends. */
 const STAYS = new Set(['host', 'content-length']);
 
+/** Methods whose requests rarely have bodies: without one they say no length (RFC 9110, 8.6). */
+const NO_LENGTH = /^(GET|HEAD|DELETE|OPTIONS|TRACE|CONNECT)$/;
+
 /** How the request came. */
 export interface Origin {
   /** What was cut off the path. */
@@ -36,6 +39,8 @@ export function requestHeaders(request: IncomingMessage, { prefix, remoteAddress
     ['X-Forwarded-Prefix', prefix || undefined],
     ['TE', /\btrailers\b/i.test(text(headers['te']) ?? '') ? 'trailers' : undefined],
     ['Transfer-Encoding', isChunked ? 'chunked' : undefined],
+    // Node would send an empty chunk, which a server that knows no chunks takes for the begin of the next request.
+    ['Content-Length', isChunked || headers['content-length'] !== undefined || NO_LENGTH.test(request.method ?? '') ? undefined : '0'],
     ['Connection', upgrade === undefined ? undefined : 'Upgrade'],
     ['Upgrade', upgrade],
   ];

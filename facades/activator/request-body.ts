@@ -64,8 +64,10 @@ export class RequestBody {
     if (this.isBegun || this.#isOver) return;
     this.isBegun = true;
     this.#timer?.cancel();
-    const { request, reply } = this.#parts;
+    const { request, reply, upstream } = this.#parts;
     if (request.headers.expect !== undefined && !reply.headersSent) reply.writeContinue();
+    // A client may wait for the worker's first word before it sends any: Node would keep the headers until then.
+    if (request.readableLength === 0) upstream.flushHeaders();
     this.#read();
   }
 

@@ -6,11 +6,13 @@ import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import t from 'tap';
+import type { Test } from 'tap';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { dial, forward } from '../../../facades/activator/forward.ts';
 import { KeptConnections } from '../../../facades/activator/kept-connections.ts';
 import { writeRefusal } from '../../../facades/activator/write-refusal.ts';
 import { createLogger } from '../../../core/runtime/logger.ts';
+import { exchange } from '../../helpers/raw-http.ts';
 import { waitFor } from '../../helpers/wait-for.ts';
 
 const PIECE = Buffer.alloc(10_000, 'x');
@@ -76,17 +78,9 @@ t.test('a client that reads after the worker has gone gets all of it', async (t)
   t.notOk(reply.destroyed && !reply.writableFinished, 'nothing was cut');
 });
 
-t.test('whatever line a worker answers with, its client is told and nobody else notices it', async (t) => {
-  let line = '';
-  const closed: Promise<unknown>[] = [];
-  const worker = createTcpServer((socket) => {
-    closed.push(once(socket, 'close'));
-    socket.on('error', () => undefined);
-    socket.on('data', () => socket.write(Buffer.from(`HTTP/1.1 ${line}\r\nContent-Length: 2\r\n\r\nok`, 'latin1')));
-  }).listen(0, '127.0.0.1');
-  await once(worker, 'listening');
-  t.teardown(() => worker.close());
-  const address = `127.0.0.1:${(worker.address() as AddressInfo).port}`;
+/** What carries requests to one worker on connections that are kept. */
+async function frontOf(t: Test, port: number) {
+  const address = `127.0.0.1:${port}`;
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };
   const place = { workerId: 'w', isAsked: false, askNoMore: () => undefined };
   const kept = new KeptConnections(systemClock);
@@ -100,13 +94,53 @@ t.test('whatever line a worker answers with, its client is told and nobody else 
   }).listen(0, '127.0.0.1');
   await once(front, 'listening');
   t.teardown(() => front.close());
+  return { kept, url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/` };
+}
+
+t.test('a worker sees a request before its body comes, and no body of one that has none', async (t) => {
+  let seen = '';
+  const worker = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (piece: Buffer) => {
+      seen += piece.toString();
+      if (seen.includes('\r\n\r\n')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(worker, 'listening');
+  t.teardown(() => worker.close());
+  const { kept, url } = await frontOf(t, (worker.address() as AddressInfo).port);
+  for (const method of ['POST', 'PUT', 'PATCH', 'PROPFIND']) {
+    seen = '';
+    t.match(await exchange(url, { pieces: [`${method} / HTTP/1.1\r\nhost: a\r\n\r\n`] }), { status: 200, text: 'ok' });
+    t.match(seen, /^content-length: 0\r$/im, method);
+    t.notMatch(seen, /transfer-encoding/i);
+    t.ok(seen.endsWith('\r\n\r\n'));
+  }
+  for (const head of ['content-length: 5', 'transfer-encoding: chunked', 'content-length: 5\r\nexpect: 100-continue']) {
+    seen = '';
+    t.match(await exchange(url, { pieces: [`POST / HTTP/1.1\r\nhost: a\r\n${head}\r\n\r\n`] }), { status: 200, text: 'ok' }, `the answer to ${head}`);
+  }
+  kept.destroy();
+});
+
+t.test('whatever line a worker answers with, its client is told and nobody else notices it', async (t) => {
+  let line = '';
+  const closed: Promise<unknown>[] = [];
+  const worker = createTcpServer((socket) => {
+    closed.push(once(socket, 'close'));
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.write(Buffer.from(`HTTP/1.1 ${line}\r\nContent-Length: 2\r\n\r\nok`, 'latin1')));
+  }).listen(0, '127.0.0.1');
+  await once(worker, 'listening');
+  t.teardown(() => worker.close());
+  const { kept, url } = await frontOf(t, (worker.address() as AddressInfo).port);
   const answers: [string, number, string][] = [
     ['000 Zero', 502, ''], ['099 Odd', 502, ''], ['101 Switching Protocols', 502, ''], ['101 X\r\nUpgrade: websocket\r\nConnection: Upgrade', 502, ''],
     ['200 \x01', 200, 'OK'], ['200 caf\xe9', 200, 'caf\xe9'], ['299', 299, 'unknown'], ['999 Own', 999, 'Own'],
   ];
   for (const [sent, status, reason] of answers) {
     line = sent;
-    const answer = await fetch(`http://127.0.0.1:${(front.address() as AddressInfo).port}/`);
+    const answer = await fetch(url);
     const text = await answer.text();
     t.equal(answer.status, status, sent);
     if (status === 502) t.match(JSON.parse(text), { code: 'worker_failed' });
