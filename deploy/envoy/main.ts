@@ -1,6 +1,6 @@
 /**
- * Entry of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends, `--write` writes
- * the folder for an Envoy that something else runs and ends; `--take-over` relieves a running edge.
+ * Entry of the edge's process: settings, Envoy, signals, stop. `--print` shows the configuration and ends, `--validate` asks
+ * Envoy whether it takes it and ends, `--write` writes the folder for an Envoy that something else runs and ends; `--take-over` relieves a running edge.
  */
 import { ConfigError } from '../../core/runtime/env.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -9,14 +9,18 @@ import { bootstrap } from './bootstrap.ts';
 import { readEdgeConfig } from './config.ts';
 import type { EdgeConfig } from './config.ts';
 import { timeFault } from './certificates.ts';
+import type { GoodPair } from './certificates.ts';
 import { Edge } from './edge.ts';
 import { EdgeFault } from './edge-fault.ts';
 import { checkFiles, readRunning, writeEdgeFiles } from './edge-files.ts';
 import { NoEnvoyError } from './find-envoy.ts';
+import { validate } from './validate.ts';
 
 const config = readConfig();
 if (process.argv.includes('--print')) {
   process.stdout.write(`${JSON.stringify(bootstrap(config, 0), null, 2)}\n`);
+} else if (process.argv.includes('--validate')) {
+  process.stdout.write(`${await validated(config)}\n`);
 } else if (process.argv.includes('--write')) {
   process.stdout.write(`${writeFolder(config)}\n`);
 } else {
@@ -49,9 +53,20 @@ async function run(config: EdgeConfig): Promise<void> {
   } catch (error) {
     // Told to stop while it started: the stop ends the process.
     if (stopping) await new Promise(() => undefined);
-    if (error instanceof EdgeFault || error instanceof NoEnvoyError) process.stderr.write(`${error.message}\n`);
-    else logger.fatal({ err: error }, 'edge did not start');
-    process.exit(error instanceof EdgeFault || error instanceof NoEnvoyError ? 2 : 1);
+    if (isOperators(error)) refuse(error);
+    logger.fatal({ err: error }, 'edge did not start');
+    process.exit(1);
+  }
+}
+
+async function validated(config: EdgeConfig): Promise<string> {
+  try {
+    const { version, pair } = await validate(config);
+    noteTime(pair);
+    return `Envoy ${version} takes the configuration.`;
+  } catch (error) {
+    if (!isOperators(error)) throw error;
+    return refuse(error);
   }
 }
 
@@ -59,24 +74,36 @@ async function run(config: EdgeConfig): Promise<void> {
 function writeFolder(config: EdgeConfig): string {
   try {
     const pair = checkFiles(config);
-    const doubt = pair && timeFault(pair, systemClock.nowMs());
-    if (doubt !== undefined) process.stderr.write(`Note: ${doubt}.\n`);
+    noteTime(pair);
     const running = readRunning(config.dataDir);
     if (running === undefined) return writeEdgeFiles(config, 0);
     throw new EdgeFault(`An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.`);
   } catch (error) {
-    if (!(error instanceof EdgeFault)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
+    if (!isOperators(error)) throw error;
+    return refuse(error);
   }
+}
+
+function noteTime(pair: GoodPair | undefined): void {
+  const doubt = pair && timeFault(pair, systemClock.nowMs());
+  if (doubt !== undefined) process.stderr.write(`Note: ${doubt}.\n`);
+}
+
+/** Whether it is for the operator to mend, who needs its words and no trace. */
+function isOperators(error: unknown): error is Error {
+  return error instanceof EdgeFault || error instanceof NoEnvoyError || error instanceof ConfigError;
+}
+
+function refuse({ message }: Error): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
 }
 
 function readConfig(): EdgeConfig {
   try {
     return readEdgeConfig();
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
+    if (!isOperators(error)) throw error;
+    return refuse(error);
   }
 }

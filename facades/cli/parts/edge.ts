@@ -9,6 +9,7 @@ import { runPart } from './run-part.ts';
 
 interface EdgeCommandOptions extends EdgeOptions {
   print?: true;
+  validate?: true;
   write?: true;
   takeOver?: true;
 }
@@ -25,6 +26,7 @@ export function addEdge(program: Command, cli: Cli): void {
       'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades 10.0.0.2:8080,10.0.0.3:8080',
       'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file agents-ca.pem --listen 0.0.0.0:443',
       'edge --listen 127.0.0.1:8443 --print',
+      'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --listen 0.0.0.0:443 --validate',
       'edge --take-over',
     ],
   })
@@ -44,11 +46,15 @@ export function addEdge(program: Command, cli: Cli): void {
     .option('--envoy <file>', 'the Envoy binary; default: that of the Python environment, or of the PATH')
     .option('--no-access-log', 'no line for each request')
     .option('--print', 'show the configuration and end')
+    .option('--validate', 'ask Envoy whether it takes the configuration, and end: 0 when it does, else 2; an edge that runs is not touched')
     .option('--write', 'write what an Envoy reads that something else runs to --data-dir, show where, and end')
     .option('--take-over', 'relieve the edge that serves with the same --data-dir, without a failed request')
     .action((options: EdgeCommandOptions) => runPart(cli, {
       file: 'deploy/envoy/main.ts',
-      args: [...(options.print ? ['--print'] : []), ...(options.write ? ['--write'] : []), ...(options.takeOver ? ['--take-over'] : [])],
+      args: [
+        ...(options.print ? ['--print'] : []), ...(options.validate ? ['--validate'] : []), ...(options.write ? ['--write'] : []),
+        ...(options.takeOver ? ['--take-over'] : []),
+      ],
       env: edgeEnv({ ...options, core: cli.targetOptions.core }, cli.config.workingDir),
     }));
 }

@@ -1,6 +1,6 @@
 /** What the edge says of certificate files that cannot serve, before Envoy gets them and while it runs. */
 import { execFile, execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
@@ -98,6 +98,25 @@ t.test('files written in place: pair, chain behind the same certificate, authori
   t.equal(lines.filter((line) => line.includes('expires on')).length, 1, 'a week before its end');
 });
 
+t.test('what this user may not read is said', async (t) => {
+  const { env, file } = await makeCertificates(t);
+  const { certFile, keyFile } = { certFile: env.SLIPWAY_EDGE_CERT_FILE, keyFile: env.SLIPWAY_EDGE_CERT_KEY_FILE };
+  chmodSync(file('.'), 0o755);
+  chmodSync(keyFile, 0);
+  chmodSync(file('ca.pem'), 0);
+  asNobody(() => {
+    t.throws(() => readPair({ certFile, keyFile }), { message: `this user may not read ${keyFile}` });
+    t.throws(() => readAuthority({ caFile: file('ca.pem'), uriPrefix: '' }), { message: `this user may not read ${file('ca.pem')}` });
+  });
+});
+
+/** Root may read everything. */
+function asNobody(look: () => void): void {
+  const root = process.geteuid!() === 0;
+  if (root) process.seteuid!(65_534);
+  try { look(); } finally { if (root) process.seteuid!(0); }
+}
+
 t.test('the command says what to do and ends with 2', { skip: skipWithoutEnvoy() }, async (t) => {
   const { env, file, read } = await makeCertificates(t);
   const port = await occupy(t);
@@ -107,16 +126,21 @@ t.test('the command says what to do and ends with 2', { skip: skipWithoutEnvoy()
     execFile(process.execPath, [main, ...args], { env: all }, (error, stdout, stderr) => resolve([error?.code ?? 0, stdout + stderr]));
   });
   const wrongKey = { SLIPWAY_EDGE_CERT_KEY_FILE: file('ca.key') };
+  const noEnvoy = { SLIPWAY_EDGE_ENVOY: file('plain') };
   const noAuthority = { SLIPWAY_EDGE_AGENT_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_AGENT_CA_FILE: file('none.pem') };
   const rows: [settings: Record<string, string>, args: string[], text: RegExp][] = [
     [{ SLIPWAY_EDGE_LISTEN: `127.0.0.1:${port}` }, [], new RegExp(`Envoy cannot listen at 127\\.0\\.0\\.1:${port}: another program listens there`)],
     [{ SLIPWAY_EDGE_LISTEN: '192.0.2.1:8443' }, [], /Envoy cannot listen at 192\.0\.2\.1:8443: this machine has no such address/],
     [wrongKey, [], /The certificate cannot be used .*ca\.key does not belong to/],
+    [wrongKey, ['--validate'], /The certificate cannot be used .*ca\.key does not belong to/],
+    [{ ...noEnvoy, ...wrongKey }, ['--validate'], /is no Envoy that runs here/],
     [wrongKey, ['--write'], /The certificate cannot be used .*ca\.key does not belong to/],
     [noAuthority, ['--write'], /The authority of agents cannot be used .*there is no file .*none\.pem/],
     [{ SLIPWAY_EDGE_DATA_DIR: file('plain') }, [], /The folder of the edge cannot be used .*EEXIST/],
   ];
   for (const [settings, args, text] of rows) t.match(await ends(settings, ...args), [2, text], String(text));
+  t.match(await ends({ SLIPWAY_EDGE_DATA_DIR: file('looked') }, '--validate'), [0, /^Envoy 1\.\d+\.\d+ takes the configuration\.\nNote: the certificate expires on /], 'of two days');
+  t.notOk(existsSync(file('looked/envoy-0.json')), 'which touches nothing that an edge may be serving with');
   t.match(await ends({}, '--write'), [0, /envoy-0\.json\nNote: the certificate expires on /], 'of two days');
   t.ok(read('edge/envoy-0.json').length > 0);
 });
