@@ -1,4 +1,5 @@
 /** Where a worker of a load-balancing endpoint serves HTTP, and where it tells its health (docs/api.md#load-balancing). */
+import { invalid } from './fields.ts';
 
 /** Settings of a worker's HTTP server. */
 export interface HttpServerSettings {
@@ -21,14 +22,35 @@ export function httpServerOf({ env, ports }: { env: Readonly<Record<string, stri
   return { port, healthPort: portOf(env['PORT_HEALTH']) ?? port, healthPath: pathOf(env['HEALTH_CHECK_PATH']), h2c };
 }
 
+/** Fails with INVALID_REQUEST where these variables say something that no server could mean: it would listen elsewhere than it is asked. Empty: not set. */
+export function checkHttpServer(env: Readonly<Record<string, string>>): void {
+  for (const name of ['PORT', 'PORT_HEALTH'] as const) {
+    if (env[name] && portOf(env[name]) === undefined) {
+      throw invalid(`env: ${name} must be a port, from 1 to 65535, because workers of a load-balancing endpoint are asked there; the template's env counts too`);
+    }
+  }
+  if (env['HEALTH_CHECK_PATH'] && !isPath(withSlash(env['HEALTH_CHECK_PATH']))) {
+    throw invalid(`env: HEALTH_CHECK_PATH must be a path as it stands in a request, of at most ${PATH_LENGTH_MAX} characters without blanks, like /ping; `
+      + 'the template\'s env counts too');
+  }
+}
+
 function portOf(text: string | undefined): number | undefined {
   const port = /^\d{1,5}$/.test(text ?? '') ? Number(text) : 0;
   return port >= 1 && port <= 65_535 ? port : undefined;
 }
 
 function pathOf(text: string | undefined): string {
-  if (text === undefined || text === '') return PATH_DEFAULT;
-  const path = text.startsWith('/') ? text : `/${text}`;
-  // What no request line can hold would be asked for ever without an answer.
-  return /^[\x21-\x7e]+$/.test(path) && path.length <= PATH_LENGTH_MAX ? path : PATH_DEFAULT;
+  const path = withSlash(text ?? '');
+  // What was stored before it was checked.
+  return text && isPath(path) ? path : PATH_DEFAULT;
+}
+
+function withSlash(path: string): string {
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+/** What no request line can hold would be asked for ever without an answer. */
+function isPath(path: string): boolean {
+  return /^[\x21-\x7e]+$/.test(path) && path.length <= PATH_LENGTH_MAX;
 }

@@ -3,6 +3,7 @@ import type { Actor } from '../domain/permission.ts';
 import { checkEndpoint, checkServerless } from '../domain/endpoint.ts';
 import { checkText, invalid } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
+import { checkHttpServer } from '../domain/http-server.ts';
 import { webhookSecretIdentity } from '../domain/sealed-identity.ts';
 import { unknownTemplate } from '../domain/template.ts';
 import type { EndpointContext } from './endpoint-context.ts';
@@ -37,6 +38,7 @@ export async function createEndpoint(context: EndpointContext, actor: Actor, end
   if (!template) throw unknownTemplate(endpointRequest.settings.templateId);
   checkServerless(template);
   const settings = { ...endpointRequest.settings, name: endpointRequest.settings.name || template.name };
+  if (settings.type === 'LB') checkHttpServer({ ...template.env, ...settings.env });
   checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
   const id = random.id(ID_LENGTH);
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);

@@ -6,7 +6,9 @@ import { invalid, snake } from '../domain/fields.ts';
 import type { Endpoint, EndpointSettings } from '../domain/endpoint.ts';
 import { checkFixed } from '../domain/fixed-fields.ts';
 import { unlistedTypes } from '../domain/gpu-pools.ts';
+import { checkHttpServer } from '../domain/http-server.ts';
 import { unknownTemplate } from '../domain/template.ts';
+import type { Template } from '../domain/template.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 import { sealWebhookSecret } from './create-endpoint.ts';
 import { getEndpoint } from './endpoints.ts';
@@ -24,15 +26,17 @@ export async function updateEndpoint(
 ): Promise<Endpoint> {
   const { endpoints, onChanged } = context;
   await checkWithin(context, actor, change.settings, only);
-  const templateId = await newTemplate(context, actor, id, change.settings.templateId);
+  const template = await newTemplate(context, actor, id, change.settings.templateId);
   const webhookSecretSealed = change.webhookSecret === undefined ? undefined : sealWebhookSecret(context, id, change.webhookSecret);
   const reported = await context.machines.reportedTypes(change.settings.gpuIds ?? []);
   const fields = [...Object.keys(change.settings).map(snake), ...(webhookSecretSealed === undefined ? [] : ['webhook_secret'])];
-  const updated = await endpoints.update(id, actor, fields, templateId, (current) => {
+  const updated = await endpoints.update(id, actor, fields, template?.id, (current) => {
     checkFixed<EndpointSettings>(current, change.settings, ['type', 'computeType']);
     const settings = merge(current, change.settings);
     // What it has already stays allowed, also when no machine with such a card is left.
     checkEndpoint(settings, new Set([...reported, ...unlistedTypes(current.gpuIds)]));
+    // What was stored before it was checked hinders no other change.
+    if (settings.type === 'LB' && (template || change.settings.env)) checkHttpServer({ ...template?.env, ...settings.env });
     return { settings, replacesWorkers: replacesWorkers(current, settings), webhookSecretSealed };
   });
   if (!updated) throw endpointNotFound(id);
@@ -53,13 +57,13 @@ async function checkWithin(
 }
 
 /** The template that is to replace another. Undefined: none is; the present one may stay also when its owner shares it no more. */
-async function newTemplate(context: EndpointContext, actor: Actor, id: string, templateId: string | undefined): Promise<string | undefined> {
+async function newTemplate(context: EndpointContext, actor: Actor, id: string, templateId: string | undefined): Promise<Template | undefined> {
   if (templateId === undefined) return undefined;
   const template = await context.templates.usable(templateId, actor.accountId);
   if (!template && (await getEndpoint(context, actor.accountId, id)).templateId === templateId) return undefined;
   if (!template) throw unknownTemplate(templateId);
   checkServerless(template);
-  return templateId;
+  return template;
 }
 
 function merge(current: Endpoint, change: EndpointChange['settings']): EndpointSettings {

@@ -57,6 +57,10 @@ const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['an empty location', { locations: [''] }, /locations has 0 characters/],
   ['a long webhook secret', { webhookSecret: 'x'.repeat(1_025) }, /webhook_secret is longer/],
   ['an enum from the future', { scalerType: 9 as ScalerType }, /scaler_type has a value/],
+  ['a port that is none', { type: EndpointType.LB, env: { PORT: 'http' } }, /env: PORT must be a port, from 1 to 65535/],
+  ['a port that is too large', { type: EndpointType.LB, env: { PORT_HEALTH: '65536' } }, /env: PORT_HEALTH must be a port/],
+  ['a health path with a blank', { type: EndpointType.LB, env: { HEALTH_CHECK_PATH: '/a b' } }, /env: HEALTH_CHECK_PATH must be a path/],
+  ['a health path with a line', { type: EndpointType.LB, env: { HEALTH_CHECK_PATH: '/a\nb' } }, /env: HEALTH_CHECK_PATH must be a path/],
 ];
 
 t.test('bad fields', async (t) => {
@@ -70,6 +74,23 @@ t.test('bad fields', async (t) => {
   }
   t.match(await reasonOf(call(core.clients.endpoints, 'createEndpoint', { endpoint: undefined, requestId: '' }, core.key)), /endpoint is required/);
   t.equal((await core.sql`SELECT FROM endpoint`).length, 0, 'nothing was stored');
+});
+
+t.test('where workers of a load-balancing endpoint serve: the variables of both, when they are set', async (t) => {
+  const core = await startReplicas(t);
+  const [bad, good] = [await core.createTemplate({ name: 'bad', env: { PORT: 'http' } }), await core.createTemplate({ name: 'good', env: { PORT: '8000' } })];
+  const refused = /^INVALID_REQUEST: env: PORT must be a port.*the template's env counts too/;
+  const create = (fields: Partial<Endpoint>) => call(core.clients.endpoints, 'createEndpoint', {
+    endpoint: Endpoint.fromPartial({ name: 'n', ...fields }), requestId: '', workersMax: 0, retryLimit: undefined,
+  }, core.key);
+  t.ok((await create({ templateId: bad })).endpoint, 'of a queue-based one they mean what its handler likes');
+  t.match(await reasonOf(create({ templateId: bad, type: EndpointType.LB })), refused);
+  t.ok((await create({ templateId: bad, type: EndpointType.LB, env: { PORT: '1' } })).endpoint, 'its own count more');
+  const { id } = (await create({ templateId: good, type: EndpointType.LB, env: { HEALTH_CHECK_PATH: 'ping', PORT_HEALTH: '' } })).endpoint!;
+  t.match(await reasonOf(core.updateEndpoint(id, { env: { PORT: '0' } })), refused);
+  t.match(await reasonOf(core.updateEndpoint(id, { templateId: bad })), refused);
+  await core.sql`UPDATE template SET env = '{"PORT":"http"}', env_sealed = NULL WHERE id = ${good}`;
+  t.match((await core.updateEndpoint(id, { name: 'new' })).endpoint, { name: 'new' }, 'what was there before hinders no other change');
 });
 
 t.test('edges that are allowed', async (t) => {
