@@ -25,6 +25,7 @@ const FOR_SERVICES = [SERVICES, HEALTH_SERVICE, REFLECTION_SERVICE];
 const ADDRESSES_MAX = 20_000;
 /** Networks of one client, in bits: a home has a /64. */
 const CLIENT_NETWORK = { v4_prefix_mask_len: 32, v6_prefix_mask_len: 64 };
+const WEB_SOCKET = { name: 'upgrade', string_match: { exact: 'websocket', ignore_case: true } };
 const FLOOD_GUARD = 'envoy.filters.http.local_ratelimit';
 
 /** All listeners of an edge. */
@@ -45,7 +46,7 @@ function publicListener(config: EdgeConfig): Message {
   const filter = httpManager({
     name: 'public', trustedProxies: config.trustedProxies, accessLog: config.accessLog, silenceMs: REQUEST_SILENCE_MS,
     filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(config.edgeKey) : [])],
-    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), ...routes] }],
+    virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), ...socketsWithBodies(), ...routes] }],
     upstreamFilters: isDirect ? upstreamFilters() : [],
     more: { local_reply_config: localReplies(), upgrade_configs: [{ upgrade_type: 'websocket' }] },
   });
@@ -57,10 +58,15 @@ function twoHosts(): Message {
   return { match: { prefix: '/', headers: [{ name: ':authority', string_match: { contains: ',' } }] }, direct_response: { status: 400 } };
 }
 
+/** What follows could be the body or the first bytes of the other protocol; a worker that waits for the one gets none of it from Envoy. */
+function socketsWithBodies(): Message[] {
+  const bodies = [{ name: 'content-length', string_match: { safe_regex: { regex: '0*[1-9].*' } } }, { name: 'transfer-encoding', present_match: true }];
+  return bodies.map((body) => ({ match: { prefix: '/', headers: [WEB_SOCKET, body] }, direct_response: { status: 400 } }));
+}
+
 /** WebSockets of load-balancing endpoints; a facade answers what is none. */
 function socketRoute(idleMs: number): Message {
-  const match = { prefix: '/', headers: [{ name: 'upgrade', string_match: { exact: 'websocket', ignore_case: true } }] };
-  return { match, route: { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(socketSilenceMs(idleMs)) } };
+  return { match: { prefix: '/', headers: [WEB_SOCKET] }, route: { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(socketSilenceMs(idleMs)) } };
 }
 
 function facadeRoute(): Message {

@@ -14,11 +14,11 @@ import { PROCESSING_MS, startDirectWay } from '../helpers/direct-way.ts';
 import type { Serving } from '../helpers/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../helpers/edge.ts';
 import { call } from '../helpers/grpc-clients.ts';
-import { PYTHONS, skipWithoutPython } from '../helpers/handlers.ts';
+import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { checkContinue, LB_WORKER } from '../helpers/lb-endpoint.ts';
 import { quietPort } from '../helpers/ports.ts';
 import { exchange } from '../helpers/raw-http.ts';
-import { HIDDEN_PATH, smugglingCorpus } from '../helpers/smuggling.ts';
+import { HIDDEN_PATH, hidingRequests, smugglingCorpus } from '../helpers/smuggling.ts';
 import { talkOn } from '../helpers/talking-socket.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -26,6 +26,8 @@ t.setTimeout(240_000);
 /** How long a worker keeps silent connections that is told to. */
 const KEEP_MS = 11_000;
 const PYTHON_WORKER = [PYTHONS.new, join(import.meta.dirname, '../helpers/lb-worker.py')];
+/** A server that many Python programs have, with each of its two parsers. */
+const UVICORN = pythonHandler('new', 'asgi.py');
 
 t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipWithoutPython('new') }, async (whole) => {
   const { system, settings, edge, send, shown, create, waitDirect, direct } = await startDirectWay(whole);
@@ -155,16 +157,26 @@ t.test('straight from Envoy to the workers', { skip: skipWithoutEnvoy() || skipW
     t.equal(await direct(id), before + 120);
   });
 
-  for (const [name, command] of [['Node', LB_WORKER], ['Python', PYTHON_WORKER]] as const) {
-    await whole.test(`no request hides in another: a ${name} worker`, async (t) => {
-      const worker = await create({}, command);
+  const servers: [name: string, command: string[], env: Record<string, string>][] = [
+    ['a Node worker', LB_WORKER, {}], ['a Python worker', PYTHON_WORKER, {}],
+    ...['h11', 'httptools'].map((parser): [string, string[], Record<string, string>] => [`uvicorn with ${parser}`, UVICORN, { UVICORN_HTTP: parser }]),
+  ];
+  for (const [name, command, env] of servers) {
+    await whole.test(`no request hides in another: ${name}`, async (t) => {
+      const worker = await create({ env }, command);
       const corpus = smugglingCorpus({ post: `/v2/${worker}/post`, get: `/v2/${worker}/get`, auth: `authorization: Bearer ${system.key}\r\n` });
       for (const [trick, text] of Object.entries(corpus)) {
         const { status } = await exchange(`http://${edge.addresses['public']}`, { pieces: [text] });
         t.ok(status === 0 || status >= 400, `${trick}: ${status}`);
       }
+      for (const [trick, text] of hidingRequests(`/v2/${worker}/p`, system.key)) {
+        const { status } = await exchange(`http://${edge.addresses['public']}`, { pieces: [text] });
+        t.ok([0, 200, 400, 501, ...(trick === 'a line feed in the path' ? [401] : [])].includes(status), `${trick}: ${status}`);
+        t.equal((await send(`/v2/${worker}/x`)).status, 200, `what comes after ${trick}`);
+      }
       const { seen } = await shown(`/v2/${worker}/seen`);
       t.notOk(seen.join().includes(HIDDEN_PATH), seen.join());
+      t.ok(seen.every((line) => /^(GET|POST|DELETE) \/(p|x|seen)$/.test(line)), [...new Set(seen)].join(', '));
     });
   }
 

@@ -21,14 +21,14 @@ class Worker(BaseHTTPRequestHandler):
         else:
             self.rfile.read(length)
         if self.path != os.environ["HEALTH_CHECK_PATH"]:
-            SEEN.append(self.path)
+            SEEN.append(f"{self.command} {self.path}")
         body = json.dumps({"seen": SEEN, "bytes": length}).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST = answer
+    do_GET = do_POST = do_DELETE = answer
 
     def log_message(self, *_):
         pass

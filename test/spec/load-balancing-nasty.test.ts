@@ -6,52 +6,15 @@ import { pythonHandler, skipWithoutPython } from '../helpers/handlers.ts';
 import { lbClient, lbEndpoint } from '../helpers/lb-endpoint.ts';
 import type { ShownRequest } from '../helpers/lb-endpoint.ts';
 import { exchange } from '../helpers/raw-http.ts';
+import { hidingRequests } from '../helpers/smuggling.ts';
 import { startSystem } from '../helpers/system.ts';
 
 t.setTimeout(180_000);
 const system = await startSystem(t, { facadeEnv: { SLIPWAY_LB_PROCESSING_MS: '5000', SLIPWAY_TRUSTED_PROXIES: '192.0.2.0/24,fd00::1' } });
 const { url, key } = system;
 const { at, shown } = lbClient(system);
-const HIDDEN = 'GET /hidden HTTP/1.1\r\nhost: x\r\n\r\n';
-
-/** Requests whose end can be read in two ways: their heads without Host and key, and what follows. */
-const CORPUS: Record<string, [method: string, head: string, rest: string]> = {
-  'CL.TE': ['POST', `content-length: ${HIDDEN.length + 5}\r\ntransfer-encoding: chunked\r\n`, `0\r\n\r\n${HIDDEN}`],
-  'TE.CL': ['POST', 'transfer-encoding: chunked\r\ncontent-length: 4\r\n', `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`],
-  'TE.TE': ['POST', 'transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n', `0\r\n\r\n${HIDDEN}`],
-  'two lengths': ['POST', 'content-length: 2\r\ncontent-length: 40\r\n', `{}${HIDDEN}`],
-  'two lengths in one': ['POST', `content-length: 2, ${HIDDEN.length + 2}\r\n`, `{}${HIDDEN}`],
-  'a length with a sign': ['POST', 'content-length: +2\r\n', `{}${HIDDEN}`],
-  'a length with an underscore': ['POST', `content_length: ${HIDDEN.length}\r\n`, HIDDEN],
-  'obscured chunked': ['POST', 'transfer-encoding: xchunked\r\n', `0\r\n\r\n${HIDDEN}`],
-  'chunked twice': ['POST', 'transfer-encoding: chunked, chunked\r\n', `0\r\n\r\n${HIDDEN}`],
-  'chunked is not last': ['POST', 'transfer-encoding: chunked, gzip\r\n', `0\r\n\r\n${HIDDEN}`],
-  'blank before colon': ['POST', 'transfer-encoding : chunked\r\n', `0\r\n\r\n${HIDDEN}`],
-  'folded header': ['POST', 'transfer-encoding:\r\n chunked\r\ncontent-length: 2\r\n', `{}${HIDDEN}`],
-  'tabulator in the coding': ['POST', 'transfer-encoding:\tchunked\x0b\r\n', `0\r\n\r\n${HIDDEN}`],
-  'negative chunk': ['POST', 'transfer-encoding: chunked\r\n', `-1\r\n{}\r\n0\r\n\r\n${HIDDEN}`],
-  'huge chunk': ['POST', 'transfer-encoding: chunked\r\n', `fffffffffffffffff\r\n{}\r\n0\r\n\r\n${HIDDEN}`],
-  'chunk with a prefix': ['POST', 'transfer-encoding: chunked\r\n', `0x2\r\n{}\r\n0\r\n\r\n${HIDDEN}`],
-  'bare line feeds in chunks': ['POST', 'transfer-encoding: chunked\r\n', `2\n{}\n0\n\n${HIDDEN}`],
-  'a line feed in an extension': ['POST', 'transfer-encoding: chunked\r\n', `2;\nxx\r\n{}\r\n0\r\n\r\n${HIDDEN}`],
-  'a chunk longer than it says': ['POST', 'transfer-encoding: chunked\r\n', `2\r\n{}xx\r\n0\r\n\r\n${HIDDEN}`],
-  'a request in the trailers': ['POST', 'transfer-encoding: chunked\r\n', `2\r\n{}\r\n0\r\nx: y\n\n${HIDDEN}\r\n`],
-  'its length taken away': ['GET', `content-length: ${HIDDEN.length}\r\nconnection: content-length\r\n`, HIDDEN],
-  'its length taken away, in capitals': ['DELETE', `content-length: ${HIDDEN.length}\r\nConnection: close, Content-Length\r\n`, HIDDEN],
-  'its coding taken away': ['GET', 'transfer-encoding: chunked\r\nconnection: transfer-encoding\r\n',
-    `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`],
-  'a body of a GET': ['GET', `content-length: ${HIDDEN.length}\r\n`, HIDDEN],
-  'an upgrade with a body': ['GET', `connection: upgrade\r\nupgrade: websocket\r\ncontent-length: ${HIDDEN.length}\r\n`, HIDDEN],
-  'an upgrade to HTTP/2': ['GET', 'connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n', HIDDEN],
-  'a bare carriage return in a header': ['GET', 'x: a\rtransfer-encoding: chunked\r\n', HIDDEN],
-  'nul in a header': ['GET', 'x: a\0b\r\n', HIDDEN],
-  'a line feed in the path': ['GET', 'x: y\r\n', HIDDEN],
-};
-
 async function hide(t: Test, endpointId: string): Promise<void> {
-  for (const [name, [method, head, rest]] of Object.entries(CORPUS)) {
-    const path = name === 'a line feed in the path' ? `/v2/${endpointId}/p\nGET /hidden` : `/v2/${endpointId}/p`;
-    const text = `${method} ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n${head}\r\n${rest}`;
+  for (const [name, text] of hidingRequests(`/v2/${endpointId}/p`, key)) {
     const { status } = await exchange(url, { pieces: [text] });
     t.ok([200, 400].includes(status), `${name}: ${status}`);
   }
