@@ -26,7 +26,7 @@ export function httpServerOf({ env, ports }: { env: Readonly<Record<string, stri
 export function checkHttpServer(env: Readonly<Record<string, string>>): void {
   for (const name of ['PORT', 'PORT_HEALTH'] as const) {
     if (env[name] && portOf(env[name]) === undefined) {
-      throw invalid(`env: ${name} must be a port, from 1 to 65535, because workers of a load-balancing endpoint are asked there; the template's env counts too`);
+      throw invalid(`env: ${name} must be a port, from 1 to 65535: workers of a load-balancing endpoint are asked there; the template's env counts too`);
     }
   }
   if (env['HEALTH_CHECK_PATH'] && !isPath(withSlash(env['HEALTH_CHECK_PATH']))) {

@@ -66,7 +66,8 @@ function socketsWithBodies(): Message[] {
 
 /** WebSockets of load-balancing endpoints; a facade answers what is none. */
 function socketRoute(idleMs: number): Message {
-  return { match: { prefix: '/', headers: [WEB_SOCKET] }, route: { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(socketSilenceMs(idleMs)) } };
+  const route = { cluster: CLUSTERS.facades, timeout: '0s', idle_timeout: duration(socketSilenceMs(idleMs)) };
+  return { match: { prefix: '/', headers: [WEB_SOCKET] }, route };
 }
 
 function facadeRoute(): Message {
