@@ -57,6 +57,12 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('button', { name: 'Take as CSV' }).click();
     const saved = readFileSync(await (await download).path(), 'utf8').split('\r\n');
     t.equal(saved.length, 11, 'taken along as it is searched');
+    await call(system.clients.keys, 'createKey', { ...fresh, name: ' =1+1' }, system.key);
+    await page.getByLabel('Search').fill('=1+1');
+    await waitFor('a name that is a formula', async () => (await names()).length === 1);
+    const formula = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Take as CSV' }).click();
+    t.match(readFileSync(await (await formula).path(), 'utf8'), `"' =1+1"`, 'no spreadsheet computes it, also behind a blank');
     const asked: string[] = [];
     page.on('request', (request) => { if (request.url().includes('search=')) asked.push(request.url()); });
     await page.getByLabel('Search').fill('');

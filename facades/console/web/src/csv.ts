@@ -4,7 +4,7 @@
 function csvOf(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {
   const cell = (value: unknown): string => {
     const text = value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-    return `"${(/^[=+@-]/.test(text) && typeof value === 'string' ? `'${text}` : text).replaceAll('"', '""')}"`;
+    return `"${(/^[\t\r\n]|^\s*[=+@-]/.test(text) && typeof value === 'string' ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
   return [columns.map(cell), ...rows.map((row) => columns.map((column) => cell(row[column])))].map((line) => line.join(',')).join('\r\n');
 }
