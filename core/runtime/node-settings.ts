@@ -8,11 +8,14 @@
  */
 export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=16', '--external-memory-accounted-in-global-limit', '--heap-growing-percent=100'];
 
+/** Environment: graphql-js leaves checks out in it that cost a sixth of a long answer. Workers never see it. */
+export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = { NODE_ENV: 'production' };
+
 /**
  * Threads that look up names and work on files. Half of them may look up names, and a name whose servers do not answer keeps one for ten seconds and
  * more: with Node's four, two webhooks to such names kept all others, and connections to a database with a name, waiting.
  */
-const THREADS = 144;
+const CORE_THREADS = 144;
 
-/** Environment: graphql-js leaves checks out in production that cost a sixth of a long answer. Workers never see it. */
-export const NODE_ENVIRONMENT: Readonly<Record<string, string>> = { NODE_ENV: 'production', UV_THREADPOOL_SIZE: String(THREADS) };
+/** Environment of core beside that. The others look up few names, and hosts may bound threads. */
+export const CORE_ENVIRONMENT: Readonly<Record<string, string>> = { UV_THREADPOOL_SIZE: String(CORE_THREADS) };

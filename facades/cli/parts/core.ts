@@ -1,5 +1,6 @@
 /** `slipway core`: runs a core replica on this machine, as long as the command runs. */
 import type { Command } from 'commander';
+import { CORE_ENVIRONMENT } from '../../../core/runtime/node-settings.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { coreEnv } from '../config.ts';
@@ -23,5 +24,5 @@ export function addCore(program: Command, cli: Cli): void {
     .option('--edge-key-file <file>', 'file with the edges\' key, 20 characters or more; without it no edge is told where workers are')
     .option('--listen <host:port>', 'where it listens; default 127.0.0.1:50051')
     .option('--advertise <host:port>', 'where other replicas reach it; default: where it listens')
-    .action((options: CoreOptions) => runPart(cli, { file: 'core/main.ts', env: coreEnv(options, cli.config.workingDir) }));
+    .action((options: CoreOptions) => runPart(cli, { file: 'core/main.ts', env: { ...CORE_ENVIRONMENT, ...coreEnv(options, cli.config.workingDir) } }));
 }
