@@ -29,7 +29,7 @@ export class BytePieces {
   /** Keeps a piece; the caller must not write to it any more. */
   add(piece: Buffer): void {
     this.#bytes += piece.length;
-    if (this.#small > SMALL_MAX) return this.#copy(piece);
+    if (this.#small >= SMALL_MAX) return this.#copy(piece);
     if (piece.length < SMALL_BYTES) this.#small += 1;
     this.#pieces.push(piece);
   }
