@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
+import { startFailure } from './start-failure.ts';
 
 /**
  * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are the worker's
@@ -43,20 +44,33 @@ export class ProcessExecutor implements Executor {
   async close(): Promise<void> {}
 
   start(launch: Launch): RunningUnit {
-    const { user, workingDirectory, command } = launch;
-    const args = user ? [GUARDED_AS_USER, 'sh', workingDirectory, ...command] : [GUARDED, 'sh', ...command];
-    const child = spawn('/bin/sh', ['-c', ...args], {
-      ...(user ? { uid: user.uid, gid: user.gid, cwd: '/' } : { cwd: workingDirectory }),
-      env: { ...launch.env },
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    });
-    child.stdout?.on('data', launch.onOutput);
-    child.stderr?.on('data', launch.onOutput);
-    // Writing to the guard is never needed; a closed pipe is not an error.
-    child.stdio[3]?.on('error', () => {});
-    return new GroupProcess(child, this.#clock);
+    try {
+      const child = spawnGuarded(launch);
+      child.stdout?.on('data', launch.onOutput);
+      child.stderr?.on('data', launch.onOutput);
+      // Writing to the guard is never needed; a closed pipe is not an error.
+      child.stdio[3]?.on('error', () => {});
+      return new GroupProcess(child, launch, this.#clock);
+    } catch (error) {
+      // Node throws some of the system's errors instead of telling the child's listeners: whoever can choose a command must not end the agent by it.
+      return neverStarted(startFailure(error as NodeJS.ErrnoException, launch));
+    }
   }
+}
+
+function spawnGuarded({ user, workingDirectory, command, env }: Launch): ChildProcess {
+  const args = user ? [GUARDED_AS_USER, 'sh', workingDirectory, ...command] : [GUARDED, 'sh', ...command];
+  return spawn('/bin/sh', ['-c', ...args], {
+    ...(user ? { uid: user.uid, gid: user.gid, cwd: '/' } : { cwd: workingDirectory }),
+    env: { ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+}
+
+function neverStarted(failure: string): RunningUnit {
+  const ended = Promise.resolve({ code: undefined, signal: undefined, failure });
+  return { ended, address: '127.0.0.1', stop: () => {}, kill: () => {}, freeze: async () => {}, thaw: async () => {}, stats: async () => undefined };
 }
 
 class GroupProcess implements RunningUnit {
@@ -66,14 +80,14 @@ class GroupProcess implements RunningUnit {
   readonly #child: ChildProcess;
   readonly #clock: Clock;
 
-  constructor(child: ChildProcess, clock: Clock) {
+  constructor(child: ChildProcess, launch: Launch, clock: Clock) {
     this.#child = child;
     this.#clock = clock;
     this.ended = new Promise((resolve) => {
       let exit: UnitExit | undefined;
       let timer: Timer | undefined;
       child.once('error', (error) => {
-        if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: error.message });
+        if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: startFailure(error, launch) });
       });
       child.once('exit', (code, signal) => {
         exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };

@@ -68,6 +68,21 @@ t.test('what cannot be started says why', async (t) => {
   nowhere.kill();
 });
 
+t.test('what the system refuses to start ends its unit, not the agent', linuxOnly, async (t) => {
+  const large = 'x'.repeat(200_000);
+  const all = Object.fromEntries(Array.from({ length: 300 }, (_, number) => [`A${number}`, 'x'.repeat(10_000)]));
+  for (const { failure, ...more } of [
+    { command: ['echo', large], failure: /below 128 KiB.*E2BIG/ }, { env: { A: large }, failure: /below 128 KiB.*E2BIG/ },
+    { env: all, failure: /below 128 KiB.*E2BIG/ }, { workingDirectory: '/etc/passwd', failure: /working directory \/etc\/passwd .*ENOTDIR/ },
+    { workingDirectory: `/${'x'.repeat(300)}`, failure: /working directory .*ENAMETOOLONG/ }, { env: { A: 'a\0b' }, failure: /null bytes/ },
+  ]) {
+    const unit = executor.start({ ...PLAIN, command: ['true'], workingDirectory: '/', env: { PATH }, onOutput: () => {}, ...more });
+    t.match((await unit.ended).failure, failure);
+    unit.stop();
+    unit.kill();
+  }
+});
+
 t.test('stop is a request, kill is not', async (t) => {
   const polite = start(['sh', '-c', 'trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.05; done']);
   await waitFor('ready', () => polite.output().includes('ready'));
