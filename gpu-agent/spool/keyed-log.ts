@@ -9,8 +9,11 @@ import type { Logger } from '../../core/runtime/logger.ts';
 
 /** Lines beyond twice the live ones at which the file is written anew. */
 const STALE_LINES_MAX = 1_000;
-/** Values are small; a file beyond this was not written by an agent. */
-const FILE_BYTES_MAX = 256 * 1024 * 1024;
+/** Bytes beyond twice the live ones at which it is, too: streamed values are among the lines, and many of them are of megabytes. */
+const STALE_BYTES_MAX = 16 * 1024 * 1024;
+/** What is live is a fraction of this; a file beyond it was not written by an agent. */
+const FILE_BYTES_MAX = 1024 * 1024 * 1024;
+const LINE_FEED = 0x0a;
 
 export class KeyedLog<Value> {
   readonly #path: string;
@@ -21,6 +24,9 @@ export class KeyedLog<Value> {
   readonly #dirty = new Set<string>();
   #file: DiskFile | undefined;
   #lines = 0;
+  #bytes = 0;
+  /** Bytes of the file when it was written anew. */
+  #freshBytes = 0;
   #writing: Promise<void> | undefined;
   #failed = false;
   #open = false;
@@ -33,10 +39,13 @@ export class KeyedLog<Value> {
 
   /**
    * Reads what an earlier run left and begins a file of its own. A line that was cut off, and whatever follows it, is dropped. Never rejects:
-   * on a disk that takes nothing it tries again with the next value.
+   * what cannot be read counts as nothing, which is said, and on a disk that takes nothing it tries again with the next value.
    */
   async open(): Promise<ReadonlyMap<string, Value>> {
-    const left = await readKeyedLog<Value>(this.#path, this.#disk);
+    const left = await readKeyedLog<Value>(this.#path, this.#disk).catch((error: unknown) => {
+      this.#logger.error({ err: error, path: this.#path }, 'what the run before held cannot be read: nothing of it goes on');
+      return new Map<string, Value>();
+    });
     for (const [key, value] of left) this.#live.set(key, value);
     await this.#renew().catch((error: unknown) => this.#complain(error));
     this.#open = true;
@@ -84,7 +93,7 @@ export class KeyedLog<Value> {
       const keys = [...this.#dirty];
       this.#dirty.clear();
       try {
-        if (!this.#file || this.#failed || this.#lines + keys.length > 2 * this.#live.size + STALE_LINES_MAX) await this.#renew();
+        if (!this.#file || this.#failed || this.#isStale(keys.length)) await this.#renew();
         else await this.#append(keys);
         this.#failed = false;
       } catch (error) {
@@ -93,22 +102,30 @@ export class KeyedLog<Value> {
     }
   }
 
+  /** Most of it is out of date: writing it anew costs less than what was added since it was. */
+  #isStale(lines: number): boolean {
+    return this.#lines + lines > 2 * this.#live.size + STALE_LINES_MAX || this.#bytes > 2 * this.#freshBytes + STALE_BYTES_MAX;
+  }
+
   #complain(error: unknown): void {
     if (!this.#failed) this.#logger.warn({ err: error, path: this.#path }, 'what this agent holds was not written down: a restart would lose it');
     this.#failed = true;
   }
 
   async #append(keys: readonly string[]): Promise<void> {
-    await this.#file!.appendFile(keys.map((key) => lineOf(key, this.#live.get(key))).join(''));
+    const text = keys.map((key) => lineOf(key, this.#live.get(key))).join('');
+    await this.#file!.appendFile(text);
     this.#lines += keys.length;
+    this.#bytes += Buffer.byteLength(text);
   }
 
   /** Beside the old one and then in its place, so that there is always a whole one. */
   async #renew(): Promise<void> {
     const lines = [...this.#live].map(([key, value]) => lineOf(key, value));
+    const text = lines.join('');
     const file = await this.#disk.open(`${this.#path}.new`, 'w', 0o600);
     try {
-      await file.appendFile(lines.join(''));
+      await file.appendFile(text);
       await this.#disk.rename(`${this.#path}.new`, this.#path);
     } catch (error) {
       await file.close();
@@ -117,24 +134,30 @@ export class KeyedLog<Value> {
     await this.#file?.close();
     this.#file = file;
     this.#lines = lines.length;
+    this.#bytes = this.#freshBytes = Buffer.byteLength(text);
   }
 }
 
-/** What is in such a file, whoever writes it; nothing when there is none. */
+/** What is in such a file, whoever writes it; nothing when there is none. Rejects when it cannot be read. */
 export async function readKeyedLog<Value>(path: string, disk: Disk = machineDisk): Promise<Map<string, Value>> {
-  return readLines<Value>(String(await disk.readFile(path).catch(() => '')));
+  const bytes = await disk.readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  });
+  if (bytes.length > FILE_BYTES_MAX) throw new Error(`${path} has ${bytes.length} bytes: no agent has written it`);
+  return readLines<Value>(bytes);
 }
 
 function lineOf(key: string, value: unknown): string {
   return `${JSON.stringify(value === undefined ? [key] : [key, value])}\n`;
 }
 
-function readLines<Value>(text: string): Map<string, Value> {
+/** Line by line: as one text it may be longer than a text may be. */
+function readLines<Value>(bytes: Buffer): Map<string, Value> {
   const found = new Map<string, Value>();
-  if (text.length > FILE_BYTES_MAX) return found;
-  for (const line of text.split('\n').slice(0, -1)) {
+  for (let at = 0, end = bytes.indexOf(LINE_FEED); end >= 0; at = end + 1, end = bytes.indexOf(LINE_FEED, at)) {
     try {
-      const [key, value] = JSON.parse(line) as [string, Value | undefined];
+      const [key, value] = JSON.parse(bytes.toString('utf8', at, end)) as [string, Value | undefined];
       if (value === undefined) found.delete(key);
       else found.set(key, value);
     } catch {

@@ -170,25 +170,52 @@ export class RunLog {
   }
 }
 
-/** What the agent of this data folder left, or has so far. */
+/** What the agent of this data folder left, or has so far. Rejects when it cannot be read. */
 export async function readRunLog(folder: string): Promise<LastRun> {
   return sorted(await readKeyedLog(join(folder, NAME)));
 }
 
 function sorted(left: ReadonlyMap<string, unknown>): LastRun {
-  const of = <Value>(kind: Kind): [string, Value][] => [...left].filter(([name]) => name.startsWith(`${kind}/`))
+  const of = <Value>(kind: Kind): [string, Value][] => [...left].filter(([name, value]) => name.startsWith(`${kind}/`) && isWhole(kind, value))
     .map(([name, value]) => [name.slice(kind.length + 1), value as Value]);
   const chunks = new Map<string, AttemptChunk[]>();
   for (const [, { ref, number, output, metrics }] of of<KeptChunk>('chunk')) {
     const key = attemptKey(ref);
     const chunk = { ref, number, output: Buffer.from(output, 'latin1'), metrics: metrics === undefined ? undefined : Buffer.from(metrics, 'latin1') };
-    chunks.set(key, [...chunks.get(key) ?? [], chunk]);
+    // Of one attempt there may be many thousands.
+    const own = chunks.get(key);
+    if (own) own.push(chunk);
+    else chunks.set(key, [chunk]);
   }
   for (const list of chunks.values()) list.sort((a, b) => a.number - b.number);
   return {
-    run: left.get('run') as KeptRun | undefined, workers: new Map(of<KeptWorker>('worker')), pods: new Map(of<KeptPod>('pod')),
+    run: isWhole('run', left.get('run')) ? left.get('run') as KeptRun : undefined,
+    workers: new Map(of<KeptWorker>('worker')),
+    pods: new Map(of<KeptPod>('pod')),
     attempts: of<KeptAttempt>('attempt').map(([, attempt]) => attempt), chunks,
   };
+}
+
+/** What must be there of each. A line that lacks it is no agent's: what it may have told of does not go on, and all else does. */
+const WHOLE: Readonly<Record<Kind, (value: Record<string, unknown>) => boolean>> = {
+  run: ({ bridge, aliveMs, leaseMs }) => isText(bridge) && Number.isFinite(aliveMs) && Number.isFinite(leaseMs),
+  worker: ({ endpointId, token, image, gpuUuids }) => [endpointId, token, image].every(isText) && Array.isArray(gpuUuids),
+  pod: ({ image, gpuUuids }) => isText(image) && Array.isArray(gpuUuids),
+  attempt: ({ ref, chunkNumber }) => isRef(ref) && Number.isSafeInteger(chunkNumber),
+  chunk: ({ ref, number, output }) => isRef(ref) && Number.isSafeInteger(number) && isText(output),
+};
+
+function isWhole(kind: Kind, value: unknown): boolean {
+  return typeof value === 'object' && value !== null && WHOLE[kind](value as Record<string, unknown>);
+}
+
+function isRef(value: unknown): boolean {
+  const { endpointId, jobId, workerId, attempt } = (value ?? {}) as Partial<AttemptRef>;
+  return [endpointId, jobId, workerId].every(isText) && Number.isSafeInteger(attempt);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }
 
 function nameOf(kind: Kind, ...parts: (string | number)[]): string {

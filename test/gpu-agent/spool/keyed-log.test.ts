@@ -74,3 +74,30 @@ t.test('many changes of few keys: the file stays small, and only its owner reads
   t.equal((await opened(path)).left.get('k49'), 199);
 });
 
+
+t.test('large values that come and go: the file stays in bounds, and what else is in it is found', async (t) => {
+  const path = join(t.testdir({}), 'log');
+  const { log } = await opened(path);
+  log.set('other', 1);
+  const value = 'x'.repeat(1024 * 1024);
+  let largest = 0;
+  for (let round = 0; round < 60; round += 1) {
+    log.set(`k${round}`, value);
+    await log.written();
+    log.delete(`k${round}`);
+    await log.written();
+    largest = Math.max(largest, statSync(path).size);
+  }
+  await log.close();
+  t.ok(largest < 24 * 1024 * 1024, `${largest} bytes`);
+  t.same(object((await opened(path)).left), { other: 1 });
+});
+
+t.test('what cannot be read is said, and nothing of it counts', async (t) => {
+  const errors: unknown[] = [];
+  const path = join(t.testdir({ log: {} }), 'log');
+  const log = new KeyedLog({ path, logger: Object.assign(createLogger('test', 'silent'), { error: (...said: unknown[]) => errors.push(said) }) });
+  t.teardown(() => log.close());
+  t.equal((await log.open()).size, 0);
+  t.match(errors, [[{ path, err: { code: 'EISDIR' } }, /cannot be read/]]);
+});
