@@ -76,8 +76,8 @@ export async function drained(bench: Bench, { jobs, behind, snapshot }: { jobs: 
   }
 }
 
-/** Resolves when so many are completed. */
-async function completedAt(stack: Stack, endpointId: string, jobs: number): Promise<{ completed: number; seconds: number }> {
+/** Resolves when so many jobs of an endpoint are completed, with the time of the database in seconds. */
+export async function completedAt(stack: Stack, endpointId: string, jobs: number): Promise<{ completed: number; seconds: number }> {
   return waitFor(`${jobs} completed jobs`, async () => {
     const [row] = await stack.sql<{ completed: number; seconds: number }[]>`
       SELECT coalesce(sum(completed), 0)::int AS completed, extract(epoch FROM clock_timestamp())::float8 AS seconds

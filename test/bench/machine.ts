@@ -1,4 +1,5 @@
 /** The two kinds of machine that jobs run on in the bench. */
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +17,9 @@ export const SHAPES: Record<MachineKind, { workers: number; capacity: number }> 
   session: { workers: 4, capacity: 500 },
   agent: { workers: 2, capacity: 100 },
 };
+
+/** A thousand workers take half a minute. */
+const READY_MS_MAX = 120_000;
 
 /** A machine that runs. */
 export interface Machine {
@@ -41,29 +45,48 @@ function nodeWithHandlers(root: string): string[] {
   return [join(root, 'node_modules/.bin/node'), '--import', join(root, 'gpu-agent/handler/register.ts')];
 }
 
-/** Joins a machine and waits until the endpoint's workers are ready. */
-export async function startMachine(stack: Stack, kind: MachineKind, endpointId: string, workers = SHAPES[kind].workers): Promise<Machine> {
-  return kind === 'session' ? startSessionWorker(stack) : startAgent(stack, endpointId, workers);
+/** Where a machine joins, and what it holds. */
+export interface MachineOptions {
+  /** Workers that it has room for. Default: see SHAPES. */
+  workers?: number;
+  /** Workers that must be ready on all machines together. Default: its own. */
+  ready?: number;
+  /** The replica of core that it joins. Default: the first. */
+  core?: string;
+  /** Jobs that each worker of a `session` holds at once. Default: see SHAPES. */
+  capacity?: number;
 }
 
-async function startSessionWorker(stack: Stack): Promise<Machine> {
+/** Joins a machine and waits until the endpoint's workers are ready. */
+export async function startMachine(stack: Stack, kind: MachineKind, endpointId: string, options: MachineOptions = {}): Promise<Machine> {
+  const { workers = SHAPES[kind].workers, ready = workers } = options;
+  const machine = kind === 'session' ? await startSessionWorker(stack, workers, options) : await startAgent(stack, workers, options);
+  try {
+    await waitFor('workers of the machine', async () => {
+      const { workers: counts } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
+      return counts!.ready + counts!.running >= ready;
+    }, READY_MS_MAX);
+    return machine;
+  } catch (error) {
+    await machine.stop();
+    throw error;
+  }
+}
+
+async function startSessionWorker(stack: Stack, cpuSlots: number, { core, capacity = SHAPES.session.capacity }: MachineOptions): Promise<Machine> {
   const child = await Child.start('test/bench/session-worker.ts');
-  const { workers, capacity } = SHAPES.session;
-  const options: SessionWorkerOptions = { address: stack.coreAddress, agentKey: await stack.newAgentKey(), cpuSlots: workers, capacity };
+  const machineId = `bench${randomBytes(4).toString('hex')}`;
+  const options: SessionWorkerOptions = { address: core ?? stack.coreAddress, agentKey: await stack.newAgentKey(), machineId, cpuSlots, capacity };
   await child.ask('join', options);
   return { pid: child.pid, child, stop: () => child.stop() };
 }
 
-async function startAgent(stack: Stack, endpointId: string, wanted: number): Promise<Machine> {
+async function startAgent(stack: Stack, wanted: number, { core }: MachineOptions): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
   const child = await Child.start(join(stack.root, 'gpu-agent/main.ts'), {
-    SLIPWAY_CORE_ADDRESS: stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder,
+    SLIPWAY_CORE_ADDRESS: core ?? stack.coreAddress, SLIPWAY_AGENT_KEY: await stack.newAgentKey(), SLIPWAY_AGENT_DATA_DIR: folder,
     SLIPWAY_CPU_SLOTS: String(wanted), SLIPWAY_LOG_LEVEL: 'warn', SLIPWAY_WORKER_USER: 'same', SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     ...stack.env,
   }, stack.flags('agent'));
-  await waitFor('workers of the agent', async () => {
-    const { workers } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
-    return workers!.ready + workers!.running >= wanted;
-  }, 60_000);
   return { pid: child.pid, child, stop: async () => { await child.stop(); await rm(folder, { recursive: true, force: true }); } };
 }

@@ -5,6 +5,7 @@ import { measureBeside } from './beside.ts';
 import { measureCeilings } from './ceilings.ts';
 import { Child } from './child.ts';
 import { measureContainers } from './containers.ts';
+import { measureCosts } from './costs.ts';
 import { startDatabase } from './database.ts';
 import { measureGraphql } from './graphql.ts';
 import type { Ceilings, Figure } from './figure.ts';
@@ -17,9 +18,11 @@ import { HELP, readOptions } from './options.ts';
 import type { Options, Part } from './options.ts';
 import { measurePython } from './python.ts';
 import { measureReading } from './reading.ts';
+import { measureReplicas } from './replicas.ts';
 import { measureSizes } from './sizes.ts';
 import { writeReport } from './report-file.ts';
 import { factLines, runFacts } from './run-facts.ts';
+import { measureSteady } from './steady.ts';
 import { measureRun, measureRunsync } from './submissions.ts';
 import { measureTables } from './tables.ts';
 import { measureTraces } from './tracing.ts';
@@ -47,6 +50,9 @@ async function measureAll(bench: Bench): Promise<{ figures: Figure[]; ceilings: 
   if (wants('reading')) figures.push(...await measureReading(bench));
   if (wants('neighbours')) figures.push(...await measureNeighbours(bench));
   if (wants('sizes')) figures.push(...await measureSizes(bench));
+  if (wants('costs')) figures.push(...await measureCosts(bench));
+  if (wants('replicas')) figures.push(...await measureReplicas(bench));
+  if (wants('steady')) figures.push(...await measureSteady(bench));
   return { figures, ceilings };
 }
 

@@ -67,9 +67,9 @@ async function measureSmall(bench: Bench): Promise<Figure[]> {
   const flooder = await Child.start('test/bench/load-generator.ts');
   try {
     const small = await stack.createEndpoint(1, workerCommand());
-    const first = await startMachine(stack, 'agent', small, 1);
+    const first = await startMachine(stack, 'agent', small, { workers: 1 });
     const flooded = await stack.createEndpoint(1, workerCommand());
-    const second = await startMachine(stack, 'agent', flooded, 1);
+    const second = await startMachine(stack, 'agent', flooded, { workers: 1 });
     try {
       const load = { ...loadOn(stack), paths: [`/v2/${small}/runsync`], expect: '"COMPLETED"', connections: 1 };
       bench.say('a small endpoint, POST /runsync ×1, alone');

@@ -6,7 +6,7 @@ import { ROOT } from './child.ts';
 /** Parts of the bench, in the order in which they run. */
 export const PARTS = [
   'ceilings', 'run', 'runsync', 'drain', 'memory', 'graphql', 'containers', 'lb', 'tables', 'python', 'long-queue',
-  'reading', 'neighbours', 'sizes', 'traces',
+  'reading', 'neighbours', 'sizes', 'traces', 'costs', 'replicas', 'steady',
 ] as const;
 export type Part = (typeof PARTS)[number];
 /** The scenarios of the race that have no peers, by their numbers. */
@@ -32,6 +32,8 @@ export interface Options {
   endpoints: number;
   /** Readers of streams in the part `reading`. */
   readers: number;
+  /** Length of the part `steady`. */
+  minutes: number;
   /** Name of two files, .md and .json, that the report is written to as well. */
   report: string | undefined;
   /** Folder for CPU profiles of core, facade and agent. Undefined: none are taken. */
@@ -55,9 +57,10 @@ Measures Slipway on this machine, with every part in a process of its own on loo
                      a variable of the other's programs, of this checkout when --beside is not given; may be repeated
   --drain-jobs <n>   jobs of a drain in these two and in the part long-queue, 1,000 to 1,000,000 (default 100,000; long-queue: 20,000)
   --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
-  --queued-jobs <n>  jobs behind the drain of the part long-queue, 1,000 to 2,000,000 (default 200,000)
+  --queued-jobs <n>  jobs behind the drain of the parts long-queue and costs, 1,000 to 2,000,000 (default 200,000)
   --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 1,000)
   --readers <n>      readers of streams in the part reading, 10 to 2,000 (default 200)
+  --minutes <n>      length of the part steady, 4 to 60 (default 4)
   --profile <folder> write V8 CPU profiles of core, facade and agent there (slows them down a little)
   --help             this text
 `;
@@ -69,6 +72,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     options: {
       only: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' }, profile: { type: 'string' }, 'drain-jobs': { type: 'string' },
       'table-jobs': { type: 'string' }, 'queued-jobs': { type: 'string' }, endpoints: { type: 'string' }, readers: { type: 'string' },
+      minutes: { type: 'string' },
       report: { type: 'string' }, json: { type: 'boolean' }, peers: { type: 'boolean' }, help: { type: 'boolean' }, beside: { type: 'string' },
       'beside-set': { type: 'string', multiple: true },
     },
@@ -87,6 +91,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),
     endpoints: Math.max(10, count('--endpoints', values.endpoints, 1_000, 20_000)),
     readers: Math.max(10, count('--readers', values.readers, 200, 2_000)),
+    minutes: count('--minutes', values.minutes, 4, 60),
     tableJobs: Math.max(10_000, count('--table-jobs', values['table-jobs'], 200_000, 20_000_000)),
   };
 }

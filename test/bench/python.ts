@@ -45,7 +45,7 @@ export async function measurePython(bench: Bench): Promise<Figure[]> {
 async function drainOnce(stack: Stack, { concurrency, jobs }: (typeof SHAPES)[number]): Promise<{ rate: number; cpu: Record<string, number> }> {
   const command = ['env', `CONCURRENCY=${concurrency}`, PYTHONS.new, join(import.meta.dirname, 'short_handler.py')];
   const endpointId = await stack.createEndpoint(1, command);
-  const machine = await startMachine(stack, 'agent', endpointId, 1);
+  const machine = await startMachine(stack, 'agent', endpointId, { workers: 1 });
   try {
     const processes = { core: stack.processes.core, postgres: stack.processes.postgres, machine: machine.pid };
     const before = cpuOf(processes);

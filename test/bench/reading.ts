@@ -55,7 +55,7 @@ async function measureStreams(bench: Bench): Promise<Figure[]> {
     const workers = Math.ceil(readers / STREAMS_PER_WORKER);
     const command = ['env', `BENCH_VALUES=${seconds * CHUNKS_PER_SECOND}`, ...NODE_WITH_HANDLERS, benchFile('stream-handler.js')];
     const endpointId = await stack.createEndpoint(workers, command);
-    const machine = await startMachine(stack, 'agent', endpointId, workers);
+    const machine = await startMachine(stack, 'agent', endpointId, { workers });
     try {
       await fillQueue(stack, endpointId, readers);
       const rows = await stack.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${endpointId}`;

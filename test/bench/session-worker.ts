@@ -10,6 +10,7 @@ import { serveParent } from './child.ts';
 export interface SessionWorkerOptions {
   address: string;
   agentKey: string;
+  machineId: string;
   /** Most workers. */
   cpuSlots: number;
   /** Jobs that a worker holds at once. */

@@ -22,7 +22,7 @@ export async function measureSizes(bench: Bench): Promise<Figure[]> {
   const stack = await startStack(bench, {}, { watchLoops: true });
   try {
     const endpointId = await stack.createEndpoint(WORKERS, [...NODE_WITH_HANDLERS, benchFile('echo-handler.js')]);
-    const machine = await startMachine(stack, 'agent', endpointId, WORKERS);
+    const machine = await startMachine(stack, 'agent', endpointId, { workers: WORKERS });
     try {
       const quiet = watchLease(stack);
       await new Promise((resolve) => { setTimeout(resolve, QUIET_MS); });

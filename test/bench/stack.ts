@@ -23,8 +23,10 @@ export interface Stack {
   key: string;
   /** One for each machine. */
   newAgentKey(): Promise<string>;
-  /** Process ids, for CPU and memory. */
+  /** Process ids, for CPU and memory; `core` is the first replica. */
   processes: { core: number; facade: number; postgres: number };
+  /** Further replicas of core. */
+  replicas: Child[];
   /** For questions to them; see `watchLoops`. */
   children: { core: Child; facade: Child };
   clients: GrpcClients;
@@ -42,8 +44,11 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Starts it. `env`: more variables of its programs. `watchLoops`: each can be asked for `loopMs`, see loop-delay.ts. `root`: another checkout to start. */
-export async function startStack(bench: Bench, env: Record<string, string> = {}, { watchLoops = false, root = ROOT } = {}): Promise<Stack> {
+/**
+ * Starts it. `env`: more variables of its programs. `watchLoops`: each can be asked for `loopMs`, see loop-delay.ts. `root`: another checkout to start.
+ * `cores`: replicas of core, all of which the facade uses.
+ */
+export async function startStack(bench: Bench, env: Record<string, string> = {}, { watchLoops = false, root = ROOT, cores = 1 } = {}): Promise<Stack> {
   const watched = watchLoops ? ['--import', join(import.meta.dirname, 'loop-delay.ts')] : [];
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const admin = postgres(bench.database.url, { max: 1 });
@@ -57,14 +62,21 @@ export async function startStack(bench: Bench, env: Record<string, string> = {},
     : ['--cpu-prof', `--cpu-prof-dir=${resolve(workingFolder(), bench.options.profile)}`, `--cpu-prof-name=${program}-${name}.cpuprofile`]);
   const flags = (program: string): string[] => [...NODE_FLAGS, ...watched, ...profiled(program)];
   try {
-    const core = await Child.start(join(root, 'core/main.ts'), {
-      SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
-      SLIPWAY_SECRET_KEY: randomBytes(32).toString('hex'), SLIPWAY_LOG_LEVEL: 'warn', ...env,
-    }, flags('core'));
-    stops.push(() => core.stop());
+    const secretKey = randomBytes(32).toString('hex');
+    const startCore = async (): Promise<Child> => {
+      const child = await Child.start(join(root, 'core/main.ts'), {
+        SLIPWAY_DATABASE_URL: databaseUrl, SLIPWAY_CORE_LISTEN: '127.0.0.1:0', SLIPWAY_ROOT_KEY: rootKey, SLIPWAY_EDGE_KEY: edgeKey,
+        SLIPWAY_SECRET_KEY: secretKey, SLIPWAY_LOG_LEVEL: 'warn', ...env,
+      }, flags('core'));
+      stops.push(() => child.stop());
+      return child;
+    };
+    const core = await startCore();
+    const replicas: Child[] = [];
+    while (replicas.length < cores - 1) replicas.push(await startCore());
     const coreAddress = core.ready.address!;
     const facade = await Child.start(join(root, 'facades/main.ts'), {
-      SLIPWAY_CORE_ADDRESS: coreAddress, SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
+      SLIPWAY_CORE_ADDRESS: [core, ...replicas].map((child) => child.ready.address!).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
       SLIPWAY_EDGE_KEY: edgeKey, ...env,
     }, flags('facade'));
     stops.push(() => facade.stop());
@@ -90,7 +102,8 @@ export async function startStack(bench: Bench, env: Record<string, string> = {},
     const newAgentKey = (): Promise<string> => newKey(KeyScope.AGENT);
     const children = { core, facade };
     return {
-      url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, children, clients, sql, root, env, flags, createEndpoint, stop,
+      url: facade.ready.url!, coreAddress, databaseUrl, edgeKey, key, newAgentKey, processes, replicas, children, clients, sql, root, env, flags,
+      createEndpoint, stop,
     };
   } catch (error) {
     await stop();
