@@ -131,7 +131,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
   return {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
-    submitAndWait: (submission, signal) => submitAndWait.run(submission, signal),
+    submitAndWait: (submission, signal, onStored) => submitAndWait.run(submission, signal, onStored),
     get: (key, request) => reads.get(key, request),
     input: (key) => reads.input(key),
     wait: (key, waitMs, signal, room) => waits.wait(key, waitMs, signal, room),

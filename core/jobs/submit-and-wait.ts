@@ -17,8 +17,8 @@ export class SubmitAndWait {
     this.#reads = options.reads;
   }
 
-  /** The job when it is final, or as it stands when `submission.waitMs` is over or the signal aborts; stored in any case. */
-  async run(submission: Submission, signal: AbortSignal): Promise<Job> {
+  /** The job when it is final, or as it stands when `submission.waitMs` is over or the signal aborts; stored in any case. `onStored` hears of it as stored. */
+  async run(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job> {
     const prepared = await this.#submits.prepare(submission);
     const { endpointId, id: jobId } = prepared.job;
     // Waiting begins first: a fast worker may be done before the answer to the insert is here.
@@ -26,6 +26,7 @@ export class SubmitAndWait {
     try {
       const job = await this.#submits.store(prepared);
       waiter.stored = true;
+      onStored?.(job);
       if (isFinal(job.state)) return await this.#reads.read({ endpointId, jobId: job.id }, { omitOutput: false });
       if (job.id !== jobId) {
         // A caller waits in one place only.

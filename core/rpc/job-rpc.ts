@@ -57,10 +57,11 @@ export class JobRpc {
     return { job: jobToMessage(await this.#traced(request, (submission) => this.#calls.submit(submission))) };
   }
 
-  async submitAndWait(request: SubmitJobRequest, apiKey: string, signal: AbortSignal): Promise<WaitJobResponse> {
+  /** `onStored`: see JobCalls. */
+  async submitAndWait(request: SubmitJobRequest, apiKey: string, signal: AbortSignal, onStored?: (job: Job) => void): Promise<WaitJobResponse> {
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId: request.endpointId, write: true });
     const job = await shared(this.#waiters, accountId, () => (
-      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal))
+      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal, onStored))
     ));
     return { job: jobToMessage(job) };
   }

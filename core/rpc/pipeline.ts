@@ -10,6 +10,7 @@ import { BatchingStream } from '../../proto/wire/batching-stream.ts';
 import { PIPELINE_CALLS_MAX } from '../../proto/wire/limits.ts';
 import { REASONS } from '../../proto/wire/reason.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { Job } from '../domain/job.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { JobRpc } from './job-rpc.ts';
@@ -40,6 +41,8 @@ export class Pipeline {
   readonly #logger: Logger;
   /** Ends the wait of each unanswered call that may wait. */
   readonly #waits = new Map<number, AbortController>();
+  /** Unanswered submissions whose jobs no worker took at once. */
+  readonly #queued = new Set<number>();
   /** Calls that read a large output, and those that wait until they may: else all of them would be in memory before the first is written. */
   readonly #large = new Set<number>();
   readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
@@ -98,7 +101,10 @@ export class Pipeline {
         return { $case: 'wait', value: await this.#rpc.wait(call.value, apiKey, this.#wait(callId), room) };
       }
       case 'chunks': return { $case: 'chunks', value: await this.#rpc.chunks(call.value, apiKey, this.#wait(callId)) };
-      case 'submitAndWait': return { $case: 'wait', value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId)) };
+      case 'submitAndWait': {
+        const onStored = ({ state }: Job): void => { if (state === 'IN_QUEUE') this.#queued.add(callId); };
+        return { $case: 'wait', value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId), onStored) };
+      }
       case 'checkAccess': return { $case: 'checkAccess', value: await this.#rpc.checkAccess(call.value, apiKey) };
       case 'abandon':
       case undefined: return error('INVALID_REQUEST', 'the call is empty or of a newer version');
@@ -140,9 +146,10 @@ export class Pipeline {
 
   #reply(callId: number, reply: Reply): void {
     this.#waits.delete(callId);
+    const wasQueued = this.#queued.delete(callId);
     this.#unanswered -= 1;
     if (this.#ended) return;
-    this.#replies.add({ callId, reply }, sizeOf(reply));
+    this.#replies.add({ callId, reply, ...(wasQueued && { wasQueued }) }, sizeOf(reply));
     this.#sending.wake();
   }
 

@@ -14,6 +14,7 @@ import type { LinkOwner } from './pipeline-link.ts';
 import { PipelineTicket, unreachable } from './pipeline-ticket.ts';
 import type { CallMessage, ReplyMessage } from './pipeline-ticket.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { SubmissionHomes } from './submission-homes.ts';
 
 /** Parts handed to the client. */
 export interface PipelineClientOptions extends ReplicaParts {
@@ -39,6 +40,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
   readonly name = 'pipeline client';
   readonly #options: PipelineClientOptions;
   readonly #links: PipelineLink[];
+  readonly #homes: SubmissionHomes;
   readonly #sweep: Loop;
   #unsent: PipelineTicket[] = [];
   #unsentBytes = 0;
@@ -50,6 +52,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
     this.#options = options;
     const { addresses, tls, clock, random, logger } = options;
     this.#links = addresses.map((address) => new PipelineLink({ address, tls, owner: this, clock, random, logger }));
+    this.#homes = new SubmissionHomes(this.#links, clock);
     this.#sweep = new Loop({ name: 'pipeline sweep', periodMs: SWEEP_PERIOD_MS, pass: async () => this.#pass(), clock, random, logger });
   }
 
@@ -84,8 +87,10 @@ export class PipelineClient extends BaseService implements LinkOwner {
     }
   }
 
-  answered(ticket: PipelineTicket, reply: NonNullable<PipelineReply['reply']>): void {
+  answered(link: PipelineLink, ticket: PipelineTicket, answer: PipelineReply): void {
+    const reply = answer.reply!;
     ticket.callId = 0;
+    if (ticket.submitsTo !== undefined) this.#homes.answered(ticket.submitsTo, link, answer);
     if (reply.$case !== 'error') return ticket.resolve(reply);
     const reason = reasonFromName(reply.value.reason);
     if (reason === 'UNAVAILABLE') return this.#again(ticket);
@@ -113,7 +118,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
   }
 
   #place(ticket: PipelineTicket): void {
-    const link = this.#pick();
+    const link = ticket.submitsTo === undefined ? this.#pick() : this.#homes.pick(ticket.submitsTo);
     if (link) return link.send(ticket);
     ticket.troubleSinceMs ??= this.#options.clock.monotonicMs();
     this.#keep(ticket);

@@ -25,7 +25,7 @@ export interface LinkOwner {
   /** The stream is gone; these calls have an unknown outcome. */
   linkDown(link: PipelineLink, lost: PipelineTicket[]): void;
   /** A call was answered. */
-  answered(ticket: PipelineTicket, reply: NonNullable<PipelineReply['reply']>): void;
+  answered(link: PipelineLink, ticket: PipelineTicket, reply: PipelineReply): void;
 }
 
 /** Parts handed to a link. */
@@ -150,11 +150,11 @@ export class PipelineLink extends BaseService {
   }
 
   #receive(response: PipelineResponse): void {
-    for (const { callId, reply } of response.replies) {
-      const ticket = this.#inFlight.get(callId);
-      if (ticket === undefined || reply === undefined) continue;
-      this.#inFlight.delete(callId);
-      this.#options.owner.answered(ticket, reply);
+    for (const reply of response.replies) {
+      const ticket = this.#inFlight.get(reply.callId);
+      if (ticket === undefined || reply.reply === undefined) continue;
+      this.#inFlight.delete(reply.callId);
+      this.#options.owner.answered(this, ticket, reply);
     }
   }
 

@@ -34,7 +34,9 @@ export async function measureCosts(bench: Bench): Promise<Figure[]> {
 const workersText = (workers: number): string => `from submission to outcome, ${workers.toLocaleString('en')} worker${workers === 1 ? '' : 's'}`;
 
 /** Each step, and the processor time of core and PostgreSQL for a job in times of the first step. */
-async function compared(steps: readonly number[], nameOf: (step: number) => string, path: MachineKind, measure: (step: number) => Promise<Cost>): Promise<Figure[]> {
+async function compared(
+  steps: readonly number[], nameOf: (step: number) => string, path: MachineKind, measure: (step: number) => Promise<Cost>,
+): Promise<Figure[]> {
   const costs: Cost[] = [];
   for (const step of steps) costs.push(await measure(step));
   const total = ({ cpu }: Cost): number => cpu!.core! + cpu!.postgres!;

@@ -75,7 +75,7 @@ export async function startMachine(stack: Stack, kind: MachineKind, endpointId: 
 
 async function startSessionWorker(stack: Stack, cpuSlots: number, { core, capacity = SHAPES.session.capacity }: MachineOptions): Promise<Machine> {
   const child = await Child.start('test/bench/session-worker.ts');
-  const machineId = `bench${randomBytes(4).toString('hex')}`;
+  const machineId = `${randomBytes(6).toString('hex')}`;
   const options: SessionWorkerOptions = { address: core ?? stack.coreAddress, agentKey: await stack.newAgentKey(), machineId, cpuSlots, capacity };
   await child.ask('join', options);
   return { pid: child.pid, child, stop: () => child.stop() };

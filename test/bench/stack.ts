@@ -76,7 +76,8 @@ export async function startStack(bench: Bench, env: Record<string, string> = {},
     while (replicas.length < cores - 1) replicas.push(await startCore());
     const coreAddress = core.ready.address!;
     const facade = await Child.start(join(root, 'facades/main.ts'), {
-      SLIPWAY_CORE_ADDRESS: [core, ...replicas].map((child) => child.ready.address!).join(','), SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
+      SLIPWAY_CORE_ADDRESS: [core, ...replicas].map((child) => child.ready.address!).join(','),
+      SLIPWAY_HTTP_HOST: '127.0.0.1', SLIPWAY_HTTP_PORT: '0', SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_LOG_LEVEL: 'warn',
       SLIPWAY_EDGE_KEY: edgeKey, ...env,
     }, flags('facade'));
     stops.push(() => facade.stop());

@@ -4,6 +4,7 @@ import { Api, KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { JobState, SubmitKind } from '../../proto/gen/slipway/v1/job.ts';
 import { SubmitJobRequest } from '../../proto/gen/slipway/v1/job_service.ts';
 import { endpointJobs } from '../helpers/endpoint-jobs.ts';
+import type { EndpointJobs } from '../helpers/endpoint-jobs.ts';
 import { call, grpcClients } from '../helpers/grpc-clients.ts';
 import { jsHandler } from '../helpers/handlers.ts';
 import { jobRows } from '../helpers/job-rows.ts';
@@ -51,6 +52,22 @@ t.test('submitted through one core, run by a worker of the other, awaited at the
   t.ok(tookMs < SOON_MS, `median ${Math.round(tookMs)} ms`);
 });
 
+/** Runs one job through the facade. Answers whether the core that got it gave it to a worker in the same statement. */
+async function takenAtOnce(of: EndpointJobs, name: string): Promise<boolean> {
+  const jobId = await of.run({ mode: 'until', file: files.path(name) });
+  await of.reached(jobId, 'IN_PROGRESS');
+  const [row] = await rows.sql<{ at_once: boolean }[]>`SELECT started_at = submitted_at AS at_once FROM job WHERE id = ${jobId}`;
+  files.open(name);
+  await of.reached(jobId, 'COMPLETED');
+  return row!.at_once;
+}
+
+t.test('the facade submits where a worker is free: next to no job waits for a claim by another core', async (t) => {
+  let atOnce = 0;
+  for (let n = 0; n < 20; n += 1) if (await takenAtOnce(jobs, `free-${n}`)) atOnce += 1;
+  t.ok(atOnce >= 15, `${atOnce} of 20; in turn it would be 10`);
+});
+
 t.test('a chunk wakes a reader at the other core', async (t) => {
   files.makeFolder('gate');
   const jobId = await submit({ mode: 'stream', values: [1, 2, 3, 4, 5], gate: files.path('gate') });
@@ -96,6 +113,12 @@ t.test('a job is claimed once, whoever claims', async (t) => {
   await waitFor('all to be completed', async () => (await shared.health()).jobs.completed === 200, 30_000);
   t.equal(files.lines('claims').length, 200, 'each ran once');
   t.equal((await rows.sql`SELECT 1 FROM job WHERE endpoint_id = ${both} AND attempt <> 1`).length, 0);
+  const machines = async (): Promise<number> => (
+    await rows.sql`SELECT DISTINCT machine_id FROM job WHERE endpoint_id = ${both} AND position > ${last!.position}`
+  ).length;
+  const [last] = await rows.sql<{ position: number }[]>`SELECT max(position)::int AS position FROM job WHERE endpoint_id = ${both}`;
+  let n = 0;
+  await waitFor('the machines of both cores to be given jobs at once', async () => await takenAtOnce(shared, `both-${n += 1}`) && await machines() === 2);
 });
 
 t.test('one Idempotency-Key makes one job, through whichever core', async (t) => {

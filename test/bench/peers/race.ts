@@ -54,7 +54,7 @@ async function byHttp(bench: Bench, all: readonly Contestant[]): Promise<Result[
     }
     for (const route of new Set(scenarios.map((scenario) => scenario.route))) {
       bench.say(`warming up /${route}, ${COMPILE.seconds} s of each`);
-      for (const { one } of opened.filter(({ routes }) => routes.includes(route))) await bench.load.ask('run', { ...one.load(route), ...COMPILE } satisfies Load);
+      for (const { one, routes } of opened) if (routes.includes(route)) await bench.load.ask('run', { ...one.load(route), ...COMPILE } satisfies Load);
     }
     const results: Result[] = [];
     for (const { name, route, connections } of scenarios) {

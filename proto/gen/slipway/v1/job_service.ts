@@ -214,6 +214,8 @@ export interface PipelineReply {
     /** Answer to check_access. */
     { $case: "checkAccess"; value: CheckAccessResponse }
     | undefined;
+  /** True in the answer to a submit_and_wait whose job was queued first, because no worker at this replica was free. Another replica may have one. Default: false. */
+  wasQueued?: boolean | undefined;
 }
 
 /** What a unary call would have carried as its status. */
@@ -1467,7 +1469,7 @@ export const PipelineResponse: MessageFns<PipelineResponse> = {
 };
 
 function createBasePipelineReply(): PipelineReply {
-  return { callId: 0, reply: undefined };
+  return { callId: 0, reply: undefined, wasQueued: undefined };
 }
 
 export const PipelineReply: MessageFns<PipelineReply> = {
@@ -1497,6 +1499,9 @@ export const PipelineReply: MessageFns<PipelineReply> = {
       case "checkAccess":
         CheckAccessResponse.encode(message.reply.value, writer.uint32(66).fork()).join();
         break;
+    }
+    if (message.wasQueued !== undefined) {
+      writer.uint32(72).bool(message.wasQueued);
     }
     return writer;
   },
@@ -1578,6 +1583,14 @@ export const PipelineReply: MessageFns<PipelineReply> = {
             message.reply = { $case: "checkAccess", value: CheckAccessResponse.decode(reader, reader.uint32()) };
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.wasQueued = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1640,6 +1653,7 @@ export const PipelineReply: MessageFns<PipelineReply> = {
         break;
       }
     }
+    message.wasQueued = object.wasQueued ?? undefined;
     return message;
   },
 };
