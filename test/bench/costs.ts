@@ -41,7 +41,8 @@ async function compared(
   for (const step of steps) costs.push(await measure(step));
   const total = ({ cpu }: Cost): number => cpu!.core! + cpu!.postgres!;
   return steps.flatMap((step, place): Figure[] => {
-    const ratio: Figure = { name: `processor time of a job, ${nameOf(step)}`, path, value: total(costs[place]!) / total(costs[0]!), unit: '×', target: MORE_MOST };
+    const times = total(costs[place]!) / total(costs[0]!);
+    const ratio: Figure = { name: `processor time of a job, ${nameOf(step)}`, path, value: times, unit: '×', target: MORE_MOST };
     return [{ name: nameOf(step), path, unit: '/s', ...costs[place]! }, ...(place === 0 ? [] : [ratio])];
   });
 }
