@@ -20,7 +20,7 @@ import { bodyBudget } from './bridge/raw-body.ts';
 import { Bridge } from './bridge/server.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
-import { takeDataFolder } from './data-folder.ts';
+import { openState, takeDataFolder } from './data-folder.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
@@ -172,13 +172,13 @@ class AgentProcess extends SingleRunService {
     this.#unlock = await takeDataFolder(dataDir, users.differ);
     await dropAllIn(scratchFolder).catch((error: unknown) => this.#logger.warn({ err: error }, 'old scratch folders were not removed'));
     await users.open(dataDir, [scratchFolder, podsFolder]);
-    const id = await machineId(dataDir, this.#random);
+    const id = await openState(dataDir, () => machineId(dataDir, this.#random));
     this.#instance = await takeInstance(dataDir, this.#random);
+    await openState(dataDir, () => archive.open());
+    const recovered = await openState(dataDir, () => this.#parts.outcomes.recover());
+    await this.#takeover.open();
     const { gpus, cudaVersion } = await readGpus(this.#logger);
     this.#machine = { id, gpus: [...gpus, ...makeVirtualGpus(virtualGpus, id)], cudaVersion };
-    await archive.open();
-    const recovered = await this.#parts.outcomes.recover();
-    await this.#takeover.open();
     // Containers have to find the bridge, and workers the engine.
     await this.#bridge.start();
     this.#containers.know({ ...this.#machine, instance: this.#instance.instance, left: this.#takeover.left });

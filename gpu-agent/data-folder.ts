@@ -2,6 +2,7 @@
 import { chmodSync } from 'node:fs';
 import { FolderLockedError, lockFolder } from '../core/runtime/folder-lock.ts';
 import { makeFolder } from '../core/runtime/make-folder.ts';
+import { MachineIdError } from './inventory/machine-id.ts';
 
 /** The folder cannot be used; the text says what to do. */
 export class DataFolderError extends Error {}
@@ -23,5 +24,30 @@ export async function takeDataFolder(folder: string, passable = false): Promise<
     throw new DataFolderError(
       `The data folder ${folder} cannot be used (${(error as Error).message}). Choose another one: SLIPWAY_AGENT_DATA_DIR, or --data-dir.`,
     );
+  }
+}
+
+/** What to do about a file of the folder that the system does not give. Others are no agent's work. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOSPC: 'its disk is full: free some room',
+  EDQUOT: 'its user has no room left on the disk: free some',
+  EROFS: 'its disk is mounted for reading only',
+  EIO: 'its disk cannot be read: look into the log of the kernel',
+  EACCES: 'it belongs to somebody else, perhaps because an agent of another user ran here: start this one as that user, or give it the folder (chown -R)',
+  EISDIR: 'no agent has made it so: move it away',
+  ENOTDIR: 'no agent has made it so: move it away',
+  EEXIST: 'no agent has made it so: move it away',
+};
+
+/** Opens what is in the folder. DataFolderError: something in it cannot be used; all that it held stays as it is. */
+export async function openState<Result>(folder: string, open: () => Promise<Result>): Promise<Result> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof MachineIdError) throw new DataFolderError(error.message);
+    const { code = '', path, message } = error as NodeJS.ErrnoException;
+    const advice = ADVICE[code === 'EPERM' ? 'EACCES' : code];
+    if (advice === undefined) throw error;
+    throw new DataFolderError(`The data folder ${folder} cannot be used: ${path ?? 'a file in it'}: ${advice} (${message}).`);
   }
 }

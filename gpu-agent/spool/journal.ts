@@ -72,7 +72,7 @@ export class Journal {
     await this.#disk.mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const segments = (await this.#disk.readdir(this.#folder)).map(segmentOf).filter((id) => id !== undefined).sort((a, b) => a - b);
     for (const segment of segments) {
-      const { records, torn } = decodeRecords(await this.#disk.readFile(this.#path(segment)));
+      const { records, torn } = decodeRecords(await this.#readSegment(segment));
       for (const record of records) onRecord(record, { segment, offset: record.offset, bytes: record.payload.length });
       if (torn > 0) this.#logger.warn({ segment, torn }, 'end of a spool segment was torn');
     }
@@ -116,6 +116,12 @@ export class Journal {
       this.#handle = undefined;
       await handle?.close();
     }
+  }
+
+  /** The system does not always name the file. */
+  async #readSegment(segment: number): Promise<Buffer> {
+    const path = this.#path(segment);
+    return this.#disk.readFile(path).catch((error: NodeJS.ErrnoException) => { throw Object.assign(error, { path }); });
   }
 
   async #flush(writes: Write[]): Promise<Place[]> {

@@ -1,39 +1,16 @@
 /** An agent that is told to stop on a full disk ends at once and says so in a line, not in a stack. */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { KeyScope } from '../../proto/gen/slipway/v1/access_service.ts';
 import { startReplicas } from '../helpers/core-replicas.ts';
+import { fillDisk, smallDisk } from '../helpers/small-disk.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
-
-/** A disk of 1 MB; undefined where none may be mounted. */
-function smallDisk(t: { teardown(fn: () => void): void }): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'slipway-full-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' });
-  } catch {
-    return undefined;
-  }
-  t.teardown(() => { execFileSync('umount', [folder]); });
-  return folder;
-}
-
-function fill(folder: string): void {
-  for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
-    try {
-      writeFileSync(join(folder, `filling-${bytes}`), Buffer.alloc(bytes));
-    } catch {
-      // It does not fit whole, so what fits of it lies there now.
-    }
-  }
-}
 
 t.test('told to stop', { skip: asRoot ? false : 'needs root to mount a disk' }, async (t) => {
   const dataDir = smallDisk(t);
@@ -51,7 +28,7 @@ t.test('told to stop', { skip: asRoot ? false : 'needs root to mount a disk' }, 
   for (const stream of [agent.stdout, agent.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
   const ended = once(agent, 'close');
   await waitFor('it to join', async () => (await core.sql`SELECT FROM machine`).length > 0);
-  fill(dataDir);
+  fillDisk(dataDir);
   t.throws(() => writeFileSync(join(dataDir, 'more'), 'x'.repeat(10_000)), { code: 'ENOSPC' });
   agent.kill('SIGTERM');
   const [code] = await ended as [number | null];

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemRandom } from '../../../core/runtime/clock.ts';
-import { machineId } from '../../../gpu-agent/inventory/machine-id.ts';
+import { MachineIdError, machineId } from '../../../gpu-agent/inventory/machine-id.ts';
 
 t.test('chosen once', async (t) => {
   const folder = t.testdir({});
@@ -11,10 +11,12 @@ t.test('chosen once', async (t) => {
   t.equal(await machineId(folder, systemRandom), id);
 });
 
-t.test('a file that makes no sense is replaced', async (t) => {
-  const folder = t.testdir({});
-  writeFileSync(join(folder, 'machine-id'), 'half');
-  const id = await machineId(folder, systemRandom);
-  t.match(id, /^[a-z0-9]{12}$/);
-  t.equal(await machineId(folder, systemRandom), id);
+t.test('a file that makes no sense is not replaced: this would be another machine', async (t) => {
+  for (const text of ['half', '', 'abcdefghijkl mnop', '\0'.repeat(13)]) {
+    const folder = t.testdir({ 'machine-id': text });
+    const error = { constructor: MachineIdError, message: /machine-id does not hold .*Put the id back/ };
+    await t.rejects(machineId(folder, systemRandom), error, JSON.stringify(text));
+    t.equal(readFileSync(join(folder, 'machine-id'), 'utf8'), text, 'and it stays');
+  }
+  await t.rejects(machineId(t.testdir({ 'machine-id': {} }), systemRandom), { code: 'EISDIR' });
 });
