@@ -212,10 +212,10 @@ class AgentProcess extends SingleRunService {
   }
 
   #buildPods(): PodKeeper {
-    const { launcher, archive, handover, onStart, podsFolder } = this.#units;
+    const { launcher, archive, handover, starts, onStart, podsFolder } = this.#units;
     const { outbox, runLog, reach } = this.#parts;
     return new PodKeeper({
-      reach, launcher, archive, handover, onStart, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
+      reach, launcher, archive, handover, starts, onStart, files: new PodFiles(podsFolder), graceMs: this.#config.workerGraceMs,
       onChanged: (podId) => {
         runLog.pod(podId, this.#pods.get(podId)?.keepsake);
         outbox.addPod(podId);

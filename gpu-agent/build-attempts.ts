@@ -67,7 +67,7 @@ export interface AttemptOptions {
   logger: Logger;
   clock: Clock;
   random: Random;
-  units: Pick<UnitBase, 'launcher' | 'archive' | 'handover'> & Partial<Pick<UnitBase, 'onStart'>>;
+  units: Pick<UnitBase, 'launcher' | 'archive' | 'handover' | 'starts'> & Partial<Pick<UnitBase, 'onStart'>>;
   /** Counts ends of attempts. Default: nobody does. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
   disk?: Disk | undefined;

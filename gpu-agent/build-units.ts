@@ -11,6 +11,7 @@ import type { MachineExecutors } from './launch/choose-executor.ts';
 import { GpuHandover } from './launch/gpu-handover.ts';
 import { Launcher } from './launch/launcher.ts';
 import { LogArchive } from './launch/log-archive.ts';
+import { StartGate, startPlaces } from './units/start-gate.ts';
 import type { OnStart } from './units/unit-kind.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 
@@ -29,6 +30,7 @@ export interface UnitBase {
   users: WorkerUsers;
   archive: LogArchive;
   handover: GpuHandover;
+  starts: StartGate;
   /** Counts starts. */
   onStart: OnStart;
   /** Parent of the workers' own folders. */
@@ -68,7 +70,8 @@ export function buildUnitBase(options: {
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
   });
   return {
-    executors, launcher, users, scratchFolder, archive: new LogArchive(join(dataDir, 'logs')), handover: new GpuHandover(), onStart,
+    executors, launcher, users, scratchFolder, archive: new LogArchive(join(dataDir, 'logs')), handover: new GpuHandover(),
+    starts: new StartGate(startPlaces(), clock), onStart,
     podsFolder: join(dataDir, 'pods'),
   };
 }

@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Executor, Launch, UnitExit } from '../executors/executor.ts';
 import type { GpuHandover } from '../launch/gpu-handover.ts';
+import type { StartGate } from './start-gate.ts';
 import type { Desired, EndCause, Policy } from './step.ts';
 
 /** A worker or a pod. */
@@ -40,6 +41,7 @@ export type OnStart = (result: 'started' | 'failed' | 'abandoned', tookMs: numbe
 /** What all units of a machine share. */
 export interface UnitParts {
   handover: GpuHandover;
+  starts: StartGate;
   /** Default: nobody counts. */
   onStart?: OnStart | undefined;
   clock: Clock;

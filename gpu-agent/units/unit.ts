@@ -109,6 +109,7 @@ export class Unit {
   asked(): void {
     if (this.#is.asked) return;
     this.#is.asked = true;
+    this.#parts.starts.leave(this.id);
     this.#kind.changed();
     this.look();
   }
@@ -163,7 +164,9 @@ export class Unit {
     this.#enter('preparing');
     let start: () => RunningUnit;
     try {
-      start = await prepareUnit({ kind: this.#kind, desired: this.#desired, gpus: this.#use, progress: this.#progress, parts: this.#parts, signal });
+      start = await prepareUnit({
+        id: this.id, kind: this.#kind, desired: this.#desired, gpus: this.#use, progress: this.#progress, parts: this.#parts, signal,
+      });
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       const isRefused = error instanceof PrepareError && error.failure === 'REFUSED';
@@ -193,6 +196,7 @@ export class Unit {
     const ranMs = isLive(this.#is.phase) ? clock.monotonicMs() - this.#is.sinceMs : 0;
     this.#use?.end();
     this.#use = undefined;
+    this.#parts.starts.leave(this.id);
     if (restarts && this.isEnding) return this.#enter('absent');
     let pauseMs: number | undefined;
     if (restarts) {

@@ -7,6 +7,7 @@ import { buildAttempts } from '../../../gpu-agent/build-attempts.ts';
 import { readAgentConfig } from '../../../gpu-agent/config.ts';
 import type { UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
+import { StartGate, startPlaces } from '../../../gpu-agent/units/start-gate.ts';
 import { Launcher } from '../../../gpu-agent/launch/launcher.ts';
 import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
 import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
@@ -34,7 +35,8 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       SLIPWAY_CORE_ADDRESS: '127.0.0.1:1', SLIPWAY_AGENT_KEY: 'key', SLIPWAY_AGENT_DATA_DIR: folder, SLIPWAY_WORKER_USER: 'same',
       SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     }),
-    logger, clock, diskAfterMs, random: systemRandom, units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover() },
+    logger, clock, diskAfterMs, random: systemRandom, 
+    units: { launcher, archive: new LogArchive(join(folder, 'logs')), handover: new GpuHandover(), starts: new StartGate(startPlaces(), clock) },
   });
   await parts.spool.open();
   t.teardown(async () => {

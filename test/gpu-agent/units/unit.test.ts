@@ -6,6 +6,7 @@ import { createLogger } from '../../../core/runtime/logger.ts';
 import { NO_LIMITS } from '../../../gpu-agent/executors/executor.ts';
 import type { Launch, UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
+import { StartGate } from '../../../gpu-agent/units/start-gate.ts';
 import { isLive } from '../../../gpu-agent/units/step.ts';
 import type { Desired, Policy, Want } from '../../../gpu-agent/units/step.ts';
 import type { UnitKind } from '../../../gpu-agent/units/unit-kind.ts';
@@ -21,7 +22,9 @@ const GPU = 'GPU-1';
 const want = (name: Want, run = 0): Desired => ({ want: name, run, disk: 0 });
 
 /** A unit of no kind in particular. `errors` has what its log says is wrong. */
-function makeUnit(policy: Policy, { executor = new ScriptedExecutor(), handover = new GpuHandover(), id = 'unit', desired = want('run') } = {}) {
+function makeUnit(policy: Policy, {
+  executor = new ScriptedExecutor(), handover = new GpuHandover(), id = 'unit', desired = want('run'), starts = undefined as StartGate | undefined,
+} = {}) {
   const clock = new ManualClock();
   const errors: string[] = [];
   const logger = createLogger('test', 'silent');
@@ -44,9 +47,27 @@ function makeUnit(policy: Policy, { executor = new ScriptedExecutor(), handover 
     settleFiles: async (disk) => { seen.settled.push(disk); },
     remove: async () => { seen.removed += 1; },
   };
-  const unit = new Unit(id, desired, kind, { handover, clock, random: { ...systemRandom, fraction: () => 0 }, logger });
+  const unit = new Unit(id, desired, kind, {
+    handover, starts: starts ?? new StartGate(4, clock), clock, random: { ...systemRandom, fraction: () => 0 }, logger,
+  });
   return { unit, executor, clock, errors, seen, handover };
 }
+
+t.test('a unit waits until one that starts has asked for work, has ended, or is not wanted any more', async (t) => {
+  const starts = new StartGate(1, new ManualClock());
+  const make = (id: string) => makeUnit(WORKER, { id, starts });
+  const [first, second, third, fourth] = [make('a'), make('b'), make('c'), make('d')];
+  const phases = async (): Promise<string[]> => { await turn(); return [first, second, third, fourth].map(({ unit }) => unit.observed.phase); };
+  for (const { unit } of [first, second, third, fourth]) unit.look();
+  t.same(await phases(), ['running', 'preparing', 'preparing', 'preparing']);
+  t.match(second.unit.progress, /waiting for others to start/);
+  second.unit.want(want('gone'));
+  first.unit.asked();
+  t.same(await phases(), ['running', 'gone', 'running', 'preparing']);
+  third.executor.starts[0]!.exit({ code: 1, signal: undefined });
+  t.equal((await phases())[3], 'running');
+  t.equal(second.executor.starts.length, 0);
+});
 
 t.test('a worker is started, asked to end, killed when it does not, and removed', async (t) => {
   const { unit, executor, clock, seen, errors } = makeUnit(WORKER);
