@@ -7,7 +7,6 @@ import type { UnitKind, UnitParts } from './unit-kind.ts';
 
 /** What it is done with. */
 export interface PrepareOptions {
-  id: string;
   kind: UnitKind;
   desired: Desired;
   gpus: GpuUse;
@@ -31,13 +30,13 @@ export async function prepareUnit(options: PrepareOptions): Promise<() => Runnin
   }
 }
 
-async function prepare({ id, kind, desired, gpus, progress, parts, signal }: PrepareOptions): Promise<() => RunningUnit> {
+async function prepare({ kind, desired, gpus, progress, parts, signal }: PrepareOptions): Promise<() => RunningUnit> {
   const { launch, executor } = await kind.launch(desired);
   await Promise.race([parts.handover.free(gpus.uuids), aborted(signal)]);
   signal.throwIfAborted();
   await executor.prepare(launch, (line) => { if (!signal.aborted) progress.say(line); }, signal);
   if (parts.starts.isFull) progress.say('waiting for others to start');
-  await parts.starts.enter(id, kind.policy.initTimeoutMs !== undefined, signal);
+  await parts.starts.enter(launch.unitId, kind.policy.initTimeoutMs !== undefined, signal);
   signal.throwIfAborted();
   return () => executor.start(launch);
 }

@@ -159,14 +159,11 @@ export class Unit {
   async #prepare(): Promise<void> {
     const { signal } = this.#preparation = new AbortController();
     this.#use = this.#parts.handover.use(this.#kind.gpuUuids);
-    Object.assign(this.#is, { asked: false, abandoned: false, stopAskedAtMs: undefined, killed: false, retryAtMs: undefined });
-    this.#is.made = { run: this.#desired.run, disk: this.#desired.disk };
+    Object.assign(this.#is, { made: this.#desired, asked: false, abandoned: false, stopAskedAtMs: undefined, killed: false, retryAtMs: undefined });
     this.#enter('preparing');
     let start: () => RunningUnit;
     try {
-      start = await prepareUnit({
-        id: this.id, kind: this.#kind, desired: this.#desired, gpus: this.#use, progress: this.#progress, parts: this.#parts, signal,
-      });
+      start = await prepareUnit({ kind: this.#kind, desired: this.#desired, gpus: this.#use, progress: this.#progress, parts: this.#parts, signal });
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       const isRefused = error instanceof PrepareError && error.failure === 'REFUSED';
