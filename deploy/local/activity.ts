@@ -45,18 +45,21 @@ interface Watched {
   atMs: number;
 }
 
-/** Runs until the signal aborts; never rejects. */
-export async function showActivity(options: ActivityOptions): Promise<void> {
+/** Resolves after its first look: what ends from then on is told. It runs until the signal aborts, then `over` resolves; neither ever rejects. */
+export async function showActivity(options: ActivityOptions): Promise<{ over: Promise<void> }> {
   const activity = new Activity(options);
-  for (let look = 0; !options.signal.aborted; look += 1) {
+  const look = async (count: number): Promise<void> => {
     try {
-      if (look % LOOKS_PER_LIST === 0) await activity.listEndpoints();
+      if (count % LOOKS_PER_LIST === 0) await activity.listEndpoints();
       await activity.look();
     } catch {
       // Core is being started again; what ended meanwhile is told afterwards.
     }
-    await delay(options.clock, PERIOD_MS, options.signal);
-  }
+    await delay(options.clock, count === 0 ? 0 : PERIOD_MS, options.signal);
+  };
+  await look(0);
+  const run = async (): Promise<void> => { for (let count = 1; !options.signal.aborted; count += 1) await look(count); };
+  return { over: run() };
 }
 
 class Activity {

@@ -130,8 +130,9 @@ export class Launcher {
     await this.#waitForWorker(core, facts, handler);
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
     for (const warning of diskWarnings([data.dir, data.postgresDir])) progress.problem(warning);
+    // Before anybody is told where to send jobs, so that none ends unseen.
+    if (!options.quiet) this.#activity = (await showActivity({ core, ...facts, crashes: this.#crashes, ...seams, step: seams.report })).over;
     writeLocalEnv(data.localEnvFile, facts);
-    if (!options.quiet) this.#activity = showActivity({ core, ...facts, crashes: this.#crashes, ...seams, step: seams.report });
     if (options.handlerFile !== undefined) {
       this.#watch({
         core, ...facts, file: options.handlerFile, report: seams.report,

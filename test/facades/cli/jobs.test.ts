@@ -196,14 +196,15 @@ t.test('jobs', async (t) => {
     const ending = new AbortController();
     const step = (text: string): void => { said.push(text); };
     const crashes = new WorkerCrashes({ problem: step, step }, startedMs);
-    const showing = showActivity({ core, apiKey: system.key, endpointId: once.id, crashes, clock: systemClock, signal: ending.signal, step });
+    const showing = await showActivity({ core, apiKey: system.key, endpointId: once.id, crashes, clock: systemClock, signal: ending.signal, step });
     t.teardown(async () => {
       ending.abort();
-      await showing;
+      await showing.over;
       core.close();
     });
     await told(/^Worker \w+ of once crashed; another one will be started in its place:\nThe worker ended with exit code 9/);
-    await waitFor('its first look to be over', async () => (await once.runSync({})) && said.some((text) => /COMPLETED|jobs? .*in the last/.test(text)));
+    const first = (await once.runSync({})).id;
+    await told(new RegExp(`^job ${String(first).slice(-15, -3)} COMPLETED`));
     const waiting = await once.run({ mode: 'until', file: files.path('never') });
     await once.cancel(waiting);
     await told(new RegExp(`^job ${waiting.slice(-15, -3)} CANCELLED`));
