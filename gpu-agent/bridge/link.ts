@@ -10,6 +10,7 @@ import type { Worker } from '../units/workers/worker.ts';
 import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from '../handler/frames.ts';
 import type { Frame, NewFrame } from '../handler/frames.ts';
 import type { BridgeParts } from './bridge-parts.ts';
+import type { Connections } from './connections.ts';
 import { postResult } from './done-route.ts';
 import type { Held } from './open-polls.ts';
 import { postValue } from './stream-route.ts';
@@ -37,8 +38,16 @@ export function asksForLink({ headers }: IncomingMessage): boolean {
   return headers.upgrade === LINK_PROTOCOL;
 }
 
-/** Opens links on a server that hands over what asks for one. `links`: those that are open. */
-export function acceptLinks(server: Server, parts: BridgeParts, { links, arriving }: { links: Set<Duplex>; arriving: Arriving }): void {
+/** What links share with all else at the bridge. */
+export interface LinkSurroundings {
+  /** Those that are open. */
+  links: Set<Duplex>;
+  arriving: Arriving;
+  connections: Pick<Connections, 'link'>;
+}
+
+/** Opens links on a server that hands over what asks for one. */
+export function acceptLinks(server: Server, parts: BridgeParts, { links, arriving, connections }: LinkSurroundings): void {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     arriving.fresh.delete(socket);
     socket.on('error', () => {});
@@ -49,6 +58,7 @@ export function acceptLinks(server: Server, parts: BridgeParts, { links, arrivin
     socket.setNoDelay(true);
     socket.setTimeout(0);
     links.add(socket);
+    connections.link(socket, worker.id);
     socket.once('close', () => links.delete(socket));
     new WorkerLink({ parts, worker, socket, arriving }).receive(head);
   });

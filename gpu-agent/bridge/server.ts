@@ -2,6 +2,7 @@
  * The agent's local HTTP side that workers talk to: the routes of docs/worker-protocol.md#routes on the loopback address and, where there are
  * containers, at the one where they find the host.
  */
+import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -10,6 +11,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import { BaseService } from '../../core/runtime/service.ts';
 import type { BridgeParts } from './bridge-parts.ts';
+import { Connections } from './connections.ts';
+import type { ConnectionBounds } from './connections.ts';
 import { registerDone } from './done-route.ts';
 import { acceptLinks, asksForLink } from './link.ts';
 import type { Arriving } from './link.ts';
@@ -18,7 +21,7 @@ import { passBody, readBody } from './raw-body.ts';
 import { registerStop } from './stop-route.ts';
 import { registerStream } from './stream-route.ts';
 import { registerTake } from './take-route.ts';
-import { workerOfCall } from './worker-call.ts';
+import { isToken, workerOfCall } from './worker-call.ts';
 import type { CallParams } from './worker-call.ts';
 
 /**
@@ -35,6 +38,7 @@ const PREFIX = '/v2/:endpoint/:token';
 export class Bridge extends BaseService {
   readonly name = 'bridge';
   readonly #options: { parts: BridgeParts; port: number };
+  readonly #connections: Connections;
   #app: FastifyInstance | undefined;
   #url: string | undefined;
   readonly #arriving: Arriving = { posts: 0, fresh: new Set() };
@@ -42,9 +46,11 @@ export class Bridge extends BaseService {
   readonly #more: FastifyInstance[] = [];
   readonly #links = new Set<Duplex>();
 
-  constructor(options: { parts: BridgeParts; port: number }) {
+  /** `bounds`: how many connections there may be; default as many as the process bears. */
+  constructor(options: { parts: BridgeParts; port: number; bounds?: ConnectionBounds }) {
     super();
     this.#options = options;
+    this.#connections = new Connections(options.parts.logger, options.bounds);
   }
 
   /** Its address, once it has started. */
@@ -99,8 +105,8 @@ export class Bridge extends BaseService {
   }
 
   #build(): FastifyInstance {
-    const app = buildApp(this.#options.parts, this.#arriving);
-    acceptLinks(app.server, this.#options.parts, { links: this.#links, arriving: this.#arriving });
+    const app = buildApp(this.#options.parts, this.#arriving, this.#connections);
+    acceptLinks(app.server, this.#options.parts, { links: this.#links, arriving: this.#arriving, connections: this.#connections });
     return app;
   }
 
@@ -110,18 +116,24 @@ export class Bridge extends BaseService {
   }
 }
 
-function buildApp(parts: BridgeParts, arriving: Arriving): FastifyInstance {
+function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connections): FastifyInstance {
   const app = Fastify({
     logger: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionTimeout: 0,
-    requestTimeout: 0,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
-    // Whoever offers another protocol, HTTP/2 for instance, is answered by this one.
-    http: { shouldUpgradeCallback: asksForLink },
+    serverFactory: (handle) => {
+      // Whoever offers another protocol, HTTP/2 for instance, is answered by this one.
+      const server = createServer({ shouldUpgradeCallback: asksForLink }, (request, response) => {
+        if (connections.admits(request, response)) handle(request, response);
+      });
+      server.keepAliveTimeout = KEEP_ALIVE_MS;
+      // Not for headers: who begins a request has the rest of them, too.
+      server.requestTimeout = 0;
+      return server;
+    },
   });
   app.server.on('connection', (socket: Socket) => {
+    connections.add(socket);
     arriving.fresh.add(socket);
     socket.once('close', () => arriving.fresh.delete(socket));
   });
@@ -137,7 +149,10 @@ function buildApp(parts: BridgeParts, arriving: Arriving): FastifyInstance {
     replies.set(request.raw, reply.raw);
     arriving.fresh.delete(request.raw.socket);
     // What it sends on a connection that has ended with its agent is lost: SDKs send nothing again, and do not look while their handler computes.
-    if (parts.pool.get((request.params as Partial<CallParams>).worker ?? '')?.outlives) reply.raw.setHeader('connection', 'close');
+    const { worker: workerId = '', token = '' } = request.params as Partial<CallParams>;
+    const worker = parts.pool.get(workerId);
+    if (worker?.outlives) reply.raw.setHeader('connection', 'close');
+    if (worker && !worker.hasEnded && isToken(token, worker)) connections.own(request.raw.socket, workerId);
     // Only its presence matters: a type that Fastify cannot read must not cost a result.
     if (request.method !== 'POST') return;
     request.raw.headers['content-type'] = 'application/octet-stream';

@@ -28,11 +28,16 @@ export function workerOf(
 ): Worker | 'gone' | 'refused' {
   const worker = parts.pool.get(call.worker);
   if (!worker || worker.hasEnded) return 'gone';
-  const given = Buffer.from(call.token);
-  const expected = Buffer.from(worker.token);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 'refused';
+  if (!isToken(call.token, worker)) return 'refused';
   if (worker.sdk.learn(versionFromUserAgent(userAgent))) parts.reporter.changed(worker);
   return worker;
+}
+
+/** The token in an address is the worker's. */
+export function isToken(token: string, worker: Worker): boolean {
+  const given = Buffer.from(token);
+  const expected = Buffer.from(worker.token);
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 /** Ends a call of nobody after a pause: 404 for a worker that is gone, 401 for a wrong token. */

@@ -134,7 +134,9 @@ class Unread extends Duplex {
 t.test('what a worker asks and never reads the answers of does not gather', async (t) => {
   const agent = await linked(t);
   const server = new EventEmitter();
-  acceptLinks(server as unknown as Server, agent.parts, { links: new Set(), arriving: { posts: 0, fresh: new Set() } });
+  acceptLinks(server as unknown as Server, agent.parts, {
+    links: new Set(), arriving: { posts: 0, fresh: new Set() }, connections: { link: () => undefined },
+  });
   const socket = new Unread();
   t.teardown(() => socket.destroy());
   server.emit('upgrade', { url: new URL(agent.url()).pathname, headers: { ...HEADERS, upgrade: LINK_PROTOCOL } }, socket, Buffer.alloc(0));
