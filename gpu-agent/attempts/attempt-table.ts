@@ -79,7 +79,7 @@ export class AttemptTable {
   end(attempt: Attempt, kind: OutcomeKind, ending: Ending = {}): Promise<void> {
     if (attempt.phase === 'ended') return Promise.resolve();
     attempt.phase = 'ended';
-    attempt.input = undefined;
+    attempt.dropInput();
     this.#attempts.delete(attempt.key);
     const { workerId } = attempt.ref;
     const holding = this.#holdings.get(workerId);

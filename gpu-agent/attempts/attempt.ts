@@ -32,6 +32,8 @@ export class Attempt {
   waitingSinceMs: number;
   /** JSON text. Dropped once it was handed over. */
   input: Buffer | undefined;
+  /** Where it is fetched to, or waits to be. Undefined: it came with the attempt. */
+  room: { release(): void } | undefined;
   phase: AttemptPhase;
   /** Core gave it beyond what its worker asked for. */
   readonly ahead: boolean;
@@ -89,6 +91,13 @@ export class Attempt {
   /** Names an attempt within this agent. */
   static keyOf(ref: AttemptRef): string {
     return attemptKey(ref);
+  }
+
+  /** Nobody needs it any more. */
+  dropInput(): void {
+    this.input = undefined;
+    this.room?.release();
+    this.room = undefined;
   }
 
   /** The worker began it, as far as can be seen. */

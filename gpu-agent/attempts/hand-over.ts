@@ -65,7 +65,7 @@ export class HandOver {
     if (jobs.length === 0) return take.empty();
     const delivered = await take.answer(jobs);
     for (const attempt of attempts) {
-      attempt.input = undefined;
+      attempt.dropInput();
       attempt.flushed = delivered;
       // Whatever the worker said about the job in the meantime proves that it has it.
       if (delivered || attempt.confirmed || attempt.phase === 'ended') continue;

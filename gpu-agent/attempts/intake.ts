@@ -2,6 +2,7 @@
 import { OutcomeKind } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Assignment, AttemptRef } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { MemoryBudget } from '../../core/runtime/memory-budget.ts';
 import type { WorkerPool } from '../units/workers/worker-pool.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
@@ -13,6 +14,12 @@ import type { HandOver } from './hand-over.ts';
 import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 import type { LargeToCore } from './to-core.ts';
+
+/**
+ * Inputs of one worker that were fetched and not handed over, in bytes: three of the largest. It can be given a thousand jobs at once, and a worker that
+ * asks for as many and takes none must not fill the agent's memory. The others wait where they are until it has taken some.
+ */
+const FETCHED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** What it works with. */
 export interface IntakeParts {
@@ -29,6 +36,8 @@ export interface IntakeParts {
 
 export class Intake {
   readonly #parts: IntakeParts;
+  /** How many workers there are is core's to decide. */
+  readonly #room = new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: FETCHED_BYTES_MAX });
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
@@ -39,7 +48,7 @@ export class Intake {
     const { table, handOver, holdings, pool, clock } = this.#parts;
     const touched = new Set<Worker>();
     const nowMs = clock.monotonicMs();
-    for (const { ref, input, s3Config, ahead, traceparent } of assignments) {
+    for (const { ref, input, inputSize, s3Config, ahead, traceparent } of assignments) {
       if (!ref || this.#isKnown(ref)) continue;
       const attempt = new Attempt({ ref, input, s3Config, nowMs, ahead });
       if (traceparent !== undefined) attempt.trace = new AttemptTrace(this.#parts.tracing, traceparent, ref);
@@ -49,8 +58,10 @@ export class Intake {
         void table.end(attempt, OutcomeKind.RETURNED, { error: `The worker ${ref.workerId} takes no more jobs.` });
       } else if (attempt.phase === 'fetching' && ahead) {
         void table.end(attempt, OutcomeKind.RETURNED, { error: 'Its input is too large to wait here for its worker.' });
-      } else if (attempt.phase === 'fetching') void this.#fetch(attempt, worker);
-      else {
+      } else if (attempt.phase === 'fetching') {
+        const bytes = Math.min(inputSize || FETCHED_BYTES_MAX, FETCHED_BYTES_MAX);
+        attempt.room = this.#room.acquire(worker.id, bytes, () => void this.#fetch(attempt, worker));
+      } else {
         holdings.of(worker.id).wait(attempt);
         touched.add(worker);
       }
@@ -65,8 +76,16 @@ export class Intake {
 
   async #fetch(attempt: Attempt, worker: Worker): Promise<void> {
     const { table, handOver, holdings, large, clock } = this.#parts;
+    // The end of one attempt makes room, and that of the next one may be about to follow.
+    await Promise.resolve();
+    const hasEnded = (): boolean => attempt.phase === 'ended';
+    if (hasEnded()) return;
+    // It is taken until the bytes are here, whatever becomes of the attempt.
+    const { room } = attempt;
+    attempt.room = undefined;
     const input = await large.fetchInput(attempt.ref).catch((error: unknown) => error as Error);
-    if (attempt.phase === 'ended') return;
+    if (hasEnded()) return room?.release();
+    attempt.room = room;
     if (input === 'gone') return table.end(attempt, OutcomeKind.STOPPED);
     if (input instanceof Error) {
       return table.end(attempt, OutcomeKind.RETURNED, { error: `The input did not arrive: ${input.message}` });

@@ -1,0 +1,74 @@
+/** Large inputs of one worker: as many are fetched as have room, the others wait for it to take some, and another worker's wait for none of them. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { Intake } from '../../../gpu-agent/attempts/intake.ts';
+import { OutcomeKind } from '../../../proto/gen/slipway/v1/agent_service.ts';
+import { turn, wired } from './wired.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Core assigns large inputs, which arrive when the test says so. */
+async function fetching(t: Test) {
+  const agent = await wired(t);
+  await agent.desire({ w: 'e', other: 'o' });
+  const asked: { jobId: string; arrive(): void }[] = [];
+  const fetchInput = ({ jobId }: { jobId: string }): Promise<Buffer> => (
+    new Promise((resolve) => { asked.push({ jobId, arrive: () => resolve(Buffer.from('{}')) }); }));
+  const intake = new Intake({ ...agent, large: { fetchInput } });
+  const assign = (workerId: string, jobs: readonly string[], inputSize: number): void => {
+    intake.assign(jobs.map((job) => ({ ref: agent.refOf(job, workerId), input: undefined, inputSize, s3Config: undefined, ahead: false })));
+  };
+  return { ...agent, assign, asked, askedJobs: () => asked.map(({ jobId }) => jobId) };
+}
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, number) => `j${number}`);
+
+t.test('a worker that takes nothing', async (t) => {
+  const agent = await fetching(t);
+  agent.assign('w', names(1_000), 10 * MEBIBYTE);
+  await turn();
+  t.same(agent.askedJobs(), names(6), '64 MiB of them');
+  for (const { arrive } of agent.asked) arrive();
+  await turn();
+  t.equal(agent.asked.length, 6, 'also when these are here');
+  agent.assign('other', ['mine'], 10 * MEBIBYTE);
+  await turn();
+  t.equal(agent.asked.length, 7);
+
+  const told: string[] = [];
+  agent.openTake('w', { told });
+  agent.handOver.offer(agent.pool.get('w')!);
+  await turn();
+  t.equal(told.length, 1);
+  t.same(agent.askedJobs().slice(7), ['j6'], 'one was taken, the next comes');
+  agent.clock.pass(130_000);
+  agent.watch.pass();
+  const returned = agent.message()!.outcomes.filter(({ ref, kind }) => ref!.workerId === 'w' && kind === OutcomeKind.RETURNED);
+  t.equal(returned.length, 999, 'what its worker did not take in two minutes goes back');
+  agent.assign('w', ['again'], 50 * MEBIBYTE);
+  await turn();
+  t.equal(agent.askedJobs().at(-1), 'again', 'and their room with them');
+});
+
+t.test('with its worker go those that wait', async (t) => {
+  const agent = await fetching(t);
+  agent.assign('w', names(20), 20 * MEBIBYTE);
+  await turn();
+  t.equal(agent.asked.length, 3);
+  await agent.exit('w');
+  t.equal(agent.table.size, 0);
+  t.equal(agent.asked.length, 3, 'none of them is fetched any more');
+});
+
+t.test('what is on its way when its attempt ends takes its room until it is here', async (t) => {
+  const agent = await fetching(t);
+  agent.assign('w', names(3), 20 * MEBIBYTE);
+  await turn();
+  agent.stopper.stop(names(3).map((job) => ({ ref: agent.refOf(job, 'w'), reason: '' })));
+  agent.assign('w', ['next'], 20 * MEBIBYTE);
+  await turn();
+  t.same(agent.askedJobs(), names(3));
+  agent.asked[0]!.arrive();
+  await turn();
+  t.equal(agent.askedJobs().at(-1), 'next');
+});
