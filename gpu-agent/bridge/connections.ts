@@ -18,7 +18,7 @@ const FILES_DEFAULT = 4_096;
  */
 const UNANSWERED_MAX = 2;
 /** A worker has one link; that before it may not have ended yet. */
-const LINKS_OF_WORKER_MAX = 4;
+const LINKS_OF_WORKER_MAX = 2;
 const NOBODY = '';
 
 /** How many there may be. */

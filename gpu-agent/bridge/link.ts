@@ -28,7 +28,7 @@ export interface Arriving {
 /** Bytes of calls whose answer has not left beyond which a link is not read: what waits is in memory, also for a worker that reads nothing. */
 const UNANSWERED_BYTES_MAX = 16 * 1024 * 1024;
 /** What each call takes at least, so that their number is bounded too. */
-const CALL_BYTES = 1_024;
+const CALL_BYTES = 8 * 1_024;
 /** Head and name beside the body. */
 const FRAME_BYTES_MAX = LINK_BODY_BYTES_MAX + 1_024;
 const PATH = /^\/v2\/[^/]+\/([^/]+)\/job-link\/([^/?]+)(?:\?|$)/;

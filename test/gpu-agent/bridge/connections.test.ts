@@ -132,8 +132,8 @@ t.test('the links of a worker are few', async (t) => {
     await said(link);
     links.push(link.resume());
   }
-  await waitFor('the oldest to be cut', () => links.filter(isCut).length === 2);
-  t.same(links.map(isCut), [true, true, false, false, false, false]);
+  await waitFor('the oldest to be cut', () => links.filter(isCut).length === 4);
+  t.same(links.map(isCut), [true, true, true, true, false, false]);
   t.notOk(isCut(other));
   await bridge.stop();
 });
