@@ -4,6 +4,7 @@
  */
 import type { AttemptChunk, ChunkAck } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
+import { ownBytes } from './own-bytes.ts';
 
 /** Bytes of chunks in memory at which new ones wait. */
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -32,7 +33,8 @@ export class ChunkLog {
   }
 
   /** Keeps a chunk and sends it. */
-  add(chunk: AttemptChunk): void {
+  add(given: AttemptChunk): void {
+    const chunk = { ...given, output: ownBytes(given.output), metrics: given.metrics && ownBytes(given.metrics) };
     const key = attemptKey(chunk.ref!);
     const chunks = this.#byAttempt.get(key);
     if (chunks) chunks.push(chunk);

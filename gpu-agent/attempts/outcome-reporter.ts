@@ -11,6 +11,7 @@ import type { OutcomeSpool } from '../spool/outcome-spool.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 import { Grace } from '../spool/grace.ts';
 import type { ChunkLog } from './chunk-log.ts';
+import { ownBytes } from './own-bytes.ts';
 import type { LargeToCore, ToCore } from './to-core.ts';
 
 interface Pending {
@@ -93,7 +94,8 @@ export class OutcomeReporter {
   }
 
   /** Resolves once the outcome is on disk or acknowledged. Never rejects: without a working disk it waits for core. */
-  report(outcome: AttemptOutcome): Promise<void> {
+  report(given: AttemptOutcome): Promise<void> {
+    const outcome = { ...given, output: given.output && ownBytes(given.output) };
     const key = attemptKey(outcome.ref!);
     return new Promise((resolve) => {
       const pending: Pending = { ref: outcome.ref!, outcome, large: isLarge(outcome), unread: 0, onSafe: resolve };

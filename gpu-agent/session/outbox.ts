@@ -8,6 +8,7 @@ import type {
   AttemptChunk, AttemptOutcome, AttemptProgress, AttemptRef, MachineContainers, PodReport, WorkerLogReply, WorkerReport,
 } from '../../proto/gen/slipway/v1/agent_service.ts';
 import { BatchQueue, MessageRoom } from '../../proto/wire/batch-queue.ts';
+import { ownBytes } from '../attempts/own-bytes.ts';
 import type { ToCore } from '../attempts/to-core.ts';
 import { attemptKey } from '../spool/attempt-key.ts';
 
@@ -61,7 +62,7 @@ export class Outbox implements ToCore {
   }
 
   addProgress(progress: AttemptProgress): void {
-    this.#progress.set(attemptKey(progress.ref!), progress);
+    this.#progress.set(attemptKey(progress.ref!), { ...progress, output: ownBytes(progress.output) });
     this.onWaiting?.();
   }
 
