@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
 import { startFailure } from './start-failure.ts';
+import { endStrays, unitMark } from './strays.ts';
 
 /**
  * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are the worker's
@@ -45,12 +46,13 @@ export class ProcessExecutor implements Executor {
 
   start(launch: Launch): RunningUnit {
     try {
-      const child = spawnGuarded(launch);
+      const mark = unitMark(launch.unitId);
+      const child = spawnGuarded({ ...launch, env: { ...launch.env, ...mark } });
       child.stdout?.on('data', launch.onOutput);
       child.stderr?.on('data', launch.onOutput);
       // Writing to the guard is never needed; a closed pipe is not an error.
       child.stdio[3]?.on('error', () => {});
-      return new GroupProcess(child, launch, this.#clock);
+      return new GroupProcess(child, { launch, mark, clock: this.#clock });
     } catch (error) {
       // Node throws some of the system's errors instead of telling the child's listeners: whoever can choose a command must not end the agent by it.
       return neverStarted(startFailure(error as NodeJS.ErrnoException, launch));
@@ -80,11 +82,13 @@ class GroupProcess implements RunningUnit {
   readonly #child: ChildProcess;
   readonly #clock: Clock;
 
-  constructor(child: ChildProcess, launch: Launch, clock: Clock) {
+  /** `mark`: of the variable by which what it starts is known. */
+  constructor(child: ChildProcess, { launch, mark, clock }: { launch: Launch; mark: Readonly<Record<string, string>>; clock: Clock }) {
     this.#child = child;
     this.#clock = clock;
     this.ended = new Promise((resolve) => {
       let exit: UnitExit | undefined;
+      let strays: Promise<void> | undefined;
       let timer: Timer | undefined;
       child.once('error', (error) => {
         if (child.pid === undefined) resolve({ code: undefined, signal: undefined, failure: startFailure(error, launch) });
@@ -93,6 +97,7 @@ class GroupProcess implements RunningUnit {
         exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
         // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left behind.
         this.kill();
+        strays = endStrays(mark, clock);
         timer = clock.after(OUTPUT_GRACE_MS, () => {
           child.stdout?.destroy();
           child.stderr?.destroy();
@@ -100,7 +105,8 @@ class GroupProcess implements RunningUnit {
       });
       child.once('close', () => {
         timer?.cancel();
-        resolve(exit ?? { code: undefined, signal: undefined, failure: 'it never started' });
+        // Whoever gets its GPUs waits for this.
+        void Promise.resolve(strays).then(() => resolve(exit ?? { code: undefined, signal: undefined, failure: 'it never started' }));
       });
     });
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { systemClock } from '../../../../core/runtime/clock.ts';
@@ -103,6 +103,21 @@ t.test('nothing is left of a worker that ended: neither what it started nor the 
   t.equal(groupMembers(group).length >= 3, true, 'the worker, its child and the guard');
   t.equal((await worker.ended).code, 0);
   await waitFor('the group to be empty', () => groupMembers(group).length === 0);
+});
+
+t.test('nor what has left its group, with its children', linuxOnly, async (t) => {
+  const daemon = 'setsid sh -c "sleep 1000 & echo \\$! \\$\\$; exec sleep 1000"';
+  const { worker, output } = start(['sh', '-c', `${daemon} & ${daemon} & sleep 0.5`]);
+  const other = executor.start({ ...PLAIN, unitId: 'other', command: ['sleep', '1000'], workingDirectory: '/', env: { PATH }, onOutput: () => {} });
+  t.teardown(() => other.kill());
+  const pids = (await waitFor('their numbers', () => /^(?:\d+ \d+\n){2}$/.exec(output())?.[0]))!.trim().split(/\s+/);
+  t.equal(pids.filter((pid) => existsSync(`/proc/${pid}`)).length, 4);
+  worker.kill();
+  await worker.ended;
+  const runs = (pid: string): boolean => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  t.same(pids.filter(runs), []);
+  const isOver = await Promise.race([other.ended.then(() => true), new Promise((resolve) => { setImmediate(resolve, false); })]);
+  t.equal(isOver, false, 'another unit goes on');
 });
 
 t.test('frozen: nothing of it runs, its guard watches on, and it goes on where it stood', linuxOnly, async (t) => {
