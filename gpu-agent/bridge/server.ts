@@ -161,7 +161,10 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
   });
   app.setErrorHandler(async (error, request, reply) => {
     // 5xx makes the SDK try again; a 4xx would lose a result (docs/worker-protocol.md#results).
-    parts.logger.error({ err: error, url: request.routeOptions.url }, 'bridge request failed');
+    const said = { err: error, url: request.routeOptions.url };
+    // Who leaves is not told, and could fill the disk with lines.
+    if (request.raw.socket.destroyed) parts.logger.debug(said, 'a worker left before its call was answered');
+    else parts.logger.error(said, 'bridge request failed');
     return reply.code(500).send();
   });
   registerTake(app, PREFIX, parts);

@@ -57,7 +57,8 @@ async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body
     if (!parts.holdings.get(worker.id)?.of(attempt.ref.jobId)) parts.stopper.signal(worker, attempt.ref.jobId);
     return safe;
   }
-  if (leftOut !== undefined) parts.logger.warn({ ...attempt.ref, reason: leftOut }, 'streamed value left out');
+  // Once of each attempt: one may yield very many.
+  if (leftOut !== undefined && attempt.leftOut === undefined) parts.logger.warn({ ...attempt.ref, reason: leftOut }, 'streamed value left out');
   attempt.leftOut ??= leftOut;
   await addAll(parts, attempt, { pieces, metrics, keeps: worker.outlives });
 }

@@ -21,7 +21,11 @@ async function bridged(t: Test, bounds?: { all: number; ofWorker: number }) {
   await agent.desire({ w: 'e', other: 'o' });
   const stopping = new AbortController();
   const warnings: unknown[][] = [];
-  const logger = Object.assign(createLogger('test', 'silent'), { warn: (...said: unknown[]) => warnings.push(said) });
+  const errors: unknown[][] = [];
+  const left: unknown[][] = [];
+  const logger = Object.assign(createLogger('test', 'silent'), {
+    warn: (...what: unknown[]) => warnings.push(what), error: (...what: unknown[]) => errors.push(what), debug: (...what: unknown[]) => left.push(what),
+  });
   const bridge = new Bridge({ port: 0, ...(bounds && { bounds }), parts: {
     ...agent, toCore: agent.outbox, bodies: bodyBudget(), random: systemRandom, logger, stopping: stopping.signal, clock: agent.clock,
     work: new SlicedWork({ name: 'bodies', bytesMax: Infinity, ownerBytesMax: Infinity, clock: agent.clock }),
@@ -48,7 +52,7 @@ async function bridged(t: Test, bounds?: { all: number; ofWorker: number }) {
     await said(on);
     return on;
   };
-  return { ...agent, bridge, warnings, open, ask, pathOf };
+  return { ...agent, bridge, warnings, errors, left, open, ask, pathOf };
 }
 
 /** It has answered, or is cut. */
@@ -136,4 +140,15 @@ t.test('the links of a worker are few', async (t) => {
   t.same(links.map(isCut), [true, true, true, true, false, false]);
   t.notOk(isCut(other));
   await bridge.stop();
+});
+
+t.test('who leaves in the middle of a body fills no log', async (t) => {
+  const { open, pathOf, errors, left } = await bridged(t);
+  for (let count = 0; count < 5; count += 1) {
+    const socket = await open();
+    socket.write(`POST ${pathOf('job-done')}/j HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{`);
+    socket.resetAndDestroy();
+  }
+  await waitFor('their ends', () => left.length + errors.length >= 5);
+  t.same(errors, []);
 });
