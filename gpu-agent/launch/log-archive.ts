@@ -1,4 +1,7 @@
-/** Logs of workers and pods that ended, as files in the agent's data folder. A bounded number is kept, the oldest go first. */
+/**
+ * Logs of workers and pods that ended, as files in the agent's data folder. A bounded number is kept; whoever has the most loses his oldest, so that an
+ * endpoint whose workers end all the time takes no other's away.
+ */
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeptLog } from './timed-log.ts';
@@ -8,10 +11,16 @@ const LOGS_MAX = 50;
 
 const INDEX_END = '.index.json';
 
+interface Kept {
+  id: string;
+  /** The worker's endpoint, or the pod itself. */
+  owner: string;
+}
+
 export class LogArchive {
   readonly #folder: string;
-  /** Worker ids, the oldest first. */
-  #kept: string[] = [];
+  /** The oldest first. */
+  #kept: Kept[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -28,33 +37,34 @@ export class LogArchive {
     const lonely = all.filter((name) => name.endsWith(INDEX_END) && !all.includes(`${name.slice(0, -INDEX_END.length)}.log`));
     await Promise.all(lonely.map((name) => rm(join(this.#folder, name), { force: true })));
     const aged = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })));
-    this.#kept = aged.sort((a, b) => a.at - b.at).map(({ name }) => name.slice(0, -'.log'.length));
+    const ids = aged.sort((a, b) => a.at - b.at).map(({ name }) => name.slice(0, -'.log'.length));
+    this.#kept = await Promise.all(ids.map(async (id) => ({ id, owner: await this.#ownerOf(id) })));
     await this.#prune();
   }
 
   /** Keeps the log of a worker that ended, and beside it when its parts arrived and what the worker ran then. */
-  async keepIndexed(workerId: string, { bytes, ...index }: KeptLog, spans: readonly object[]): Promise<void> {
-    await writeFile(this.#indexPath(workerId), JSON.stringify({ ...index, spans }), { mode: 0o600 });
-    await this.keep(workerId, bytes);
+  async keepIndexed({ id, endpointId }: { id: string; endpointId: string }, { bytes, ...index }: KeptLog, spans: readonly object[]): Promise<void> {
+    await writeFile(this.#indexPath(id), JSON.stringify({ ...index, spans, owner: endpointId }), { mode: 0o600 });
+    await this.keep(id, bytes, endpointId);
   }
 
-  /** Keeps the log of what ended. */
-  async keep(workerId: string, log: Buffer): Promise<void> {
-    await writeFile(this.#path(workerId), log, { mode: 0o600 });
-    this.#kept = [...this.#kept.filter((id) => id !== workerId), workerId];
+  /** Keeps the log of what ended. `owner`: default itself. */
+  async keep(id: string, log: Buffer, owner = id): Promise<void> {
+    await writeFile(this.#path(id), log, { mode: 0o600 });
+    this.#kept = [...this.#kept.filter((kept) => kept.id !== id), { id, owner }];
     await this.#prune();
   }
 
   /** Forgets a log. */
   async drop(workerId: string): Promise<void> {
-    if (!this.#kept.includes(workerId)) return;
-    this.#kept = this.#kept.filter((id) => id !== workerId);
+    if (!this.#has(workerId)) return;
+    this.#kept = this.#kept.filter(({ id }) => id !== workerId);
     await this.#remove(workerId);
   }
 
   /** A worker's log with what stands in its index. Undefined: there is none, or it has no index. */
   async attributed(workerId: string): Promise<KeptLog | undefined> {
-    if (!this.#kept.includes(workerId)) return undefined;
+    if (!this.#has(workerId)) return undefined;
     try {
       const [bytes, index] = await Promise.all([readFile(this.#path(workerId)), readFile(this.#indexPath(workerId), 'utf8')]);
       return { bytes, ...JSON.parse(index) as Omit<KeptLog, 'bytes'> };
@@ -65,7 +75,7 @@ export class LogArchive {
 
   /** The newest `bytes` bytes of a worker's log, or undefined when there is none. */
   async tail(workerId: string, bytes: number): Promise<Buffer | undefined> {
-    if (!this.#kept.includes(workerId)) return undefined;
+    if (!this.#has(workerId)) return undefined;
     const file = await open(this.#path(workerId)).catch(() => undefined);
     if (!file) return undefined;
     try {
@@ -83,8 +93,31 @@ export class LogArchive {
   }
 
   async #prune(): Promise<void> {
-    const dropped = this.#kept.splice(0, Math.max(0, this.#kept.length - LOGS_MAX));
-    await Promise.all(dropped.map((id) => this.#remove(id)));
+    const dropped: Kept[] = [];
+    while (this.#kept.length > LOGS_MAX) dropped.push(...this.#kept.splice(this.#next(), 1));
+    await Promise.all(dropped.map(({ id }) => this.#remove(id)));
+  }
+
+  /** Where the oldest of whoever has the most stands; of several, the oldest of all. */
+  #next(): number {
+    const counts = new Map<string, number>();
+    for (const { owner } of this.#kept) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    const most = Math.max(...counts.values());
+    return this.#kept.findIndex(({ owner }) => counts.get(owner) === most);
+  }
+
+  #has(workerId: string): boolean {
+    return this.#kept.some(({ id }) => id === workerId);
+  }
+
+  /** Of what an earlier run kept. */
+  async #ownerOf(id: string): Promise<string> {
+    try {
+      const { owner } = JSON.parse(await readFile(this.#indexPath(id), 'utf8')) as { owner?: unknown };
+      return typeof owner === 'string' ? owner : id;
+    } catch {
+      return id;
+    }
   }
 
   #indexPath(workerId: string): string {

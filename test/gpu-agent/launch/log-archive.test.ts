@@ -29,3 +29,22 @@ t.test('keeps a bounded number, across restarts', async (t) => {
   t.equal(await again.tail('w10', 100), undefined, 'the oldest went');
   t.equal(String(await again.tail('w11', 100)), 'log of 11');
 });
+
+t.test('an endpoint whose workers end all the time loses its own', async (t) => {
+  const folder = join(t.testdir({}), 'logs');
+  let archive = new LogArchive(folder);
+  await archive.open();
+  const end = (id: string, endpointId: string): Promise<void> => archive.keepIndexed({ id, endpointId }, { bytes: Buffer.from(id), start: 0, stamps: [] }, []);
+  await end('quiet', 'e1');
+  await archive.keep('pod', Buffer.from('pod'));
+  for (let count = 0; count < 100; count += 1) {
+    if (count === 60) {
+      archive = new LogArchive(folder);
+      await archive.open();
+    }
+    await end(`loop${count}`, 'e2');
+  }
+  for (const id of ['quiet', 'pod', 'loop99']) t.equal(String(await archive.tail(id, 100)), id);
+  t.equal(await archive.tail('loop0', 100), undefined);
+  t.equal((await readdir(folder)).filter((name) => name.endsWith('.log')).length, 50);
+});
