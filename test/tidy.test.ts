@@ -201,6 +201,7 @@ const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^core\/store\/|^drizzle\/|^test\/|^deploy\/local\//,
     'ask a store for it: all SQL is in core/store, and nobody else holds a connection',
   ],
+  [/\blogger\.child\(/, /^test\//, 'name the fields in each line: those of a child are not looked through for secrets'],
   [/@ts-(ignore|nocheck|expect-error)/, /^$/, 'mend the type'],
   [/\bcreateInsecure\b|\bbindAsync\b/, /^proto\/wire\/channel\.ts$|^test\//, 'open channels and servers by proto/wire/channel.ts'],
   [/See the file's first line/, /^$/, 'say it here (meaning, units, errors), or nothing where the name and the head of the file say it'],

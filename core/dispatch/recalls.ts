@@ -67,7 +67,7 @@ export class Recalls {
     const found = new Set(unsure.length > 0 ? await attempts.replaceable(unsure) : []);
     for (const ref of due) {
       if (!found.has(ref.workerId) && !isIdleHere(ref)) continue;
-      logger.info({ endpointId: ref.endpointId, workerId: ref.workerId }, 'jobs that wait in hand behind a long one are asked back');
+      logger.info({ ...ref }, 'jobs that wait in hand behind a long one are asked back');
       outbox.recall(ref);
     }
   }

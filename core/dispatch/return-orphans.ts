@@ -1,6 +1,7 @@
 /** Puts claims back whose session has gone: no worker has seen them, so nothing is counted. */
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
 
 /** Never rejects. One that cannot be written is found by the machine's next hello, by the audit or by the end of its lease. */
@@ -11,5 +12,6 @@ export async function returnOrphans(
     attempts.recordOutcome({ endpointId, jobId, attempt, machineId, kind: 'RETURNED', output: undefined, error: '' })
   )));
   const failed = results.filter((result) => result.status === 'rejected');
-  if (failed.length > 0) logger.warn({ err: failed[0]!.reason, jobs: failed.length }, 'claims of an ended session were not put back');
+  const left = jobs.filter((_, place) => results[place]!.status === 'rejected');
+  if (failed.length > 0) logger.warn({ err: failed[0]!.reason, ...someAttempts(left) }, 'claims of an ended session were not put back');
 }

@@ -5,6 +5,7 @@
 import type { WorkerReport } from '../../proto/gen/slipway/v1/agent_service.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { DesiredWorkerRow, WorkerFacts } from '../store/worker-store.ts';
 import { factsFromReport } from './agent-messages.ts';
@@ -172,7 +173,7 @@ export class SessionWorkers {
     try {
       if (left.length > kept.length) await attempts.loseAttempts({ machineId, workerId }, kept, reason || 'its worker ended');
     } catch (error) {
-      logger.warn({ err: error, machineId, workerId }, 'attempts of an ended worker were not written as lost');
+      logger.warn({ err: error, machineId, workerId, ...someAttempts(left) }, 'attempts of an ended worker were not written as lost');
     }
     for (const attempt of left) if (!kept.includes(attempt)) pool.release(attempt);
     this.#workers.delete(workerId);

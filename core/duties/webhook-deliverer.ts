@@ -121,7 +121,7 @@ export class WebhookDeliverer extends LoopService {
     if (this.#count >= AT_ONCE_MAX) return;
     for (const delivery of await this.#take()) {
       this.#tasks.own(this.#deliver(delivery).finally(() => this.wake()), (error) => {
-        this.#options.logger.error({ err: error, jobId: delivery.jobId }, 'the end of a webhook call was not recorded');
+        this.#options.logger.error({ err: error, endpointId: delivery.endpointId, jobId: delivery.jobId }, 'the end of a webhook call was not recorded');
       });
     }
   }

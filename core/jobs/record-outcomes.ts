@@ -7,6 +7,7 @@ import type { Job } from '../domain/job.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import type { SlicedWork } from '../runtime/sliced-work.ts';
@@ -111,7 +112,7 @@ export class RecordOutcomes {
   async #persist(sorted: readonly OutcomeEntry[], failed: Map<OutcomeEntry, Error>): Promise<Settled[]> {
     const { stores, clock, random, tasks, logger, meter, tracing } = this.#options;
     const trace = tracing?.ends('record outcomes', sorted);
-    const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted.length) };
+    const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted) };
     try {
       const settled = await persist(() => stores.outcomes.record(sorted), options);
       trace?.end();
@@ -122,7 +123,7 @@ export class RecordOutcomes {
       trace?.end('not recorded');
       meter?.outcomesFailed();
       if (isTransient(error) || sorted.length === 1) throw error;
-      logger.error({ err: error, outcomes: sorted.length }, 'a batch of outcomes was refused, recording them one by one');
+      logger.error({ err: error, ...someAttempts(sorted) }, 'a batch of outcomes was refused, recording them one by one');
     }
     const all: Settled[] = [];
     for (const [place, entry] of sorted.entries()) {
@@ -130,7 +131,7 @@ export class RecordOutcomes {
         const [settled] = await this.#persist([entry], failed);
         if (settled) all.push({ ...settled, place });
       } catch (error) {
-        logger.error({ err: error, endpointId: entry.endpointId, jobId: entry.jobId }, 'an outcome was refused');
+        logger.error({ err: error, ...refOf(entry) }, 'an outcome was refused');
         failed.set(entry, error instanceof Error ? error : new Error(String(error)));
       }
     }
@@ -138,7 +139,7 @@ export class RecordOutcomes {
   }
 
   /** All other outcomes of this replica wait behind a batch that goes on failing: that must never happen in silence. */
-  #warner(outcomes: number): (error: unknown) => void {
+  #warner(outcomes: readonly OutcomeEntry[]): (error: unknown) => void {
     const { clock, logger, meter } = this.#options;
     let dueAtMs = clock.monotonicMs() + WARN_PERIOD_MS;
     return (error) => {
@@ -146,7 +147,7 @@ export class RecordOutcomes {
       const nowMs = clock.monotonicMs();
       if (nowMs < dueAtMs) return;
       dueAtMs = nowMs + WARN_PERIOD_MS;
-      logger.warn({ err: error, outcomes }, 'outcomes could not be recorded for a while, will try again');
+      logger.warn({ err: error, ...someAttempts(outcomes) }, 'outcomes could not be recorded for a while, will try again');
     };
   }
 
@@ -170,6 +171,11 @@ export class RecordOutcomes {
     events.emit('settled', final.map((job) => ({ endpointId: job.endpointId, jobId: job.id })));
     events.emit('queued', [...queued]);
   }
+}
+
+/** Whose it is, for the log. */
+function refOf({ endpointId, jobId, attempt, machineId }: OutcomeEntry): object {
+  return { endpointId, jobId, attempt, machineId };
 }
 
 function entryOf(outcome: AttemptOutcome, rules: RetryRules): OutcomeEntry {

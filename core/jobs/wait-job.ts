@@ -147,7 +147,8 @@ export class WaitJob {
     for (const key of keys) {
       if (!this.#waiters.has(nameOf(key))) continue;
       // A failed look is made again by the poll.
-      this.#look(key).catch((error: unknown) => this.#options.logger.debug({ err: error, jobId: key.jobId }, 'a waited-for job could not be read'));
+      const { endpointId, jobId } = key;
+      this.#look(key).catch((error: unknown) => this.#options.logger.debug({ err: error, endpointId, jobId }, 'a waited-for job could not be read'));
     }
   }
 

@@ -49,7 +49,7 @@ export function agentHandlers({ access, keys, images, onBound, context, logger }
     fetchInput: (call) => {
       machineOf(access, keyOf(call.metadata))
         .then((machineId) => sendInput(call, machineId, context))
-        .catch((error: unknown) => { call.emit('error', statusOf(error, call.getPath(), logger)); });
+        .catch((error: unknown) => { call.emit('error', statusOf(error, call, logger)); });
     },
     settleImage: unary(logger, async (request, apiKey) => {
       const machineId = await machineOf(access, apiKey);
@@ -58,7 +58,7 @@ export function agentHandlers({ access, keys, images, onBound, context, logger }
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))
         .then((machineId) => receiveOutcome(call, machineId, { ...context, room }))
-        .then(() => done(null, {}), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
+        .then(() => done(null, {}), (error: unknown) => done(statusOf(error, call, logger)));
     },
   };
 }
@@ -78,7 +78,7 @@ function sessionStream(call: ServerDuplexStream<SessionRequest, SessionResponse>
     resume: () => { call.resume(); },
     end: (error) => {
       if (error === undefined) call.end();
-      else call.emit('error', statusOf(error, call.getPath(), logger));
+      else call.emit('error', statusOf(error, call, logger));
     },
   };
 }

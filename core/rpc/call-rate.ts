@@ -57,7 +57,7 @@ export class CallRate {
     const { logger } = this.#options;
     return (call, done) => {
       this.#admitHolder(keyOf(call.metadata)).then(
-        () => handle(call, done), (error: unknown) => done(statusOf(error, call.getPath(), logger)),
+        () => handle(call, done), (error: unknown) => done(statusOf(error, call, logger)),
       );
     };
   }

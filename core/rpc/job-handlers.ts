@@ -124,7 +124,7 @@ function waiting<Request, Response>(
     call.on('cancelled', () => gone.abort());
     handle(call.request, keyOf(call.metadata), AbortSignal.any([gone.signal, open.signal])).then(
       (response) => done(null, response),
-      (error: unknown) => done(statusOf(error, call.getPath(), logger)),
+      (error: unknown) => done(statusOf(error, call, logger)),
     );
   };
 }

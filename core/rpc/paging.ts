@@ -115,6 +115,6 @@ export function listing<Request, Response>(
       else call.once('cancelled', gone);
     });
     handle(call.request, keyOf(call.metadata), enter)
-      .then((response) => done(null, response), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
+      .then((response) => done(null, response), (error: unknown) => done(statusOf(error, call, logger)));
   };
 }

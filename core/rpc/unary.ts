@@ -6,6 +6,7 @@ import type { Reason } from '../domain/errors.ts';
 import { OverloadError } from '../runtime/batcher.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { isTransient, isUnstorable } from '../store/transient.ts';
+import { REQUEST_ID_KEY } from './interceptors.ts';
 
 /** A status as grpc-js sends it. */
 export type FailedStatus = ReturnType<typeof toGrpcStatus>;
@@ -32,10 +33,11 @@ export function refusalOf(error: unknown): { reason: Reason; message: string } {
 }
 
 /** The status of a failure. Faults of ours are logged with all that is known, and never shown. */
-export function statusOf(error: unknown, method: string, logger: Logger): FailedStatus {
+export function statusOf(error: unknown, call: { getPath(): string; metadata: Metadata }, logger: Logger): FailedStatus {
+  const ids = { method: call.getPath(), requestId: call.metadata.get(REQUEST_ID_KEY)[0] };
   const { reason, message } = refusalOf(error);
-  if (reason === 'INTERNAL') logger.error({ err: error, method }, 'call failed');
-  else if (reason === 'UNAVAILABLE') logger.warn({ err: error, method }, 'call could not be served now');
+  if (reason === 'INTERNAL') logger.error({ err: error, ...ids }, 'call failed');
+  else if (reason === 'UNAVAILABLE') logger.warn({ err: error, ...ids }, 'call could not be served now');
   return toGrpcStatus(reason, message);
 }
 
@@ -45,6 +47,6 @@ export function unary<Request, Response>(
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     const answer = async (): Promise<Response> => handle(call.request, keyOf(call.metadata), call.metadata);
-    answer().then((response) => done(null, response), (error: unknown) => done(statusOf(error, call.getPath(), logger)));
+    answer().then((response) => done(null, response), (error: unknown) => done(statusOf(error, call, logger)));
   };
 }

@@ -1,15 +1,38 @@
 /** Logs as JSON lines: a constant sentence and its data in fields. Field names are jobId, endpointId, workerId, machineId, … */
 import { pino } from 'pino';
-import type { Logger as PinoLogger } from 'pino';
+import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { plainText, withoutSecrets } from './log-secrets.ts';
 
-/** A logger; `child` adds fields to every line. */
+/** A logger. Nobody calls its `child`, whose fields would go past withoutSecrets. */
 export type Logger = PinoLogger;
 
-/** Secrets never reach the log, whatever object somebody passes. */
-const REDACTED = ['authorization', 'apiKey', 'api_key', 's3Config', 's3_config', 'accessSecret', 'secret', 'password'];
-
-/** Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. */
-export function createLogger(name: string, level: string): Logger {
-  const paths = REDACTED.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]);
-  return pino({ name, level, redact: { paths, censor: '[secret]' }, base: { pid: process.pid } });
+/** Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the log, whatever object somebody passes. */
+export function createLogger(name: string, level: string, destination?: DestinationStream): Logger {
+  const options = {
+    name, level, base: { pid: process.pid },
+    // It is told before, by withoutSecrets.
+    serializers: { err: (error: unknown) => error },
+    hooks: {
+      logMethod(this: PinoLogger, args: Parameters<pino.LogFn>, method: pino.LogFn) {
+        // Before pino looks at it: even that may throw.
+        method.apply(this, args.map(plain) as Parameters<pino.LogFn>);
+      },
+    },
+  };
+  return destination ? pino(options, destination) : pino(options);
 }
+
+function plain(arg: unknown): unknown {
+  if (typeof arg === 'string') return plainText(arg);
+  return typeof arg === 'object' && arg !== null ? withoutSecrets(arg) : arg;
+}
+
+/** Which attempts a line about many is about: the first ones, for a line must stay short. */
+export function someAttempts(attempts: readonly { endpointId: string; jobId: string; attempt: number; workerId?: string; machineId?: string }[]): object {
+  const told = attempts.slice(0, ATTEMPTS_TOLD_MAX).map(({ endpointId, jobId, attempt, workerId, machineId }) => (
+    { endpointId, jobId, attempt, workerId, machineId }
+  ));
+  return { count: attempts.length, attempts: told };
+}
+
+const ATTEMPTS_TOLD_MAX = 20;

@@ -3,10 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { LbError, toLbError } from './lb-error.ts';
 
-/** Answers with what the error says, or ends the connection when the answer has begun. */
-export function writeRefusal(error: unknown, request: IncomingMessage, reply: ServerResponse, logger: Logger): void {
+/** `requestId` is '' where no id was made. Answers with what the error says, or ends the connection when the answer has begun. */
+export function writeRefusal(error: unknown, request: IncomingMessage, reply: ServerResponse, logger: Logger, requestId = ''): void {
   const shown = toLbError(error);
-  if (!(error instanceof LbError) && shown.status >= 500) logger.error({ err: error }, 'a request to a load-balancing endpoint failed');
+  if (!(error instanceof LbError) && shown.status >= 500) {
+    logger.error({ err: error, requestId, method: request.method }, 'a request to a load-balancing endpoint failed');
+  }
   if (reply.headersSent || reply.destroyed) return void reply.destroy();
   if (shown.retryAfterSeconds !== undefined) reply.setHeader('retry-after', shown.retryAfterSeconds);
   // A body that nobody has read would be taken for the next request.

@@ -54,7 +54,7 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
     const key = JSON.stringify([apiKey, textOf(asked)]);
     try {
       const { reads, run } = await executor.prepare(asked);
-      const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), logger);
+      const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), request.id, logger);
       if (!reads) return send(reply, await answer());
       const read = (): Promise<Answer> => shared.run(key, answer);
       return send(reply, (await answers.hold(request, reply, { read, bytesOf: ({ body }) => body.length })).answer);
@@ -91,27 +91,27 @@ function textOf(asked: GraphqlRequest): string {
  * A missing permission is the request's failure (docs/api.md#keys: 401), and so are variables that do not fit the document (400): nothing ran.
  * All others belong to their field. No `errors` on success.
  */
-function answerOf(result: ExecutionResult, logger: Logger): Answer {
+function answerOf(result: ExecutionResult, requestId: string, logger: Logger): Answer {
   const { data, errors = [] } = result;
   if (errors.length === 0) return serialized(200, { data });
   const unauthorized = errors.some((error) => error.extensions['reason'] === 'UNAUTHORIZED');
   if (data === undefined) {
     return serialized(400, { errors: errors.map(variableFault), data: null });
   }
-  return serialized(unauthorized ? 401 : 200, { errors: errors.map((error) => presentError(error, logger)), data });
+  return serialized(unauthorized ? 401 : 200, { errors: errors.map((error) => presentError(error, requestId, logger)), data });
 }
 
 function variableFault({ message, locations }: GraphQLError): object {
   return { message: withoutValue(message), locations, extensions: { code: 'BAD_USER_INPUT' } };
 }
 
-function presentError(error: GraphQLError, logger: Logger): object {
+function presentError(error: GraphQLError, requestId: string, logger: Logger): object {
   const { code, reason } = error.extensions;
   const shown = { message: error.message, path: error.path, locations: error.locations };
   if (reason !== undefined) return { ...shown, extensions: { code, reason } };
   // A value that does not fit is the client's; anything else is ours and keeps its text to itself.
   if (error.originalError === undefined) return { ...shown, extensions: { code: 'BAD_USER_INPUT' } };
-  logger.error({ err: error.originalError }, 'a GraphQL field failed');
+  logger.error({ err: error.originalError, requestId, path: error.path }, 'a GraphQL field failed');
   return { ...shown, message: 'Something went wrong. Please try again later or contact support.', extensions: { code: 'INTERNAL_SERVER_ERROR' } };
 }
 

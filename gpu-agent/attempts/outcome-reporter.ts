@@ -191,6 +191,7 @@ export class OutcomeReporter {
       key,
       isReady: () => this.#chunks.unacknowledged(key).length === 0,
       load: () => this.load(key),
+      ref: pending.ref,
       acknowledge: () => this.acknowledge(pending.ref),
     });
   }

@@ -5,6 +5,7 @@ import type { AttemptChunk, AttemptOutcome, AttemptProgress, AttemptRef } from '
 export interface LargeOutcome {
   /** Names its attempt. */
   readonly key: string;
+  readonly ref: AttemptRef;
   /** All chunks of its attempt are stored, so it may be. */
   isReady(): boolean;
   /** The outcome with its output, or undefined when there is nothing to send any more. Rejects: it may be tried again. */

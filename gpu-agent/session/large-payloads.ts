@@ -77,14 +77,14 @@ export class LargePayloads implements LargeToCore {
 
   async #upload(large: LargeOutcome, link: CoreLink): Promise<void> {
     const { clock, random, logger } = this.#options;
-    const { key } = large;
+    const { key, ref } = large;
     const upload = async (): Promise<void> => {
       const outcome = await large.load();
       if (!outcome) return;
       await uploadOnce(link, outcome);
       large.acknowledge();
     };
-    const onFailure = (error: unknown): void => logger.warn({ err: error, key }, 'a large outcome did not reach core, will try again');
+    const onFailure = (error: unknown): void => logger.warn({ err: error, ...ref }, 'a large outcome did not reach core, will try again');
     await retryUntil(this.#ended.signal, upload, { clock, random, pause: PAUSE, onFailure });
     this.#uploading.delete(key);
     // It may have been asked for again by a newer session while this try ran.

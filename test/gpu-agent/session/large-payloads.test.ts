@@ -33,7 +33,7 @@ async function link(t: Test, handlers: Partial<AgentServiceServer>) {
 /** An outcome that can be sent when `ready` says so. */
 function outcomeThat(jobId: string, { isReady = (): boolean => true, onAcknowledged = (): void => {} } = {}): LargeOutcome {
   const outcome: AttemptOutcome = outcomeOf(jobId, LARGE);
-  return { key: jobId, isReady, load: async () => outcome, acknowledge: onAcknowledged };
+  return { key: jobId, ref: outcome.ref!, isReady, load: async () => outcome, acknowledge: onAcknowledged };
 }
 
 /** Notes what arrives; refuses the first `refusals` tries. */

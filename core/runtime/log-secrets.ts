@@ -1,0 +1,123 @@
+/** Takes secrets out of what is logged, whatever object somebody passes and however its members are spelt; and bounds it. */
+
+/** In place of what must not be read. */
+export const CENSORED = '[secret]';
+
+const DEPTH_MAX = 8;
+/** Values of one line. */
+const VALUES_MAX = 1_000;
+const TEXT_LENGTH_MAX = 8_192;
+/** Of an object with more members or an array with more entries the first ones are told. */
+const MEMBERS_MAX = 200;
+
+/** Parts of names in lower case without `_`, `-` and the like: apiKey, API_KEY and x-api-key are one. */
+const SECRET_PARTS = /authorization|apikey|secret|passw|passphrase|token|cookie|s3config|accesskey|privatekey|joinkey|edgekey|credential|session(key|cookie)/;
+/** Whole names that hold a secret: settings of users, addresses with a key in their path. */
+const SECRET_NAMES = new Set(['key', 'keys', 'auth', 'pass', 'env', 'webhook', 'webhookurl', 'otlpheaders']);
+
+function isSecret(name: string): boolean {
+  const plain = name.slice(0, 200).toLowerCase().replace(/[^a-z0-9]/g, '');
+  return SECRET_NAMES.has(plain) || SECRET_PARTS.test(plain);
+}
+
+/** A text without keys in addresses and headers, cut at TEXT_LENGTH_MAX. */
+export function plainText(text: string): string {
+  const cut = text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}… (${text.length} characters)` : text;
+  return cut
+    .replace(/:\/\/[^\s/@?"']{1,500}@/g, `://${CENSORED}@`)
+    .replace(/(:\/\/[^\s?"'<>]{0,1000})\?[^\s"'<>]*/g, `$1?${CENSORED}`)
+    .replace(/\b(bearer|basic) +[\w.~+/=:-]+/gi, `$1 ${CENSORED}`);
+}
+
+/** A copy to be logged: plain, of bounded size, without secrets. Never throws. */
+export function withoutSecrets(fields: object): Record<string, unknown> {
+  try {
+    return new Copy().members(fields instanceof Error ? { err: fields } : fields, 0);
+  } catch {
+    return { unreadable: true };
+  }
+}
+
+class Copy {
+  #left = VALUES_MAX;
+  readonly #within = new Set<object>();
+
+  members(from: object, depth: number): Record<string, unknown> {
+    const entries: [string, unknown][] = [];
+    for (const name of namesOf(from).slice(0, MEMBERS_MAX)) {
+      if (this.#left <= 0) break;
+      entries.push([name.slice(0, 200), this.#value(name, readMember(from, name), depth)]);
+    }
+    return Object.fromEntries(entries);
+  }
+
+  #value(name: string, value: unknown, depth: number): unknown {
+    this.#left -= 1;
+    // Counts and flags tell nothing: `tokens: 20` stays.
+    if (value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean') return value;
+    if (isSecret(name)) return CENSORED;
+    if (typeof value === 'string') return plainText(value);
+    if (typeof value === 'bigint') return `${value}`.slice(0, 100);
+    if (typeof value !== 'object') return undefined;
+    if (this.#within.has(value)) return '[circular]';
+    if (depth >= DEPTH_MAX || this.#left <= 0) return '[left out]';
+    this.#within.add(value);
+    try {
+      return this.#object(value, depth + 1);
+    } catch {
+      return '[unreadable]';
+    } finally {
+      this.#within.delete(value);
+    }
+  }
+
+  #object(value: object, depth: number): unknown {
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+    if (value instanceof URL) return plainText(value.href);
+    if (value instanceof Error) return this.#error(value, depth);
+    if (value instanceof Map) return this.#map(value, depth);
+    if (value instanceof Set) return this.#list([...value.values().take(MEMBERS_MAX)], depth);
+    return Array.isArray(value) ? this.#list(value, depth) : this.members(value, depth);
+  }
+
+  #error(error: Error, depth: number): object {
+    const told = ['name', 'message', 'stack', 'cause'].flatMap((name) => {
+      const value = readMember(error, name);
+      return value === undefined ? [] : [[name === 'name' ? 'type' : name, this.#value(name, value, depth)]];
+    });
+    return { ...this.members(error, depth), ...Object.fromEntries(told) as object };
+  }
+
+  #map(map: Map<unknown, unknown>, depth: number): object {
+    const entries = [...map.entries().take(MEMBERS_MAX)].filter(([name]) => typeof name === 'string') as [string, unknown][];
+    return Object.fromEntries(entries.map(([name, value]) => [name.slice(0, 200), this.#value(name, value, depth)]));
+  }
+
+  /** Headers also come as a list of names and values in turn, or of pairs. */
+  #list(list: readonly unknown[], depth: number): unknown[] {
+    const told: unknown[] = [];
+    for (let place = 0; place < Math.min(list.length, MEMBERS_MAX) && this.#left > 0; place += 1) {
+      const before = place > 0 ? readMember(list, place - 1) : '';
+      told.push(this.#value(typeof before === 'string' ? before : '', readMember(list, place), depth));
+    }
+    if (list.length > told.length) told.push(`… (${list.length})`);
+    return told;
+  }
+}
+
+function namesOf(from: object): string[] {
+  try {
+    return Object.keys(from);
+  } catch {
+    return [];
+  }
+}
+
+function readMember(from: object, name: string | number): unknown {
+  try {
+    return (from as Record<string | number, unknown>)[name];
+  } catch {
+    return '[unreadable]';
+  }
+}
