@@ -15,6 +15,8 @@ import { podFactsFromReport } from './agent-pod-messages.ts';
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 /** Most pods that one message may report. */
 const PODS_MAX = 10_000;
+/** In one line of the log. */
+const PODS_TOLD_MAX = 20;
 
 interface Waiting {
   session: MachineSession;
@@ -86,7 +88,8 @@ export class PodReports extends BaseService {
     try {
       await this.#options.podReports.report(session, [...facts.values()]);
     } catch (error) {
-      this.#options.logger.warn({ err: error, machineId: session.machineId }, 'pod reports were not written, will try again');
+      const podId = [...facts.keys()].slice(0, PODS_TOLD_MAX);
+      this.#options.logger.warn({ err: error, machineId: session.machineId, podId }, 'pod reports were not written, will try again');
       // What came meanwhile is newer.
       this.#waiting.set(sessionId, { session, facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]) });
       throw error;

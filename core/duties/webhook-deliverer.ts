@@ -9,6 +9,7 @@ import type { EngineMeter } from '../jobs/engine-meter.ts';
 import { LoopService } from '../runtime/loop-service.ts';
 import type { Duty } from '../runtime/loop.ts';
 import type { Clock, Random, Timer } from '../runtime/clock.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sealer } from '../runtime/seal.ts';
 import type { Tracing } from '../runtime/tracing.ts';
@@ -150,7 +151,7 @@ export class WebhookDeliverer extends LoopService {
     const { stores, clock, random, logger } = this.#options;
     const { signal } = this.#tasks;
     await persist(() => stores.webhooks.defer(deferred, DEFER_MS), { clock, random, forMs: DEFER_PERSIST_MS, signal }).catch((error: unknown) => {
-      logger.warn({ err: error }, 'webhook calls without room will be looked at later');
+      logger.warn({ err: error, ...someAttempts(deferred) }, 'webhook calls without room will be looked at later');
     });
   }
 

@@ -3,6 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 import { INLINE_INPUT_BYTES_MAX } from '../domain/job-limits.ts';
 import type { Job } from '../domain/job.ts';
 import type { Clock, Random } from '../runtime/clock.ts';
+import { someAttempts } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Tracing } from '../runtime/tracing.ts';
 import type { TaskGroup } from '../runtime/task-group.ts';
@@ -150,7 +151,8 @@ export class SubmitBatch {
       const rows = await persist(read, { clock, random, forMs: Infinity, signal: tasks.signal });
       this.#announce(withSlot, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
     };
-    tasks.own(resolve(), (failure) => logger.warn({ err: failure }, 'claims of a failed insert are unknown'));
+    const claimed = withSlot.map(({ job, slot }) => ({ endpointId: job.endpointId, jobId: job.id, attempt: 1, workerId: slot!.workerId }));
+    tasks.own(resolve(), (failure) => logger.warn({ err: failure, ...someAttempts(claimed) }, 'claims of a failed insert are unknown'));
   }
 }
 

@@ -27,8 +27,8 @@ function plain(arg: unknown): unknown {
   return typeof arg === 'object' && arg !== null ? withoutSecrets(arg) : arg;
 }
 
-/** Which attempts a line about many is about: the first ones, for a line must stay short. */
-export function someAttempts(attempts: readonly { endpointId: string; jobId: string; attempt: number; workerId?: string; machineId?: string }[]): object {
+/** Which attempts (or jobs) a line about many is about: the first ones, for a line must stay short. */
+export function someAttempts(attempts: readonly { endpointId: string; jobId: string; attempt?: number; workerId?: string; machineId?: string }[]): object {
   const told = attempts.slice(0, ATTEMPTS_TOLD_MAX).map(({ endpointId, jobId, attempt, workerId, machineId }) => (
     { endpointId, jobId, attempt, workerId, machineId }
   ));

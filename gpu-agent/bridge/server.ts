@@ -161,10 +161,12 @@ function buildApp(parts: BridgeParts, arriving: Arriving, connections: Connectio
   });
   app.setErrorHandler(async (error, request, reply) => {
     // 5xx makes the SDK try again; a 4xx would lose a result (docs/worker-protocol.md#results).
-    const said = { err: error, url: request.routeOptions.url };
+    const { worker: workerId, job: jobId } = request.params as Partial<CallParams>;
+    const { url } = request.routeOptions;
+    const ids = { endpointId: parts.pool.get(workerId ?? '')?.endpointId, jobId, workerId };
     // Who leaves is not told, and could fill the disk with lines.
-    if (request.raw.socket.destroyed) parts.logger.debug(said, 'a worker left before its call was answered');
-    else parts.logger.error(said, 'bridge request failed');
+    if (request.raw.socket.destroyed) parts.logger.debug({ err: error, url, ...ids }, 'a worker left before its call was answered');
+    else parts.logger.error({ err: error, url, ...ids }, 'bridge request failed');
     return reply.code(500).send();
   });
   registerTake(app, PREFIX, parts);

@@ -34,8 +34,10 @@ export class StandbyRoom {
     const nowMs = clock.monotonicMs();
     if (nowMs < this.#quietUntilMs) return;
     const share = freeShare();
-    if (share >= FREE_SHARE_MIN || !pool.endOldestFrozen('The machine needed the memory that it kept while it was frozen.')) return;
+    if (share >= FREE_SHARE_MIN) return;
+    const ended = pool.endOldestFrozen('The machine needed the memory that it kept while it was frozen.');
+    if (!ended) return;
     this.#quietUntilMs = nowMs + PAUSE_MS;
-    logger.info({ freeShare: share }, 'memory is short: a frozen worker goes');
+    logger.info({ freeShare: share, workerId: ended.id, endpointId: ended.endpointId }, 'memory is short: a frozen worker goes');
   }
 }

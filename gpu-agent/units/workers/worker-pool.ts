@@ -116,12 +116,12 @@ export class WorkerPool {
     this.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
   }
 
-  /** Ends the one that has stood still for longest, if any does: the machine needs its memory. True: there was one. */
-  endOldestFrozen(reason: string): boolean {
+  /** Ends the one that has stood still for longest, if any does: the machine needs its memory. Gives that one. */
+  endOldestFrozen(reason: string): Pick<Worker, 'id' | 'endpointId'> | undefined {
     const frozen = this.all().filter((worker) => worker.frozenSinceMs !== undefined && !worker.isStopping);
     const oldest = frozen.sort((a, b) => a.frozenSinceMs! - b.frozenSinceMs!)[0];
     oldest?.condemn('stop', { state: WorkerState.STOPPED, reason });
-    return oldest !== undefined;
+    return oldest;
   }
 
   /** Looks after all of them. Called often. */

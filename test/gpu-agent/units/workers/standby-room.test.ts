@@ -10,11 +10,11 @@ t.test('one at a time, the next after a second, none when there is room', async 
   let share = 0.5;
   let frozen = 3;
   const reasons: string[] = [];
-  const endOldestFrozen = (reason: string): boolean => {
-    if (frozen === 0) return false;
+  const endOldestFrozen = (reason: string): { id: string; endpointId: string } | undefined => {
+    if (frozen === 0) return undefined;
     frozen -= 1;
     reasons.push(reason);
-    return true;
+    return { id: 'worker', endpointId: 'endpoint' };
   };
   const room = new StandbyRoom({ pool: { endOldestFrozen }, freeShare: () => share, clock, logger: createLogger('test', 'silent') });
   room.pass();
