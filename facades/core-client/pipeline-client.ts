@@ -13,6 +13,7 @@ import { PipelineLink } from './pipeline-link.ts';
 import type { LinkOwner } from './pipeline-link.ts';
 import { PipelineTicket, unreachable } from './pipeline-ticket.ts';
 import type { CallMessage, ReplyMessage } from './pipeline-ticket.ts';
+import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 import { SubmissionHomes } from './submission-homes.ts';
 
@@ -28,8 +29,6 @@ export interface OpenCall<Reply> {
   abandon(): void;
 }
 
-/** How long a call looks for a working core, in milliseconds, before it fails with UNAVAILABLE. */
-export const RETRY_BUDGET_MS = 8_000;
 /** Most bytes of calls that wait for a core. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** How often waits and retries are looked after. */

@@ -11,3 +11,6 @@ export interface ReplicaParts {
   clock: Clock;
   random: Random;
 }
+
+/** How long a call looks for a working core, in milliseconds, before it fails with UNAVAILABLE. */
+export const RETRY_BUDGET_MS = 8_000;

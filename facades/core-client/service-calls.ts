@@ -7,7 +7,7 @@ import { retry } from '../../core/runtime/retry.ts';
 import { callMetadata, openClient } from '../../proto/wire/channel.ts';
 import type { ClientConstructor } from '../../proto/wire/channel.ts';
 import { fromGrpcError } from '../../proto/wire/reason.ts';
-import { RETRY_BUDGET_MS } from './pipeline-client.ts';
+import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
 /** A generated unary method in its longest form. */
