@@ -9,6 +9,9 @@ import { shapeOf } from './unknown-route.ts';
 const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
 const PHRASES: Record<number, string> = { 400: 'Bad Request', 431: 'Request Header Fields Too Large' };
 
+/** Node's code for headers or a request that did not arrive in time. */
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 /** What Node tells. */
 export interface BrokenRequest extends Error {
   code?: string;
@@ -19,6 +22,8 @@ export interface BrokenRequest extends Error {
 /** Node's `clientError`. */
 export function refuseBrokenRequest(error: BrokenRequest, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  // Opened ahead and not used yet: a word about no request would be taken for the answer to the first one.
+  if (error.code === LATE && socket.bytesRead === 0) return void socket.destroy();
   const refusal = refusalOf(error.code);
   const begin = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 256) : '';
   const path = REQUEST_LINE.exec(begin)?.[1] ?? '';
@@ -31,7 +36,6 @@ function refusalOf(code: string | undefined): HttpRefusal {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new HttpRefusal(`The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together.`, { status: 431, code: 'headers_too_large' });
   }
-  const late = code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  const text = late ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
+  const text = code === LATE ? 'The request did not arrive in time.' : 'This is not a valid HTTP request.';
   return new HttpRefusal(text, { status: 400, code: 'invalid_request' });
 }

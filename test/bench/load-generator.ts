@@ -50,14 +50,15 @@ function requestText(load: Load, connection: number, pathname: string): Buffer {
   return Buffer.from(`${load.method ?? 'POST'} ${pathname} HTTP/1.1\r\n${lines}\r\n${body}`);
 }
 
-/** Sends what is due each millisecond. */
+/** Sends what is due each millisecond, over the connections in turn. */
 function paced(connections: readonly HttpConnection[], perSecond: number): NodeJS.Timeout {
   const startedAt = performance.now();
   let sent = 0;
+  let turn = 0;
   return setInterval(() => {
     const due = Math.floor((performance.now() - startedAt) / 1_000 * perSecond);
-    for (const connection of connections) {
-      if (sent >= due) break;
+    for (let tried = 0; tried < connections.length && sent < due; tried += 1) {
+      const connection = connections[turn++ % connections.length]!;
       if (connection.busy) continue;
       connection.start();
       sent += 1;

@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import t from 'tap';
+import { refuseBrokenRequest } from '../../../facades/plugins/broken-request.ts';
+
+const server = createServer({ headersTimeout: 100, connectionsCheckingInterval: 20 }, (_, reply) => reply.end('ok'));
+server.on('clientError', refuseBrokenRequest);
+await once(server.listen(0, '127.0.0.1'), 'listening');
+t.teardown(() => server.close());
+
+/** What comes back on a connection that sent this and keeps silent, until the server closes it. */
+async function answerTo(sent: string): Promise<string> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  if (sent) socket.write(sent);
+  return text(socket);
+}
+
+t.test('a connection that was opened ahead and never used is closed without a word: its first request would take it for its answer', async (t) => {
+  t.equal(await answerTo(''), '');
+});
+
+t.test('headers that stop coming are told so', async (t) => {
+  t.match(await answerTo('GET /v2/x HTTP/1.1\r\nhost: slipway\r\n'), /^HTTP\/1\.1 400 Bad Request\r\n[^]*did not arrive in time[^]*"invalid_request"/);
+});
+
+t.test('so are those of a second request', async (t) => {
+  const answer = await answerTo('GET / HTTP/1.1\r\nhost: slipway\r\n\r\nGET /v2/x HT');
+  t.match(answer, /^HTTP\/1\.1 200 OK[^]*HTTP\/1\.1 400 Bad Request/);
+});
