@@ -184,7 +184,7 @@ t.test('outcomes that cannot be recorded for long are told of, and recorded in t
   for (let ms = 0; ms < 4_500; ms += 500) await pass(500);
   t.same(warnings, [], 'a restart of the database is no news');
   for (let ms = 0; ms < 4_500; ms += 500) await pass(500);
-  t.match(warnings, [{ outcomes: 1, err: { code: '57P03' } }], 'once in a while');
+  t.match(warnings, [{ count: 1, attempts: [{ jobId: job.jobId, attempt: 1 }], err: { code: '57P03' } }], 'once in a while');
   isDown = false;
   await pass(1_000);
   t.equal(await recorded, 'recorded');
