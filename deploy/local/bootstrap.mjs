@@ -18,9 +18,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const modules = join(root, 'node_modules');
 const pinnedNode = join(modules, 'node', 'bin', 'node');
 
-/** File that each command runs, and whether it needs the development packages too. */
+/** File that each command runs, whether it needs the development packages too, and the file with its help, which must need no installation. */
 const COMMANDS = {
-  start: { file: 'deploy/local/start.ts', development: false },
+  start: { file: 'deploy/local/start.ts', development: false, help: 'deploy/local/start-help.txt' },
   test: { file: 'deploy/local/run-tests.ts', development: true },
   'test:python': { file: 'deploy/local/make-test-pythons.ts', development: true },
   bench: { file: 'test/bench/main.ts', development: true },
@@ -167,6 +167,10 @@ const command = COMMANDS[name];
 if (!command) fail(`Unknown command ${name ?? ''}. Known are: ${Object.keys(COMMANDS).join(', ')}.`, 2);
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
   fail(`Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See https://nodejs.org.`);
+}
+if (command.help && args.some((argument) => argument === '--help' || argument === '-h')) {
+  process.stdout.write(readFileSync(join(root, command.help), 'utf8'));
+  process.exit(0);
 }
 if (missingPackages(command.development).length > 0) await install(command.development);
 await buildGenerated();

@@ -32,24 +32,8 @@ const PORT_DEFAULT = 8080;
 const PORT_MAX = 65_535;
 const HANDLER_ENDINGS = ['.py', '.js', '.mjs', '.ts', '.mts'];
 
-export const HELP = `Usage: npm start -- [options]
-
-Runs all of Slipway on this machine: PostgreSQL, core, the HTTP facade and an agent, with an endpoint that is ready for jobs.
-
-  --handler FILE        serve your own handler (.py, .js, .ts) instead of the example; for Python a requirements.txt beside it is installed
-  --lb                  the handler is an HTTP server of its own (the example: chat-lb, which needs Python): requests go straight to it
-  --port PORT           port of the HTTP address (default ${PORT_DEFAULT})
-  --data-dir DIR        where data, keys and logs are kept (default .slipway in the project)
-  --database-url URL    use this PostgreSQL (15 or newer) instead of an embedded one
-  --database-url-file FILE
-                        the same, from a file: other users of this machine can see the options of a command
-  --no-agent            run no agent here; join machines yourself
-  --webhooks-to-private
-                        webhooks of all accounts may go to private addresses, not only those of the account that is made here
-  --metrics PORT        tell Prometheus of core at http://127.0.0.1:PORT/metrics, of the facade at PORT+1, of the agent at PORT+2
-  --quiet               show no lines of jobs that ended and workers that crashed
-  --help                this text
-`;
+/** What `--help` prints. A file of its own, because bootstrap.mjs prints it before anything is installed. */
+export const HELP = readFileSync(join(import.meta.dirname, 'start-help.txt'), 'utf8');
 
 /** Where things are when the options do not say. */
 export interface OptionDefaults {

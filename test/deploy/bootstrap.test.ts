@@ -9,6 +9,8 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
+import { HELP, readOptions } from '../../deploy/local/options.ts';
+import type { LocalOptions } from '../../deploy/local/options.ts';
 import { isAlive, scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/wait-for.ts';
 
@@ -47,7 +49,7 @@ async function project(t: Test) {
     writeFileSync(path(name), text);
   };
   mkdirSync(path('deploy/local'), { recursive: true });
-  copyFileSync(join(root, 'deploy/local/bootstrap.mjs'), path('deploy/local/bootstrap.mjs'));
+  for (const file of ['deploy/local/bootstrap.mjs', 'deploy/local/start-help.txt']) copyFileSync(join(root, file), path(file));
   const lock = (packages: object): void => write('package-lock.json', JSON.stringify({ packages }));
   lock(LOCK);
   write('npm-cli.js', NPM);
@@ -66,6 +68,17 @@ async function project(t: Test) {
   };
   return { ...place, lock, start };
 }
+
+t.test('the help needs no installation', async (t) => {
+  const { start, lines } = await project(t);
+  for (const option of ['--help', '-h']) {
+    const run = start('start', '--port', '9000', option);
+    t.equal(await run.code, 0);
+    t.equal(run.text, HELP);
+  }
+  t.match(HELP, `(default ${(readOptions([], { root, callerDir: root }) as LocalOptions).port})`);
+  t.same(lines('asked'), [], 'npm was not asked');
+});
 
 t.test('installs what is missing, and only then', async (t) => {
   const { start, lock, lines } = await project(t);
