@@ -7,26 +7,34 @@ const DEPTH_MAX = 8;
 /** Values of one line. */
 const VALUES_MAX = 1_000;
 const TEXT_LENGTH_MAX = 8_192;
+/** Name and password in an address. */
+const USERINFO_LENGTH_MAX = 1_000;
 /** Of an object with more members or an array with more entries the first ones are told. */
 const MEMBERS_MAX = 200;
 
 /** Parts of names in lower case without `_`, `-` and the like: apiKey, API_KEY and x-api-key are one. */
 const SECRET_PARTS = /authorization|apikey|secret|passw|passphrase|token|cookie|s3config|accesskey|privatekey|joinkey|edgekey|credential|session(key|cookie)/;
-/** Whole names that hold a secret: settings of users, addresses with a key in their path. */
-const SECRET_NAMES = new Set(['key', 'keys', 'auth', 'pass', 'env', 'webhook', 'webhookurl', 'otlpheaders']);
+/** Whole names that hold a secret: settings of users, addresses with a key in their path, what a statement was to write. */
+const SECRET_NAMES = new Set(['key', 'keys', 'auth', 'pass', 'env', 'webhook', 'webhookurl', 'otlpheaders', 'params', 'parameters']);
 
 function isSecret(name: string): boolean {
   const plain = name.slice(0, 200).toLowerCase().replace(/[^a-z0-9]/g, '');
   return SECRET_NAMES.has(plain) || SECRET_PARTS.test(plain);
 }
 
+/** Up to the last `@`, as addresses are read. */
+const USERINFO = new RegExp(`://[^\\s/?"']{1,${USERINFO_LENGTH_MAX}}@`, 'g');
+/** What was to be written by a failed statement: drizzle ends its message with it, which the stack repeats. */
+const STATEMENT_VALUES = /\nparams: [^]*$/;
+
 /** A text without keys in addresses and headers, cut at TEXT_LENGTH_MAX. */
 export function plainText(text: string): string {
-  const cut = text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}… (${text.length} characters)` : text;
-  return cut
-    .replace(/:\/\/[^\s/@?"']{1,500}@/g, `://${CENSORED}@`)
+  // Cut afterwards: half an address does not show that a password stands in it.
+  const plain = text.slice(0, TEXT_LENGTH_MAX + USERINFO_LENGTH_MAX)
+    .replace(USERINFO, `://${CENSORED}@`)
     .replace(/(:\/\/[^\s?"'<>]{0,1000})\?[^\s"'<>]*/g, `$1?${CENSORED}`)
     .replace(/\b(bearer|basic) +[\w.~+/=:-]+/gi, `$1 ${CENSORED}`);
+  return text.length > TEXT_LENGTH_MAX ? `${plain.slice(0, TEXT_LENGTH_MAX)}… (${text.length} characters)` : plain;
 }
 
 /** A copy to be logged: plain, of bounded size, without secrets. Never throws. */
@@ -82,9 +90,13 @@ class Copy {
   }
 
   #error(error: Error, depth: number): object {
-    const told = ['name', 'message', 'stack', 'cause'].flatMap((name) => {
+    const message = readMember(error, 'message');
+    const values = typeof message === 'string' && Array.isArray(readMember(error, 'params')) ? STATEMENT_VALUES.exec(message)?.[0] : undefined;
+    const told = ['name', 'message', 'stack', 'cause', 'errors'].flatMap((name) => {
       const value = readMember(error, name);
-      return value === undefined ? [] : [[name === 'name' ? 'type' : name, this.#value(name, value, depth)]];
+      if (value === undefined) return [];
+      const shown = values !== undefined && typeof value === 'string' ? value.replace(values, '') : value;
+      return [[name === 'name' ? 'type' : name, this.#value(name, shown, depth)]];
     });
     return { ...this.members(error, depth), ...Object.fromEntries(told) as object };
   }

@@ -1,4 +1,5 @@
 /** The log: secrets never reach it, whatever object is passed; no object stops the process or makes a long line. */
+import { DrizzleQueryError } from 'drizzle-orm';
 import t from 'tap';
 import { createLogger, someAttempts } from '../../../core/runtime/logger.ts';
 import { seededRandom } from '../../helpers/seeded-random.ts';
@@ -46,6 +47,29 @@ t.test('a secret is in no line, however it is spelt and wherever it stands', asy
   }
   t.notOk(logged(new Error(`https://hooks.example/?sig=${SECRET}`)).includes(SECRET));
   t.notOk(logged({}, `said by https://hooks.example/?sig=${SECRET}`).includes(SECRET));
+});
+
+t.test('neither the password of an address that is cut off nor one with an @ in it', async (t) => {
+  for (let before = 8_100; before < 8_192; before += 7) {
+    const line = logged({ text: `${'z'.repeat(before)} postgres://user:${SECRET}${SECRET}@db.example/x` });
+    if (line.includes('hunter')) t.fail(`after ${before} characters: ${line.slice(-200)}`);
+  }
+  t.match(logged({ text: `postgres://user:${SECRET}@${SECRET}@db.example/x` }), 'postgres://[secret]@db.example/x');
+});
+
+t.test('nothing of what a failed statement was to write', async (t) => {
+  const failed = new DrizzleQueryError('insert into template values ($1)', ['lines\nof', SECRET], new Error('connect ECONNREFUSED'));
+  const line = logged({ err: new Error('not stored', { cause: failed }) });
+  t.notOk(line.includes(SECRET), line);
+  const { cause } = JSON.parse(line).err;
+  t.match(cause, {
+    message: 'Failed query: insert into template values ($1)', query: /insert into/, stack: /logger\.test/, cause: { message: 'connect ECONNREFUSED' },
+  });
+});
+
+t.test('an error of several errors tells all of them', async (t) => {
+  const { err } = JSON.parse(logged({ err: new AggregateError([new Error('no way to ::1'), new Error('no way to 127.0.0.1')], '') }));
+  t.match(err, { type: 'AggregateError', errors: [{ message: 'no way to ::1' }, { message: 'no way to 127.0.0.1' }] });
 });
 
 t.test('what is no secret stays', async (t) => {
