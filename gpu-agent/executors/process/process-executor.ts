@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
 import { startFailure } from './start-failure.ts';
-import { endStrays, unitMark } from './strays.ts';
+import { Strays, unitMark } from './strays.ts';
 
 /**
  * The guard is a subshell in the background; the shell itself becomes the worker, so that its exit code and signal are the worker's
@@ -28,9 +28,11 @@ const OUTPUT_GRACE_MS = 1_000;
 /** Starts units as processes of this host. */
 export class ProcessExecutor implements Executor {
   readonly #clock: Clock;
+  readonly #strays: Strays;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#strays = new Strays(clock);
   }
 
   /** A command of this host needs nothing. */
@@ -52,7 +54,7 @@ export class ProcessExecutor implements Executor {
       child.stderr?.on('data', launch.onOutput);
       // Writing to the guard is never needed; a closed pipe is not an error.
       child.stdio[3]?.on('error', () => {});
-      return new GroupProcess(child, { launch, mark, clock: this.#clock });
+      return new GroupProcess(child, { launch, endStrays: () => this.#strays.end(mark), clock: this.#clock });
     } catch (error) {
       // Node throws some of the system's errors instead of telling the child's listeners: whoever can choose a command must not end the agent by it.
       return neverStarted(startFailure(error as NodeJS.ErrnoException, launch));
@@ -82,8 +84,8 @@ class GroupProcess implements RunningUnit {
   readonly #child: ChildProcess;
   readonly #clock: Clock;
 
-  /** `mark`: of the variable by which what it starts is known. */
-  constructor(child: ChildProcess, { launch, mark, clock }: { launch: Launch; mark: Readonly<Record<string, string>>; clock: Clock }) {
+  /** `endStrays`: ends what it started and what left its group. */
+  constructor(child: ChildProcess, { launch, endStrays, clock }: { launch: Launch; endStrays(): Promise<void>; clock: Clock }) {
     this.#child = child;
     this.#clock = clock;
     this.ended = new Promise((resolve) => {
@@ -97,7 +99,7 @@ class GroupProcess implements RunningUnit {
         exit = { code: code ?? undefined, signal: signal ?? undefined, failure: undefined };
         // The guard still lives and keeps the group's number from being reused: this ends it and what the worker left behind.
         this.kill();
-        strays = endStrays(mark, clock);
+        strays = endStrays();
         timer = clock.after(OUTPUT_GRACE_MS, () => {
           child.stdout?.destroy();
           child.stderr?.destroy();

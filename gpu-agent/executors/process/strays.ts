@@ -3,40 +3,68 @@
  * given. It is known by a variable that it inherited. Who clears that is not found: this is for programs, not for attackers (docs/security.md).
  */
 import { readFile, readdir } from 'node:fs/promises';
+import { Batcher } from '../../../core/runtime/batcher.ts';
 import { delay } from '../../../core/runtime/clock.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 
 /** Pause between two looks in milliseconds, and how many there are at most: what begins faster than it is ended is an attacker's. */
 const LOOK_MS = 5;
 const LOOKS_MAX = 50;
+/** Ends that share a look, and those that wait for one: more than units of a machine. */
+const ENDS_MAX = 10_000;
+const NAME = 'SLIPWAY_UNIT';
+const SIGN = new RegExp(`(?:^|\0)${NAME}=([^\0]*)\0`);
 
 let starts = 0;
 
 /** A variable by which all that one start of a unit begins is known: no other of this host has the same value. */
-export function unitMark(unitId: string): Record<string, string> {
+export function unitMark(unitId: string): Record<typeof NAME, string> {
   starts += 1;
-  return { SLIPWAY_UNIT: `${unitId}.${process.pid}.${starts}` };
+  return { [NAME]: `${unitId}.${process.pid}.${starts}` };
 }
 
-/** Ends them at once. Resolves when none is found any more; never rejects. Elsewhere than on Linux nobody is looked for. */
-export async function endStrays(mark: Readonly<Record<string, string>>, clock: Clock): Promise<void> {
-  const text = Object.entries(mark).map(([name, value]) => `\0${name}=${value}\0`).join('');
-  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-    const strays = await marked(Buffer.from(text));
-    if (strays.length === 0) return;
-    for (const pid of strays) end(pid);
-    await delay(clock, LOOK_MS);
+/** Looks at all processes of this host: those with each mark. */
+type Look = () => Promise<ReadonlyMap<string, readonly number[]>>;
+
+export class Strays {
+  readonly #clock: Clock;
+  /** A look reads something of each process of the host: units that end together share it. */
+  readonly #looks: Batcher<string, readonly number[]>;
+
+  /** `look`: default that at this host. */
+  constructor(clock: Clock, look: Look = lookAround) {
+    this.#clock = clock;
+    this.#looks = new Batcher<string, readonly number[]>({
+      name: 'strays', itemsMax: ENDS_MAX, waitingMax: ENDS_MAX, clock,
+      flush: async (marks) => {
+        const found = await look();
+        return marks.map((mark) => found.get(mark) ?? []);
+      },
+    });
+  }
+
+  /** Ends them at once. Resolves when none is found any more; never rejects. Elsewhere than on Linux nobody is looked for. */
+  async end({ [NAME]: mark }: Readonly<Record<typeof NAME, string>>): Promise<void> {
+    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+      const strays = await this.#looks.add(mark).catch((): number[] => []);
+      if (strays.length === 0) return;
+      for (const pid of strays) end(pid);
+      await delay(this.#clock, LOOK_MS);
+    }
   }
 }
 
-/** One after the other: an environment may have megabytes. */
-async function marked(mark: Buffer): Promise<number[]> {
-  const found: number[] = [];
+/** One process after the other: an environment may have megabytes. */
+async function lookAround(): Promise<Map<string, number[]>> {
+  const found = new Map<string, number[]>();
   const pids = (await readdir('/proc').catch((): string[] => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     // One that is gone, or belongs to somebody else, is none.
-    const environment = await readFile(`/proc/${pid}/environ`).catch(() => undefined);
-    if (environment && environment.length > 0 && Buffer.concat([Buffer.alloc(1), environment]).includes(mark)) found.push(Number(pid));
+    const mark = SIGN.exec(await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''))?.[1];
+    if (mark === undefined) continue;
+    const others = found.get(mark);
+    if (others) others.push(Number(pid));
+    else found.set(mark, [Number(pid)]);
   }
   return found;
 }

@@ -1,0 +1,26 @@
+/** Units that end together look for what they left with one look at the host: each look costs something for every process of it. */
+import t from 'tap';
+import { systemClock } from '../../../../core/runtime/clock.ts';
+import { Strays, unitMark } from '../../../../gpu-agent/executors/process/strays.ts';
+
+t.test('a hundred ends share a look, and one that comes meanwhile waits for the next', async (t) => {
+  const looks: (() => void)[] = [];
+  const strays = new Strays(systemClock, () => new Promise((resolve) => { looks.push(() => resolve(new Map())); }));
+  const first = Array.from({ length: 100 }, (_, n) => strays.end(unitMark(`unit-${n}`)));
+  const begun = async (count: number): Promise<void> => { while (looks.length < count) await new Promise((resolve) => { setImmediate(resolve); }); };
+  await begun(1);
+  let late = false;
+  const last = strays.end(unitMark('late')).then(() => { late = true; });
+  looks[0]!();
+  await Promise.all(first);
+  t.notOk(late, 'what it left may have begun after that look');
+  await begun(2);
+  looks[1]!();
+  await last;
+  t.equal(looks.length, 2);
+});
+
+t.test('marks differ, also of one unit that starts again', (t) => {
+  t.not(unitMark('a').SLIPWAY_UNIT, unitMark('a').SLIPWAY_UNIT);
+  t.end();
+});
