@@ -1,4 +1,4 @@
-/** Each line of the log carries the ids of what its sentence is about : every call of a logger is read, not a sample of them. */
+/** Each line of the log carries the ids of what its sentence is about: every call of a logger is read, not a sample of them. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

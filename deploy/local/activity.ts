@@ -55,10 +55,14 @@ export async function showActivity(options: ActivityOptions): Promise<{ over: Pr
     } catch {
       // Core is being started again; what ended meanwhile is told afterwards.
     }
-    await delay(options.clock, count === 0 ? 0 : PERIOD_MS, options.signal);
   };
   await look(0);
-  const run = async (): Promise<void> => { for (let count = 1; !options.signal.aborted; count += 1) await look(count); };
+  const run = async (): Promise<void> => {
+    for (let count = 1; !options.signal.aborted; count += 1) {
+      await delay(options.clock, PERIOD_MS, options.signal);
+      await look(count);
+    }
+  };
   return { over: run() };
 }
 
