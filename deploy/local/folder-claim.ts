@@ -26,7 +26,7 @@ export interface WaitOptions {
 }
 
 /** The folder belongs to this launcher. */
-export interface Claim {
+export interface FolderClaim {
   /** An earlier launcher was killed; its processes may still be ending. */
   earlierWasKilled: boolean;
   /** Waits until the processes of a killed launcher have ended by themselves, as they do. Throws UsageError when one does not. */
@@ -50,7 +50,7 @@ interface Run {
  * Makes this process the only launcher of the folder. Throws UsageError while another one runs, also one that starts in the same moment; one
  * that is stopping is waited for if there are wait options.
  */
-export async function claimDataDir(data: DataDir, launcherFile: string, waitOptions?: WaitOptions): Promise<Claim> {
+export async function claimDataDir(data: DataDir, launcherFile: string, waitOptions?: WaitOptions): Promise<FolderClaim> {
   const startedMs = waitOptions?.clock.monotonicMs() ?? 0;
   for (let said = false; ;) {
     const unlock = await lock(data, launcherFile);
@@ -78,7 +78,7 @@ async function lock({ dir, pidFile }: DataDir, launcherFile: string): Promise<((
   return undefined;
 }
 
-function claim({ pidFile }: DataDir, unlock: () => void): Claim {
+function claim({ pidFile }: DataDir, unlock: () => void): FolderClaim {
   const earlierWasKilled = existsSync(pidFile);
   const run: Run = { launcher: process.pid, stopping: false, processes: readRun(pidFile)?.processes ?? {} };
   let released = false;

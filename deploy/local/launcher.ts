@@ -13,7 +13,7 @@ import { checkDatabase } from './external-postgres.ts';
 import { diskWarnings } from './disk-space.ts';
 import { facadeProcess } from './facade-process.ts';
 import { claimDataDir } from './folder-claim.ts';
-import type { Claim } from './folder-claim.ts';
+import type { FolderClaim } from './folder-claim.ts';
 import { prepareHandler } from './handler.ts';
 import type { Handler } from './handler.ts';
 import { updateHandler } from './handler-update.ts';
@@ -72,7 +72,7 @@ export class Launcher {
   /** In the order of starting; those of one entry are independent of each other. */
   readonly #started: SupervisedProcess<unknown>[][] = [];
   #data: DataDir | undefined;
-  #claim: Claim | undefined;
+  #claim: FolderClaim | undefined;
   #core: CoreServices | undefined;
   #starting: Promise<unknown> = Promise.resolve();
   #watching: Promise<unknown> = Promise.resolve();
