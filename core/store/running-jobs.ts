@@ -9,7 +9,7 @@ import type { Database, Sql } from './database.ts';
 import { numberArray, textArray } from './pack.ts';
 
 /** Attempts that a worker holds, and those of them of normal priority. */
-export interface Held {
+export interface HeldCount {
   workerId: string;
   held: number;
   normal: number;
@@ -51,7 +51,7 @@ export class RunningJobs {
   }
 
   /** What the workers of these endpoints hold; those that hold nothing are left out. */
-  async heldBy(endpointIds: readonly string[]): Promise<Map<string, Held[]>> {
+  async heldBy(endpointIds: readonly string[]): Promise<Map<string, HeldCount[]>> {
     const known = endpointIds.map((id) => this.#known.get(id));
     const rows = await this.#hot<HeldRow[]>`
       SELECT e.id, h.worker_id, coalesce(h.held, 0) AS held, coalesce(h.normal, 0) AS normal, (extract(epoch FROM h.since) * 1000)::float8 AS since_ms,
@@ -67,7 +67,7 @@ export class RunningJobs {
         GROUP BY worker_id) AS h ON true`;
     const found = Map.groupBy(rows, ({ id }) => id);
     endpointIds.forEach((id, index) => this.#learn(id, known[index], found.get(id) ?? []));
-    const heldOf = ({ worker_id: workerId, held, normal }: HeldRow): Held[] => (workerId === null ? [] : [{ workerId, held, normal }]);
+    const heldOf = ({ worker_id: workerId, held, normal }: HeldRow): HeldCount[] => (workerId === null ? [] : [{ workerId, held, normal }]);
     return new Map([...found].map(([id, own]) => [id, own.flatMap(heldOf)]));
   }
 

@@ -7,7 +7,7 @@ import type { ReadChunksResponse, SubmitJobRequest } from '../../proto/gen/slipw
 import { OUTPUT_BYTES_MAX, WAIT_MS_MAX } from '../../proto/wire/limits.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
-import type { Held, Reading } from '../plugins/answer-budget.ts';
+import type { HeldAnswer, Reading } from '../plugins/answer-budget.ts';
 import { LOG_START } from '../jobs/chunk-id.ts';
 import { jobBytes, pageBytes } from '../jobs/job-bytes.ts';
 import type { LiveResponse } from '../jobs/live-response.ts';
@@ -23,7 +23,7 @@ export interface OpenaiJobOptions {
   traceparent: string | undefined;
   live: LiveResponse;
   /** Finds room for an answer that will wait for the client (plugins/answer-budget.ts). */
-  hold<Answer>(reading: Reading<Answer>): Promise<Held<Answer>>;
+  hold<Answer>(reading: Reading<Answer>): Promise<HeldAnswer<Answer>>;
   /** The input is held no more. */
   onStored(): void;
 }

@@ -27,7 +27,7 @@ export interface Reading<Answer> {
 }
 
 /** An answer with room for it. */
-export interface Held<Answer> {
+export interface HeldAnswer<Answer> {
   answer: Answer;
   /** Gives the room back before the response ends. Harmless when repeated. */
   release(): void;
@@ -52,7 +52,7 @@ export class AnswerBudget {
   }
 
   /** What `reading` answers, with room for it until the response has ended. Waits for room as long as the client does. */
-  async hold<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<Held<Answer>> {
+  async hold<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<HeldAnswer<Answer>> {
     const found = await this.#read(request, reply, reading);
     if ('answer' in found) return found;
     await found.granted;
@@ -62,7 +62,7 @@ export class AnswerBudget {
   }
 
   /** Apart, so that nothing keeps an answer that was thrown away. */
-  async #read<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<Held<Answer> | Hold> {
+  async #read<Answer>(request: FastifyRequest, reply: FastifyReply, reading: Reading<Answer>): Promise<HeldAnswer<Answer> | Hold> {
     const answer = await reading.read();
     const bytes = reading.bytesOf(answer);
     if (bytes <= UNCOUNTED_BYTES_MAX) return { answer, release: nothing, pause: nothing, prolong: nothing };

@@ -11,7 +11,7 @@ import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
 import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
-import type { Held } from '../plugins/answer-budget.ts';
+import type { HeldAnswer } from '../plugins/answer-budget.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { publicStatus } from './present-job.ts';
 import { boundedNumber } from './query-numbers.ts';
@@ -29,7 +29,7 @@ interface Place {
   offset: number;
 }
 
-type Read = (place: Place) => Promise<Held<GetJobLogResponse>>;
+type Read = (place: Place) => Promise<HeldAnswer<GetJobLogResponse>>;
 
 /** The route. Query of a page: `cursor` (that of the page before), `limit` (1 to 1,000). */
 export function logs(parts: JobParts): JobHandler {
@@ -67,7 +67,7 @@ async function follow({ clock }: JobParts, request: FastifyRequest, reply: Fasti
   const gone = new AbortController();
   live.whenGone(() => gone.abort());
   // Before the headers, so that an unknown job is a plain 404.
-  let held: Held<GetJobLogResponse> | undefined = await read(start);
+  let held: HeldAnswer<GetJobLogResponse> | undefined = await read(start);
   live.start('text/event-stream; charset=utf-8');
   let place = start;
   let missing = '';
@@ -105,7 +105,7 @@ async function follow({ clock }: JobParts, request: FastifyRequest, reply: Fasti
 }
 
 /** Undefined: core or the machine has too much to do for the moment. */
-async function readAgain(read: Read, place: Place): Promise<Held<GetJobLogResponse> | undefined> {
+async function readAgain(read: Read, place: Place): Promise<HeldAnswer<GetJobLogResponse> | undefined> {
   try {
     return await read(place);
   } catch (error) {

@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ChunkCursor } from '../../proto/gen/slipway/v1/job.ts';
 import type { ReadChunksResponse } from '../../proto/gen/slipway/v1/job_service.ts';
 import { isFinal } from '../../proto/wire/final-state.ts';
-import type { Held } from '../plugins/answer-budget.ts';
+import type { HeldAnswer } from '../plugins/answer-budget.ts';
 import { publicError, toCoreError } from '../plugins/public-error.ts';
 import { chunkId, parseChunkId } from '../jobs/chunk-id.ts';
 import { LiveResponse } from '../jobs/live-response.ts';
@@ -18,7 +18,7 @@ import { endpointIdOf, jobIdOf } from '../jobs/job-parts.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { frameEvent, HEARTBEAT } from '../jobs/sse.ts';
 
-type HeldPage = Held<ReadChunksResponse>;
+type HeldPage = HeldAnswer<ReadChunksResponse>;
 
 /** A silent feed sends a comment this often, in milliseconds. */
 const HEARTBEAT_MS = 15_000;

@@ -12,7 +12,7 @@ import type { Frame, NewFrame } from '../handler/frames.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import type { Connections } from './connections.ts';
 import { postResult } from './done-route.ts';
-import type { Held } from './open-polls.ts';
+import type { HeldCall } from './open-polls.ts';
 import { postValue } from './stream-route.ts';
 import { BATCH_MAX, LEAVING_PAUSE_MS, holdTake } from './take-route.ts';
 import { workerOf } from './worker-call.ts';
@@ -168,7 +168,7 @@ type LinkAnswer = Pick<NewFrame, 'flag' | 'body'>;
 type Written = (error?: Error | null) => void;
 
 /** A take that is held. */
-class LinkTake implements Held {
+class LinkTake implements HeldCall {
   readonly tracesInJobs = true;
   readonly #answer: (answer: LinkAnswer, written?: Written) => void;
   readonly #onClosed: () => void;

@@ -4,7 +4,7 @@ import { composeJob, composeJobs, traceHeaders } from './job-body.ts';
 import type { LongPoll } from './long-poll.ts';
 
 /** What is used of a held request. */
-export type Held = Pick<LongPoll, 'answer' | 'empty'> & {
+export type HeldCall = Pick<LongPoll, 'answer' | 'empty'> & {
   /** Its worker is of this repository: it finds a job's trace in the job. Others find it in the headers. */
   tracesInJobs?: boolean;
 };
@@ -20,7 +20,7 @@ export interface Demand {
 /** The requests of one worker, oldest first. */
 interface Polls {
   takes: Set<HeldTake>;
-  stops: Set<Held>;
+  stops: Set<HeldCall>;
   declared: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export class OpenPolls implements WorkerPolls {
   readonly #byWorker = new Map<string, Polls>();
 
   /** Keeps a take until the function that it answers is called. */
-  holdTake(workerId: string, poll: Held, demand: Demand): () => void {
+  holdTake(workerId: string, poll: HeldCall, demand: Demand): () => void {
     const { takes } = this.#of(workerId);
     const take = new HeldTake(poll, demand);
     takes.add(take);
@@ -36,7 +36,7 @@ export class OpenPolls implements WorkerPolls {
   }
 
   /** Keeps a stop poll until the function that it answers is called. */
-  holdStop(workerId: string, poll: Held): () => void {
+  holdStop(workerId: string, poll: HeldCall): () => void {
     const { stops } = this.#of(workerId);
     stops.add(poll);
     return () => { stops.delete(poll); };
@@ -90,11 +90,11 @@ export class OpenPolls implements WorkerPolls {
 
 class HeldTake implements OpenTake {
   readonly requested: number;
-  readonly #poll: Held;
+  readonly #poll: HeldCall;
   readonly #batch: boolean;
   isReserved = false;
 
-  constructor(poll: Held, { requested, batch }: Demand) {
+  constructor(poll: HeldCall, { requested, batch }: Demand) {
     this.requested = requested;
     this.#poll = poll;
     this.#batch = batch;

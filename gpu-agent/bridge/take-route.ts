@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delay } from '../../core/runtime/clock.ts';
 import type { Worker } from '../units/workers/worker.ts';
 import { LongPoll } from './long-poll.ts';
-import type { Demand, Held } from './open-polls.ts';
+import type { Demand, HeldCall } from './open-polls.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call.ts';
 
@@ -46,7 +46,7 @@ export interface TakeCall extends Demand {
 }
 
 /** Keeps a worker's take until there are jobs for it. `open` makes what can be answered, and calls what it is given once it cannot be any more. */
-export function holdTake(parts: BridgeParts, worker: Worker, call: TakeCall, open: (onClosed: () => void) => Held): void {
+export function holdTake(parts: BridgeParts, worker: Worker, call: TakeCall, open: (onClosed: () => void) => HeldCall): void {
   if (call.idle) parts.evidence.idle(worker);
   parts.polls.declare(worker.id, call.concurrency);
   if (!worker.asked) worker.ready();
