@@ -9,7 +9,7 @@ import { bodyBytes } from '../plugins/raw-body.ts';
 import { BODY_BYTES_MAX, callerOf, otherPage, signedOut } from './console-parts.ts';
 import type { ConsoleParts } from './console-parts.ts';
 import { isOwnPage } from './own-page.ts';
-import type { Session } from './session.ts';
+import type { ConsoleSession } from './session.ts';
 import type { Right, SessionView } from './views.ts';
 
 const PATH = '/console/session';
@@ -61,7 +61,7 @@ export function sessionRoutes(app: FastifyInstance, parts: SessionRoutesParts): 
   app.delete(PATH, { onRequest: ownPage }, async (request, reply) => reply.header('set-cookie', sessions.end(isSecure(request))).send({}));
 }
 
-async function viewOf({ core, gate }: SessionRoutesParts, { apiKey, untilMs }: Session, reply: FastifyReply): Promise<SessionView> {
+async function viewOf({ core, gate }: SessionRoutesParts, { apiKey, untilMs }: ConsoleSession, reply: FastifyReply): Promise<SessionView> {
   const { accountId, workersRunning } = await callerOf(gate, apiKey);
   await gate.rateLimit?.admit({ endpointId: '', operation: 'management', accountId, workersRunning }, reply);
   if (accountId === '') return { accountId, accountName: 'operator', manage: 'write', jobs: 'read', untilMs };

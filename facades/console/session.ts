@@ -18,7 +18,7 @@ const IDENTITY = 'console session';
 const COOKIE_FORM = new RegExp(`(?:^|;\\s*)${CONSOLE_COOKIE}=([A-Za-z0-9_-]{1,4096})(?:;|$)`);
 
 /** A session that holds. */
-export interface Session {
+export interface ConsoleSession {
   apiKey: string;
   /** Milliseconds since 1970. */
   untilMs: number;
@@ -36,7 +36,7 @@ export class Sessions {
   }
 
   /** A new session of a key, and the Set-Cookie that begins it. `secure`: the browser came by TLS. */
-  begin(apiKey: string, secure: boolean): { session: Session; cookie: string } {
+  begin(apiKey: string, secure: boolean): { session: ConsoleSession; cookie: string } {
     const session = { apiKey, untilMs: this.#clock.nowMs() + SESSION_MS };
     const sealed = this.#sealer.seal(Buffer.from(JSON.stringify(session)), IDENTITY).toString('base64url');
     return { session, cookie: cookieText(sealed, SESSION_MS / 1_000, secure) };
@@ -48,11 +48,11 @@ export class Sessions {
   }
 
   /** The session of a request. Undefined: none, or it has ended. */
-  of({ headers }: Pick<IncomingMessage, 'headers'>): Session | undefined {
+  of({ headers }: Pick<IncomingMessage, 'headers'>): ConsoleSession | undefined {
     const [, sealed] = COOKIE_FORM.exec(headers.cookie ?? '') ?? [];
     if (sealed === undefined) return undefined;
     try {
-      const session = JSON.parse(this.#sealer.open(Buffer.from(sealed, 'base64url'), IDENTITY).toString('utf8')) as Session;
+      const session = JSON.parse(this.#sealer.open(Buffer.from(sealed, 'base64url'), IDENTITY).toString('utf8')) as ConsoleSession;
       return session.untilMs > this.#clock.nowMs() ? session : undefined;
     } catch (error) {
       if (error instanceof SealError) return undefined;
