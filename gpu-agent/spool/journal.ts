@@ -14,7 +14,7 @@ import { PAYLOAD_OFFSET, RecordKind, decodeRecords, encodeRecord } from './recor
 import type { SpoolRecord } from './record.ts';
 
 /** Where a record's payload stands. */
-export interface Place {
+export interface RecordPlace {
   segment: number;
   offset: number;
   bytes: number;
@@ -38,7 +38,7 @@ export class Journal {
   readonly #segmentBytesMax: number;
   readonly #logger: Logger;
   readonly #disk: Disk;
-  readonly #batcher: Batcher<Write, Place>;
+  readonly #batcher: Batcher<Write, RecordPlace>;
   /** Large records are summed in slices; all of them in the order in which they came. */
   readonly #work: SlicedWork;
   #handle: DiskFile | undefined;
@@ -68,7 +68,7 @@ export class Journal {
   }
 
   /** Reads what earlier runs left, oldest first, and begins a new segment. A torn end is dropped: its writer was never answered. */
-  async open(onRecord: (record: SpoolRecord, place: Place) => void): Promise<number[]> {
+  async open(onRecord: (record: SpoolRecord, place: RecordPlace) => void): Promise<number[]> {
     await this.#disk.mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const segments = (await this.#disk.readdir(this.#folder)).map(segmentOf).filter((id) => id !== undefined).sort((a, b) => a - b);
     for (const segment of segments) {
@@ -81,14 +81,14 @@ export class Journal {
   }
 
   /** Adds a record, whose payload may come in pieces; a durable one is on disk when the promise resolves. */
-  async append(kind: number, payload: readonly Uint8Array[], durable: boolean): Promise<Place> {
+  async append(kind: number, payload: readonly Uint8Array[], durable: boolean): Promise<RecordPlace> {
     const bytes = PAYLOAD_OFFSET + bytesOf(payload);
     const record = await this.#work.run('spool', bytes, encodeRecord(kind, payload));
     return this.#batcher.add({ record, bytes, durable });
   }
 
   /** The payload at a place. */
-  async read(place: Place): Promise<Buffer> {
+  async read(place: RecordPlace): Promise<Buffer> {
     const file = await this.#disk.open(this.#path(place.segment), 'r');
     try {
       const buffer = Buffer.allocUnsafe(place.bytes);
@@ -124,7 +124,7 @@ export class Journal {
     return this.#disk.readFile(path).catch((error: NodeJS.ErrnoException) => { throw Object.assign(error, { path }); });
   }
 
-  async #flush(writes: Write[]): Promise<Place[]> {
+  async #flush(writes: Write[]): Promise<RecordPlace[]> {
     if (this.#bytes >= this.#segmentBytesMax) await this.#begin(this.#segment + 1);
     if (!this.#handle) throw new Error('the spool is closed');
     const start = this.#bytes;

@@ -10,7 +10,7 @@ import type { Disk } from '../../core/runtime/disk.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { attemptKey } from './attempt-key.ts';
 import { Journal } from './journal.ts';
-import type { Place } from './journal.ts';
+import type { RecordPlace } from './journal.ts';
 import { entryPieces } from './spool-entry.ts';
 import type { SpoolEntry } from './spool-entry.ts';
 import { RecordKind } from './record.ts';
@@ -37,7 +37,7 @@ export class OutcomeSpool {
   readonly #logger: Logger;
   readonly #clock: Pick<Clock, 'soon'>;
   /** Where each unacknowledged outcome stands. */
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, RecordPlace>();
   /** Unacknowledged outcomes of each segment that exists. */
   readonly #live = new Map<number, Set<string>>();
   /** Acknowledged while their write was still under way. */
@@ -130,7 +130,7 @@ export class OutcomeSpool {
     );
   }
 
-  #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: Place): void {
+  #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: RecordPlace): void {
     if (record.kind === RecordKind.ACKNOWLEDGED) {
       for (const name of record.payload.toString().split(KEY_SEPARATOR)) {
         const key = this.#formerNames.get(name) ?? name;
@@ -154,7 +154,7 @@ export class OutcomeSpool {
     this.#formerNames.set(name, known === undefined || known === key ? key : '');
   }
 
-  #place(key: string, place: Place): void {
+  #place(key: string, place: RecordPlace): void {
     this.#forget(key);
     this.#places.set(key, place);
     this.#know(place.segment).add(key);
