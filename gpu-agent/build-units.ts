@@ -9,7 +9,7 @@ import { ProcessExecutor } from './executors/process/process-executor.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { MachineExecutors } from './launch/choose-executor.ts';
 import { GpuHandover } from './launch/gpu-handover.ts';
-import { Launcher } from './launch/launcher.ts';
+import { UnitLauncher } from './launch/launcher.ts';
 import { LogArchive } from './launch/log-archive.ts';
 import { StartGate, startPlaces } from './units/start-gate.ts';
 import type { OnStart } from './units/unit-kind.ts';
@@ -26,7 +26,7 @@ export interface ContainerSide {
 /** What workers and pods share. */
 export interface UnitBase {
   executors: MachineExecutors;
-  launcher: Launcher;
+  launcher: UnitLauncher;
   users: WorkerUsers;
   archive: LogArchive;
   handover: GpuHandover;
@@ -64,7 +64,7 @@ export function buildUnitBase(options: {
     get container() { return container.executor; },
   };
   const scratchFolder = join(dataDir, 'scratch');
-  const launcher = new Launcher({
+  const launcher = new UnitLauncher({
     executors, users, scratchFolder, volumesFolder: volumesDir, machineName: name, locations, hostEnv, settleImage,
     gpus: () => late.gpus(),
     bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),

@@ -71,7 +71,7 @@ export function initTimeoutSeconds(spec: WorkerSpec): number {
   return spec.initTimeoutSeconds || INIT_TIMEOUT_SECONDS;
 }
 
-export class Launcher {
+export class UnitLauncher {
   readonly #parts: LauncherParts;
 
   constructor(parts: LauncherParts) {

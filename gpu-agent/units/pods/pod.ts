@@ -7,7 +7,7 @@ import { PodState } from '../../../proto/gen/slipway/v1/pod.ts';
 import { PrepareError } from '../../executors/executor.ts';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
 import { REASON_LOG_BYTES, describeExit, withLog } from '../../launch/end-reason.ts';
-import type { Launcher, Ready } from '../../launch/launcher.ts';
+import type { UnitLauncher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { LogRing } from '../../launch/log-ring.ts';
 import { isLive } from '../step.ts';
@@ -20,7 +20,7 @@ import type { PodFiles } from './pod-files.ts';
 
 /** What all pods of a machine share. */
 export interface PodParts extends UnitParts {
-  launcher: Launcher;
+  launcher: UnitLauncher;
   files: PodFiles;
   archive: LogArchive;
   /** How others reach its http ports. */

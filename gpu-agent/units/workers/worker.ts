@@ -5,7 +5,7 @@ import { WorkerState } from '../../../proto/gen/slipway/v1/machine.ts';
 import { enumName } from '../../../proto/wire/enum-name.ts';
 import type { Executor, UnitExit } from '../../executors/executor.ts';
 import { initTimeoutSeconds } from '../../launch/launcher.ts';
-import type { Launcher, Ready } from '../../launch/launcher.ts';
+import type { UnitLauncher, Ready } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
 import type { EndCause, Policy } from '../step.ts';
@@ -24,7 +24,7 @@ import type { WorkerListener } from './worker-listener.ts';
 
 /** What a worker works with. */
 export interface WorkerParts extends UnitParts, SpanReader {
-  launcher: Launcher;
+  launcher: UnitLauncher;
   archive: LogArchive;
   listener: WorkerListener<Worker>;
   /** The worker was given attempts that have not ended. */

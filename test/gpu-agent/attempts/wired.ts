@@ -8,7 +8,7 @@ import { readAgentConfig } from '../../../gpu-agent/config.ts';
 import type { UnitExit } from '../../../gpu-agent/executors/executor.ts';
 import { GpuHandover } from '../../../gpu-agent/launch/gpu-handover.ts';
 import { StartGate, startPlaces } from '../../../gpu-agent/units/start-gate.ts';
-import { Launcher } from '../../../gpu-agent/launch/launcher.ts';
+import { UnitLauncher } from '../../../gpu-agent/launch/launcher.ts';
 import { LogArchive } from '../../../gpu-agent/launch/log-archive.ts';
 import { WorkerUsers } from '../../../gpu-agent/users/worker-users.ts';
 import { DesiredState, DesiredWorkers } from '../../../proto/gen/slipway/v1/agent_service.ts';
@@ -25,7 +25,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
   const executor = new ScriptedExecutor();
   const folder = t.testdir({ logs: {} });
   const logger = createLogger('test', 'silent');
-  const launcher = new Launcher({
+  const launcher = new UnitLauncher({
     executors: { process: executor, container: undefined }, users: new WorkerUsers({ kind: 'same' }, folder, logger),
     scratchFolder: join(folder, 'scratch'), volumesFolder: join(folder, 'volumes'), machineName: 'machine', locations: [], hostEnv: {}, gpus: () => [],
     bridgeUrl: () => 'http://127.0.0.1:1', settleImage: async ({ digest }) => digest,
